@@ -17,10 +17,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from salon.engine.processes import cores
-from salon.select.service.model import LoadOrder, ScoringModel, load_scoring
-from salon.select.service.parts import Opened
+from salon.select.service.model import DecodedPicture, LoadOrder, ScoringModel, load_scoring
 from salon.store.pictures import read_picture
-from salon.study.prompt import Prompt
+from salon.study.nouns import Prompt
 
 
 def prompt_of(number: int) -> str:
@@ -28,17 +27,17 @@ def prompt_of(number: int) -> str:
     return f"A poster for the opening night of concert number {number}, with the date in large letters"
 
 
-def opened(data: bytes, number: int) -> Opened:
+def opened(data: bytes, number: int) -> DecodedPicture:
     """What the service does with a picture before it is scored: hash, decode, prompt."""
     picture = read_picture(data)
     prompt = Prompt(id="request", text=prompt_of(number))
-    return Opened(picture.image, hashlib.sha256(data).hexdigest(), prompt, picture.width, picture.height)
+    return DecodedPicture(picture.image, hashlib.sha256(data).hexdigest(), prompt, picture.width, picture.height)
 
 
 def run(model: ScoringModel, pictures: Sequence[bytes], batch: int, first: int, threads: ThreadPoolExecutor) -> None:
     """Score all pictures; decoding is one batch ahead."""
 
-    def decode(start: int) -> list[Future[Opened]]:
+    def decode(start: int) -> list[Future[DecodedPicture]]:
         part = pictures[start : start + batch]
         return [threads.submit(opened, data, first + start + place) for place, data in enumerate(part)]
 

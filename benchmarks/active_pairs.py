@@ -1,6 +1,7 @@
 """Active choice of pairs: seconds for a batch after some answers, and comparisons until the order is found.
 
-Speed: fit, covariance, gains and tree of `salon.stats.active` with 50, 200 and 1,000 items that met 10 others each.
+Speed: fit, covariance, gains and tree of `salon.stats.adaptive_design` with 50, 200 and 1,000 items that met
+10 others each.
 The peer, at 50 items, is a plain loop as in ASAP: for every pair and both answers the posterior is fitted afresh, and
 its divergence from the present one averaged (own code in numpy; ASAP itself reports 58 s). Larger sizes have no peer.
 The limit is what a batch may take. Processor time, one core.
@@ -20,9 +21,9 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import spearmanr
 
-from salon.stats.active import next_pairs, pair_gains, pair_posterior, prior_posterior
+from salon.stats.adaptive_design import next_pairs, pair_gains, pair_posterior, prior_posterior
 from salon.stats.budget import balanced_pairs
-from salon.stats.pair_counts import PairCounts, count_pairs
+from salon.stats.comparisons import PairCounts, count_pairs
 
 PRIOR, STUDIES, ITEMS = 3.0, 12, 50
 GOALS = {1.7: 0.95, 3.9: 0.98}

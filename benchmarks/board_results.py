@@ -20,10 +20,8 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-from salon.bench.entry import ANSWERS, LOGITS, Entry, Pictured
-from salon.bench.result import entry_result
-from salon.bench.results import EntryResult
-from salon.bench.standings import standings
+from salon.bench.entry import ANSWERS, LOGITS, Entry, EntryPicture, EntryResult
+from salon.bench.result import entry_result, standings
 from salon.bench.suite import (
     FieldEntry,
     PreferenceReference,
@@ -35,10 +33,10 @@ from salon.bench.suite import (
     SuitePrompt,
     Tag,
 )
-from salon.bench.suite_folder import hashed, prompts_hash
-from salon.study.point import Point, Route
-from salon.study.prompt import Prompt
-from salon.study.scorer import ScorerCard
+from salon.bench.suite_folder import prompts_hash, with_hashes
+from salon.study.answers import Point, Route
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Prompt
 
 PROMPTS, ENTRIES, TAGS, GROUPS, POINTS = 192, 50, 64, 8, 3
 JUDGES, SCORER, DRAWS = ("a", "b", "c"), "likes@1", 10_000
@@ -63,7 +61,9 @@ def suite_of(prompts: int, interval: str = "score") -> Suite:
     points = tuple(ReferencePoint(prompt=id, value=0.0, n=3) for id in asked)
     column = PreferenceReference(id="eps", scorer="likes", signature=SCORER, card=card, points=points)
     field = (FieldEntry(name="x", digest="x"),)
-    return hashed(replace(suite, reference=Reference(prompts=prompts_hash(suite), field=field, preferences=(column,))))
+    return with_hashes(
+        replace(suite, reference=Reference(prompts=prompts_hash(suite), field=field, preferences=(column,)))
+    )
 
 
 def entry_of(suite: Suite, number: int) -> Asked:
@@ -73,7 +73,7 @@ def entry_of(suite: Suite, number: int) -> Asked:
     entry = Entry(
         name=f"e{number}",
         suite=prompts_hash(suite),
-        pictures=tuple(Pictured(prompt=id, seed=0, item=id, image=f"{id}.png", sha256=id) for id in prompts),
+        pictures=tuple(EntryPicture(prompt=id, seed=0, item=id, image=f"{id}.png", sha256=id) for id in prompts),
     )
     rows = [(point.prompt, point.id, judge) for point in suite.points for judge in JUDGES]
     said = np.where(rng.random(len(rows)) < 0.8 + 0.003 * number, "pass", "fail").tolist()

@@ -33,9 +33,8 @@ from playwright.sync_api import sync_playwright
 
 from salon.bench.board import Board
 from salon.bench.site import build_site
-from salon.bench.site.material import read_material
-from salon.bench.site.pictures import shown_pictures
-from salon.store.thumbs import thumbs
+from salon.bench.site.site_data import read_site_data, shown_pictures
+from salon.store.pictures import make_thumbs
 from tests.bench.board_example import make_board, make_suite
 from tools.chromium import FLAGS, executable
 
@@ -95,7 +94,7 @@ def built(board: Board, place: Path) -> dict[str, Any]:
     first, wall = spent(), time.perf_counter() - clock
     build_site(board, place / "site")
     again = spent()
-    list(thumbs([*shown_pictures(read_material(board)).values()], 480, place / "thumbs", lambda _: None))
+    list(make_thumbs([*shown_pictures(read_site_data(board)).values()], 480, place / "thumbs", lambda _: None))
     alone = spent() - again
     return {
         "ours": first - start,

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks._pairs import RATERS, Drawn, asked_sizes, best_of, draw, extra_mib, print_line
 from benchmarks._peers import WINNERS, fastchat_fit, fastchat_rows
-from salon.stats.pair_counts import PairCounts, count_pairs
+from salon.stats.comparisons import PairCounts, count_pairs
 from salon.stats.pair_errors import bootstrap_scores, cluster_scores, clustered_errors
 from salon.stats.pair_fit import PairFit, fit_pairs
 

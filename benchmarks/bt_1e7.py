@@ -21,7 +21,7 @@ from benchmarks._pairs import (
     race_peers,
 )
 from benchmarks._peers import BRADLEY_TERRY
-from salon.stats.pair_counts import count_pairs
+from salon.stats.comparisons import count_pairs
 from salon.stats.pair_fit import PairFit, fit_pairs
 
 

@@ -21,13 +21,10 @@ from typing import Any
 
 import httpx2
 
-from salon.calls.answer import Answer
-from salon.calls.call import Call
+from salon.calls.call import Call, CallAnswer
 from salon.calls.client import Client
-from salon.calls.ledger import Ledger
-from salon.calls.limits import Limits
-from salon.calls.service import Service
-from salon.calls.store import CallStore
+from salon.calls.service import Limits, Service
+from salon.calls.store import CallStore, StoreWriter
 
 WIDTH = 32
 ROUNDS = 3
@@ -97,14 +94,14 @@ async def writes(path: Path, count: int, size: int) -> float:
     """Seconds of the two writes that every call owes to the store."""
     body = b"x" * size
     with CallStore(path) as store:
-        ledger = Ledger(store)
+        ledger = StoreWriter(store)
         gate = asyncio.Semaphore(WIDTH)
 
         async def one(number: int) -> None:
             key = f"{number:064d}"
             async with gate:
                 await ledger(store.claim, key)
-                await ledger(store.keep, Answer(key, 200, {}, body, 0.0, 1, ""), "url")
+                await ledger(store.keep, CallAnswer(key, 200, {}, body, 0.0, 1, ""), "url")
 
         started = time.process_time()
         await asyncio.gather(*(one(number) for number in range(count)))

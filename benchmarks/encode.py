@@ -24,10 +24,9 @@ import torch
 
 from benchmarks.render import brief
 from salon.engine.processes import cores
-from salon.models import effnet
-from salon.models.embedding_cache import EmbeddingCache
-from salon.models.embeddings import encode_pictures
-from salon.models.encoder_named import encoder_named
+from salon.models import embedded_networks as effnet
+from salon.models.embeddings import EmbeddingCache, encode_pictures
+from salon.models.encoders import open_encoder
 from salon.render.brief import STYLES
 from salon.render.compose import Hand, lay_out, plan_poster
 from salon.render.paint.png import encode_png
@@ -61,7 +60,7 @@ def draw(folder: Path) -> list[Path]:
 def encoded(paths: list[Path], folder: Path) -> dict[str, np.ndarray]:
     """Through a cache that knows nothing."""
     shutil.rmtree(folder, ignore_errors=True)
-    return encode_pictures(encoder_named(), paths, cache=EmbeddingCache(folder))
+    return encode_pictures(open_encoder(), paths, cache=EmbeddingCache(folder))
 
 
 def on_one_core(paths: list[Path], folder: Path) -> dict:
@@ -108,7 +107,7 @@ def on_all_cores(paths: list[Path], folder: Path) -> dict:
 def known(paths: list[Path], folder: Path) -> dict:
     """The line of pictures whose vectors are in the cache."""
     cold = fewest(lambda: encoded(paths, folder)) / len(paths)
-    warm = fewest(lambda: encode_pictures(encoder_named(), paths, cache=EmbeddingCache(folder))) / len(paths)
+    warm = fewest(lambda: encode_pictures(open_encoder(), paths, cache=EmbeddingCache(folder))) / len(paths)
     least = fewest(lambda: [hashlib.sha256(path.read_bytes()).digest() for path in paths]) / len(paths)
     return _line("encode: known pictures", warm, "computed again", cold, least)
 

@@ -16,8 +16,8 @@ import numpy as np
 from benchmarks._pairs import RATERS, Drawn, best_of, draw, pass_limit
 from salon.report.charts import Curve, line_curves
 from salon.report.page import standalone_svg
+from salon.stats.comparisons import count_pairs
 from salon.stats.elo import sequential_elo
-from salon.stats.pair_counts import count_pairs
 from salon.stats.pair_errors import bootstrap_scores, cluster_scores
 from salon.stats.pair_fit import fit_pairs
 

@@ -26,7 +26,7 @@ import numpy as np
 from PIL import Image
 
 from benchmarks._inspect_runner import inspect_seconds
-from salon.calls.limits import Limits
+from salon.calls.service import Limits
 from salon.calls.store import CallStore
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.vlm import Conversation, Sight

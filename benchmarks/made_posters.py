@@ -19,9 +19,9 @@ import numpy as np
 from isal import isal_zlib
 from PIL import Image, ImageDraw, ImageFont
 
-from salon.bench.posters.make.made import Made
-from salon.bench.posters.make.reading import HEIGHT, WIDTH
+from salon.bench.posters.make.items import MadeItem
 from salon.bench.posters.make.sets import MADE, make_item
+from salon.bench.posters.make.sheets import HEIGHT, WIDTH
 from salon.render.paint.png import _filtered, encode_png
 from salon.render.typeset.fonts import load_font
 
@@ -39,7 +39,7 @@ def timed(function: Callable[[int], object], count: int = ITEMS) -> float:
     return 1e3 * (time.process_time() - start) / count
 
 
-def written(task: str, number: int) -> Made:
+def written(task: str, number: int) -> MadeItem:
     """An item with its PNG."""
     made = make_item(task, number, 0)
     if made.pixels is not None:
@@ -86,7 +86,7 @@ def font_of(face: str) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(load_font(face).file), 46)
 
 
-def by_pillow(item: Made) -> bytes:
+def by_pillow(item: MadeItem) -> bytes:
     """The same lines in the same fonts at the same places, as PNG."""
     picture = Image.new("RGB", (WIDTH, HEIGHT), "#ffffff")
     for row, (text, face) in enumerate(zip(item.truth["gt"], item.truth["font"])):

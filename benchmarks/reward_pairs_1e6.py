@@ -72,11 +72,11 @@ def bare(folder: Path) -> Iterator[tuple[Image.Image, Image.Image]]:
 
 def run(what: str, folder: Path) -> dict[str, float]:
     """One measurement in this process."""
-    from salon.train.guard_log import GuardLog
-    from salon.train.pair_shards import PairShards
+    from salon.train.name_hashes import GuardLog
+    from salon.train.pair_files import PairShards
     from salon.train.reward_data import PairFile, read_pair
-    from salon.train.reward_settings import RewardSettings
-    from salon.train.reward_survey import known_pictures, survey_pairs
+    from salon.train.reward_survey import survey_pairs, surveyed_pictures
+    from salon.train.settings import RewardSettings
 
     if what == "bare start":
         start = time.perf_counter()
@@ -91,7 +91,7 @@ def run(what: str, folder: Path) -> dict[str, float]:
     PairShards(folder / "shards").content_hash(home / "data.json")
     pairs = PairFile(folder / "shards", folder, RewardSettings(), run=home)
     survey = survey_pairs(pairs)
-    pairs = PairFile(pairs.path, folder, pairs.settings, run=home, guard=GuardLog(home, 0, known_pictures(pairs)))
+    pairs = PairFile(pairs.path, folder, pairs.settings, run=home, guard=GuardLog(home, 0, surveyed_pictures(pairs)))
     for row in islice(pairs.training(start=0), BATCH):
         read_pair(row, pairs)
     seconds = time.perf_counter() - start

@@ -23,17 +23,17 @@ import numpy as np
 import torch
 from PIL import Image
 
-from salon.judge.scorers.measured import measured
-from salon.judge.scorers.picture import PictureScorer
-from salon.judge.scorers.trained import trained_scorer
-from salon.models.effnet import features_and_chances
-from salon.models.encoder_named import encoder_named
-from salon.models.preference import Criterionwise, ModelCard
+from salon.judge.scorers.rules import measurement_scorer
+from salon.judge.scoring import PictureScorer
+from salon.judge.trained_model import trained_scorer
+from salon.models.cards import ModelCard, ModelCriterion
+from salon.models.embedded_networks import features_and_chances
+from salon.models.encoders import open_encoder
 from salon.models.preference_heads import HeadShape, PreferenceHeads
 from salon.models.preference_model import save_heads
 from salon.select.reward import Reward
 from salon.study import Item, Prompt
-from salon.study.signature import Signature
+from salon.study.nouns import Signature
 
 ENCODER = "effnet-lite2+minilm"
 PICTURES, SIDE, ROUNDS = 32, 512, 3
@@ -43,9 +43,9 @@ TEXT = "a poster for a jazz night"
 def model(folder: Path) -> PictureScorer:
     """Heads that were saved as training saves them."""
     torch.manual_seed(0)
-    encoder = encoder_named(ENCODER)
+    encoder = open_encoder(ENCODER)
     card = ModelCard(
-        kind="heads", criteria=(Criterionwise(id="taste", name="taste", view=()),), name="untrained",
+        kind="heads", criteria=(ModelCriterion(id="taste", name="taste", view=()),), name="untrained",
         backbone=encoder.signature, backbone_name=ENCODER, form="scalar", is_logit=True, study="none",
         data="0", licence="none", signature=Signature(method="benchmark"),
     )  # fmt: skip
@@ -97,7 +97,7 @@ def main() -> None:
             image.save(file)
         (network,) = shortest(lambda: features_and_chances(images))
         line("reward of heads", model(Path(folder) / "model"), pixels, files, network)
-        line("reward of a measurement", measured("naturalness"), pixels, files, None)
+        line("reward of a measurement", measurement_scorer("naturalness"), pixels, files, None)
 
 
 if __name__ == "__main__":

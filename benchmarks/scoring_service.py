@@ -34,11 +34,11 @@ import numpy as np
 from benchmarks._rater_http import Wire
 from benchmarks._scoring_offline import prompt_of
 from benchmarks.encode import draw
+from salon.models.cards import ModelCard, ModelCriterion
 from salon.models.embedded_encoder import EmbeddedEncoder
-from salon.models.preference import Criterionwise, ModelCard
 from salon.models.preference_heads import HeadShape, PreferenceHeads
 from salon.models.preference_model import save_heads
-from salon.study.signature import Signature
+from salon.study.nouns import Signature
 
 ROUNDS, CLIENTS, BATCH, COUNT = 5, 64, 16, 96
 CRITERIA = tuple(f"taste/{name}" for name in ("overall", "typography", "layout", "color", "mood", "craft", "text",
@@ -52,7 +52,7 @@ def save_model(folder: Path) -> None:
     encoder = EmbeddedEncoder()
     shape = HeadShape(form="scalar", parts=encoder.parts, text_width=encoder.text_width, criteria=CRITERIA, axes=128)
     card = ModelCard(
-        kind="heads", name="bench", criteria=tuple(Criterionwise(id=id, name=id) for id in CRITERIA),
+        kind="heads", name="bench", criteria=tuple(ModelCriterion(id=id, name=id) for id in CRITERIA),
         backbone=encoder.signature, backbone_name=encoder.name, form="scalar", is_logit=True, study="none", data="0",
         signature=Signature(method="benchmark"),
     )  # fmt: skip

@@ -41,9 +41,9 @@ _OPEN = {"session_rate": 1e6, "session_burst": 10**6, "address_rate": 1e6, "addr
 _STUDIO = f"""
 import json, sys
 from pathlib import Path
-from salon.collect.studio.open import open_studio
+from salon.collect.studio.setup import open_studio
 from salon.web.app import create_app
-from salon.web.run import listen, run
+from salon.web.server import listen, run
 from salon.web.settings import WebSettings
 
 folder = Path(sys.argv[1])
@@ -60,7 +60,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from sqlalchemy import Column, Integer, MetaData, Table, Text, insert
 from salon.store.database import open_database
-from salon.web.run import listen, run
+from salon.web.server import listen, run
 from salon.web.settings import WebSettings
 
 database = open_database(sys.argv[1], create=True)

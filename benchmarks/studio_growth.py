@@ -18,10 +18,9 @@ import numpy as np
 from sqlalchemy import insert
 
 from benchmarks._load_study import COHORT, make_study
-from salon.collect.question import Given
-from salon.collect.studio.asked import about
-from salon.collect.studio.open import open_studio
-from salon.collect.studio.steps import ShownTask
+from salon.collect.questions import Given
+from salon.collect.studio.rater_side import ShownTask, task_subject
+from salon.collect.studio.setup import open_studio
 from salon.collect.studio.studio import Studio
 from salon.store.database.tables import judgments, tasks
 
@@ -40,7 +39,7 @@ def fill(studio: Studio, raters: list[str], number: int) -> None:
             screen = {"order": question.items, "code_names": ("A", "B"), "number": place, "prompt_first": False}
             row = {"id": len(asked) + 1, "rater": rater, "position": position, "phase": "main", "created_at": 1}
             record = json.dumps(question.model_dump(mode="json", exclude_defaults=True))
-            row |= {"about": about(question, position), "question": record, "screen": json.dumps(screen)}
+            row |= {"about": task_subject(question, position), "question": record, "screen": json.dumps(screen)}
             asked.append(row | {"answered_at": 2})
             a, b = question.items
             payload = json.dumps({"criterion": "overall", "rater": rater, "a": a, "b": b, "outcome": "a", "left": "a"})

@@ -41,7 +41,7 @@ from tests.postgres import cluster
 RATERS, KILLS = 50, 20
 _STEM = """
 import os, sys, threading
-from salon.cli.serve import serve
+from salon.cli.studio import serve
 
 def end_with_the_load():
     sys.stdin.read(1)

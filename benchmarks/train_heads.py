@@ -21,11 +21,11 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from salon.models.encoder import EncoderPart
-from salon.train import loop
-from salon.train.data import Encoded, HeadData, head_data
+from salon.models.encoders import EncoderPart
+from salon.train import head_loop as loop
+from salon.train.head_data import EncodedStudy, HeadData, head_data
+from salon.train.head_loop import criterion_batches
 from salon.train.settings import HeadSettings
-from salon.train.streams import criterion_batches
 
 PARTS = (EncoderPart("image", 1280, False), EncoderPart("seen", 384, True))
 CRITERIA, PROMPTS, ITEMS = 9, 80, 4
@@ -46,7 +46,7 @@ def drawn(settings: HeadSettings) -> HeadData:
     pictures = {p.name: rng.normal(size=(prompts * ITEMS, p.width)).astype(np.float32) for p in PARTS}
     items = {f"{n // ITEMS}.{n % ITEMS}": n for n in range(prompts * ITEMS)}
     texts = rng.normal(size=(prompts, 384)).astype(np.float32)
-    encoded = Encoded(PARTS, items, pictures, {f"t{n}": n for n in range(prompts)}, texts)
+    encoded = EncodedStudy(PARTS, items, pictures, {f"t{n}": n for n in range(prompts)}, texts)
     return head_data(pa.Table.from_pylist(rows), encoded, settings)
 
 
@@ -112,8 +112,8 @@ def arithmetic(data: HeadData, settings: HeadSettings) -> float:
 def _ready(data: HeadData, settings: HeadSettings) -> tuple[torch.nn.Module, torch.optim.Optimizer, HeadData]:
     torch.manual_seed(0)
     network = loop._network(data, settings)
-    rows = loop.reduced(network, data)
-    loop._take_in(network, rows, torch.Generator().manual_seed(0))
+    rows = loop.reduce_data(network, data)
+    loop._fit_inputs(network, rows, torch.Generator().manual_seed(0))
     return network.train(), loop._optimizer(network, None, settings), rows
 
 

@@ -13,14 +13,9 @@ from types import SimpleNamespace
 import numpy as np
 
 import salon
-from salon.select.reference import make_reference
-from salon.select.reward_named import open_scorers
-from salon.select.rewards.flow_factory import flow_factory_reward
-from salon.select.rewards.flow_grpo import flow_grpo_score
-from salon.select.rewards.swift import swift_reward
-from salon.select.rewards.trl import trl_reward
-from salon.select.rewards.verl import verl_score
-from salon.select.sealed import write_sealed
+from salon.select.reward import open_scorers
+from salon.select.rewards import flow_factory_reward, flow_grpo_score, swift_reward, trl_reward, verl_score
+from salon.select.weights import make_reference, write_sealed
 
 SCORERS = ("palette", "balance")
 PROMPT = "A poster for a jazz night in red and black"

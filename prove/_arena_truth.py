@@ -14,10 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from salon.bench.arena import ArenaBoard, ArenaSnapshot
-from salon.bench.arena_fit import ALIKE, arena_snapshot
-from salon.bench.arena_fits import LOGIT
-from salon.bench.routing_table import Job
+from salon.bench.arena import ArenaBoard, ArenaSnapshot, RoutingJob
+from salon.bench.arena_fit import ALIKE, LOGIT, arena_snapshot
 from salon.collect.simulate.designers import DesignerSettings, designers_study
 from salon.generate.houses import HOUSES, House, expected_quality, poster_seed
 from salon.render.brief import Brief
@@ -228,7 +226,7 @@ def weighed(snapshot: ArenaSnapshot) -> Figures:
     return {(one.generator,): one.score for job in _alike(snapshot) for one in job.candidates}
 
 
-def _alike(snapshot: ArenaSnapshot) -> list[Job]:
+def _alike(snapshot: ArenaSnapshot) -> list[RoutingJob]:
     return [job for job in snapshot.routing.jobs if job.name == ALIKE and job.category is None]
 
 

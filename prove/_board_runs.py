@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from salon.bench.board import Board, entry_folder, open_board
+from salon.bench.entry import EntryResult
 from salon.bench.entry_files import read_result
-from salon.bench.freeze import field_reference, with_reference
-from salon.bench.judge_roles import JudgeTerms, judges_named, read_roles
-from salon.bench.results import EntryResult
+from salon.bench.judging import JudgeTerms, open_judges, read_roles
+from salon.bench.reference import field_reference, with_reference
 from salon.bench.run import run_suite
 from salon.bench.suite import PreferenceRule, Suite
-from salon.bench.suite_folder import hashed, open_suite
+from salon.bench.suite_folder import open_suite, with_hashes
 from salon.collect.simulate.designers import FLAG
-from salon.collect.simulate.taste_drawn import drawn_study
+from salon.collect.simulate.taste_drawn import draw_taste_study
 from salon.generate.houses import HOUSES, house_generator
-from salon.judge.scorers.trained import trained_scorer
+from salon.judge.trained_model import trained_scorer
 from salon.models.cards import is_model
 from salon.render.layout import DEFECTS
 from salon.render.quality import WEIGHTS
@@ -50,7 +50,7 @@ def trained_model(scratch: Path, drawn: Path) -> Path:
     folder, study = scratch / "drawn-heads", drawn / "study"
     if not is_model(folder):
         if not is_study(study) or not open_study(study).counts.get("rankings"):
-            drawn_study(study)
+            draw_taste_study(study)
         report = train_study(open_study(study), study, SETTINGS, folder, overwrite=True)
         print(f"heads: validation accuracy {report.validation[0].accuracy.value:.3f}", flush=True)
     return folder
@@ -69,7 +69,7 @@ def wide_suite() -> Suite:
         PreferenceRule(id=column, title=_title(column), criterion=criterion, headline=column == "eps")
         for column, criterion in columns().items()
     )
-    return hashed(replace(suite, card=suite.card.model_copy(update={"preferences": rules})))
+    return with_hashes(replace(suite, card=suite.card.model_copy(update={"preferences": rules})))
 
 
 def _title(column: str) -> str:
@@ -104,7 +104,7 @@ def _run(
     scorers: Mapping[str, Scorer] | None = None,
     carry: Board | None = None,
 ) -> Board:
-    with judges_named(read_roles([], suite), JudgeTerms(), place) as judges:
+    with open_judges(read_roles([], suite), JudgeTerms(), place) as judges:
         done = run_suite(suite, place, generators, judges, scorers, carry=carry, licence=LICENCE, by="Salon")
     fresh = [one for one in done.entries if not one.before]
     print(f"{place.name}: {len(done.entries)} entries, {len(fresh)} of them now, {done.seconds:.0f} s", flush=True)

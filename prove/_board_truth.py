@@ -19,8 +19,8 @@ from salon.bench.entry_files import read_answers
 from salon.generate.houses import HOUSES, expected_quality
 from salon.render.layout import DefectKind
 from salon.render.quality import WEIGHTS
-from salon.stats.paired_means import mean_interval
-from salon.stats.prompt_means import score_interval
+from salon.stats.intervals import score_interval
+from salon.stats.ranks import mean_interval
 from salon.stats.result import Estimate
 
 Floats = NDArray[np.float64]

@@ -2,7 +2,8 @@
 
 For an item with features x the policy says s_d ~ N(mu_d, sigma_d^2), mu = LOW + (HIGH - LOW) S(x W + b). It starts as
 the judge that is asked for a number: high and narrow. Each step shows 64 items, samples G = 6 answers for each, and
-rewards them by `salon.stats.fidelity`; an answer with a number off the scale has no rank reward and loses RANGE. The
+rewards them by `salon.stats.score_rewards`; an answer with a number off the scale has no rank reward and loses
+RANGE. The
 update is GRPO's: advantages within an item, the gradient of the log-probability clipped at 1, a penalty
 beta KL(policy, start), Adam with a rate that falls to nothing over ten epochs.
 """
@@ -18,8 +19,14 @@ from scipy.special import expit, logit
 
 from prove._distill_world import HIGH, LOW, POINT_MEAN, World
 from salon.evaluate.pseudo_scores import PseudoScores
-from salon.stats.closeness import closeness_rewards
-from salon.stats.fidelity import Weighing, fidelity_rewards, group_advantages, targets_from_scores, targets_from_votes
+from salon.stats.score_rewards import (
+    Weighing,
+    closeness_rewards,
+    fidelity_rewards,
+    group_advantages,
+    targets_from_scores,
+    targets_from_votes,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,7 +50,7 @@ class Learning:
     apart: int = 1
     """Parts of a step whose items do not meet: 8 is eight processes that compare only what each of them sees."""
     absolute: float = 0.0
-    """Weight of the absolute term (`salon.stats.closeness`); 0: the paper's reward."""
+    """Weight of the absolute term (`salon.stats.score_rewards`); 0: the paper's reward."""
 
 
 class Policy:

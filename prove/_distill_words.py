@@ -21,7 +21,8 @@ _HEAD = (
     features at the end shows that the lead of the bridge over majority votes hangs on this.""",
     """**The policy** (`prove/_distill_numeric.py`). No language: a number for each criterion, drawn from a normal
     distribution around a logistic function of the features. It starts as the judge asked for a number: high and
-    narrow. Each step shows 64 items and samples six answers for each; the reward is `salon.stats.fidelity` less .5 for
+    narrow. Each step shows 64 items and samples six answers for each; the reward is
+    `salon.stats.score_rewards` less .5 for
     an answer off the scale; the update is GRPO's, ten epochs, gradient clipped at 1, Adam with a step that falls from
     .01 to nothing.""",
     """Intervals: 95% over five seeds (Student's t), each seed with items, judge, labels and training of its own.

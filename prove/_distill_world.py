@@ -27,12 +27,10 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores, Source
-from salon.fuse.bridge import run_bridge
-from salon.fuse.bridge_answers import Ints, no_answers
-from salon.fuse.bridge_plan import BridgePlan, plan_group
-from salon.fuse.bridge_report import score_group
-from salon.fuse.bridge_scale import curve
-from salon.train.distill_label_settings import LabelSettings, bridge_settings, budget_of
+from salon.fuse.bridge import run_bridge, score_group
+from salon.fuse.bridge_plan import BridgePlan, Ints, no_answers, plan_group
+from salon.fuse.bridge_scale import calibration_curve
+from salon.train.distill_label_settings import DistillLabelSettings, bridge_settings, plan_budget
 from salon.train.distill_label_sources import elo_pairs, majority_questions
 
 Floats = NDArray[np.float64]
@@ -145,10 +143,10 @@ def rated(world: World, item: Ints) -> Floats:
 def labels(world: World, source: Source, calls: int | None = None) -> PseudoScores:
     """Labels of the training items by one source, at the papers' budget or at `calls`."""
     s = world.settings
-    asked = LabelSettings(
+    asked = DistillLabelSettings(
         source=source, max_calls=calls, pool=s.pool, opponents=s.opponents, low=LOW, high=HIGH, seed=0
     )
-    budget = budget_of(s.items, asked)
+    budget = plan_budget(s.items, asked)
     names, criteria = tuple(map(str, range(s.items))), tuple(f"c{k}" for k in range(s.criteria))
     empty = np.full((s.items, s.criteria), np.nan)
     if source == "pointwise":
@@ -179,7 +177,7 @@ def labels(world: World, source: Source, calls: int | None = None) -> PseudoScor
         name: np.array([getattr(row, name) for row in rows], float).reshape(s.criteria, s.items).T
         for name in ("value", "mean", "sd")
     }
-    slope = [curve(grid["mean"][:, k], bridge).slope(grid["mean"][:, k]) for k in range(s.criteria)]
+    slope = [calibration_curve(grid["mean"][:, k], bridge).slope(grid["mean"][:, k]) for k in range(s.criteria)]
     return PseudoScores(names, criteria, grid["value"], np.stack(slope, axis=1) * grid["sd"], LOW, HIGH, source)
 
 

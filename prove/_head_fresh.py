@@ -12,10 +12,10 @@ import numpy as np
 
 from prove._head_runs import FOLDS, Bench, Floats, fold_split, hits, opened, with_split
 from prove._head_tables import FORMS, LOOK, PROMPTS, accuracy
-from salon.collect.simulate.taste_drawn import drawn_study
+from salon.collect.simulate.taste_drawn import draw_taste_study
 from salon.stats.result import Estimate
-from salon.train.data import head_data
-from salon.train.loop import pair_logits, train_heads
+from salon.train.head_data import head_data
+from salon.train.head_loop import pair_logits, train_heads
 
 FRESH_SEED = 4242
 FRESH_PROMPTS = 16
@@ -25,7 +25,7 @@ FRESH_PROMPTS = 16
 def fresh_figures(bench: Bench, scratch: Path) -> dict[str, Estimate]:
     """The accuracy of each form over the look encoder on the fresh study."""
     folder = scratch / "fresh"
-    study, _ = drawn_study(folder, prompts=FRESH_PROMPTS, seed=FRESH_SEED)
+    study, _ = draw_taste_study(folder, prompts=FRESH_PROMPTS, seed=FRESH_SEED)
     fresh, _ = opened(study, folder, (LOOK,), PROMPTS)
     forms = [form for form, settings in FORMS.items() if settings.encoder == LOOK]
     return {form: accuracy(fresh, hits(fresh, _asked(bench, fresh, form))) for form in forms}

@@ -17,18 +17,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import salon.models.preference_heads
-import salon.train.data
-import salon.train.loop
-from salon.collect.simulate.taste_drawn import TURNS, drawn_briefs
+import salon.train.head_data
+import salon.train.head_loop
+from salon.collect.simulate.taste_drawn import TURNS, draw_taste_briefs
 from salon.fuse.labels import LabelSettings, make_labels
-from salon.judge.score import read_scores, score_study
-from salon.judge.scorers.named import scorer_named
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import read_scores, score_study
 from salon.models.embeddings import encode_pictures, encode_texts
-from salon.models.encoder_named import encoder_named
+from salon.models.encoders import open_encoder
 from salon.study import Study
-from salon.train.data import Encoded, head_data
-from salon.train.loop import pair_logits, train_heads
-from salon.train.settings import DEFAULT_ENCODER, HeadSettings
+from salon.train.head_data import EncodedStudy, head_data
+from salon.train.head_loop import pair_logits, train_heads
+from salon.train.settings import HEAD_ENCODER, HeadSettings
 
 Floats = NDArray[np.float64]
 FOLDS, PARTS = 5, 10
@@ -47,7 +47,7 @@ class Bench:
     folder: Path
     pairs: pa.Table
     votes: pa.Table
-    encoded: dict[str, Encoded]
+    encoded: dict[str, EncodedStudy]
     """By encoder."""
     part: dict[str, int]
     """Prompt to the tenth it falls into; prompts with the same words fall together."""
@@ -82,11 +82,11 @@ def opened(study: Study, folder: Path, encoders: Sequence[str], prompts: int) ->
     texts = sorted(set(pairs.column("text").to_pylist()))
     encoded, seconds = {}, {}
     for name in encoders:
-        encoder = encoder_named(name)
+        encoder = open_encoder(name)
         started = time.perf_counter()
         pictures, words = encode_pictures(encoder, list(items.values())), encode_texts(encoder, texts)
         seconds[name] = time.perf_counter() - started
-        encoded[name] = Encoded(encoder.parts, _places(items), pictures, _places(texts), words)
+        encoded[name] = EncodedStudy(encoder.parts, _places(items), pictures, _places(texts), words)
     return Bench(study, folder, pairs, votes, encoded, _tenths(prompts)), seconds
 
 
@@ -98,7 +98,7 @@ def _tenths(prompts: int) -> dict[str, int]:
     """Each criterion has as many prompts in every tenth."""
     rng = np.random.default_rng(SEED)
     places = [rng.permutation(prompts) % PARTS for _ in range(TURNS)]
-    briefs = drawn_briefs(prompts, seed=SEED)
+    briefs = draw_taste_briefs(prompts, seed=SEED)
     return {
         brief.id: int(places[number % TURNS][k])
         for number, own in enumerate(briefs.values())
@@ -170,7 +170,7 @@ def _coins(pairs: pa.Table, fold: int) -> pa.Table:
 
 
 def _digest(bench: Bench, fold: int, settings: HeadSettings, share: float, shuffled: bool) -> str:
-    modules = (salon.models.preference_heads, salon.train.data, salon.train.loop)
+    modules = (salon.models.preference_heads, salon.train.head_data, salon.train.head_loop)
     code = hashlib.sha256(b"".join(Path(str(module.__file__)).read_bytes() for module in modules)).hexdigest()
     parts = [part.signature for part in bench.encoded[settings.encoder].parts]
     key = [bench.study.hash, parts, fold, settings.model_dump(), share, shuffled, code]
@@ -213,7 +213,7 @@ def ridge_logits(bench: Bench, fold: int) -> Floats:
 
     Its penalty is chosen by the squared error on validation pairs, all criteria together.
     """
-    encoded = bench.encoded[DEFAULT_ENCODER]
+    encoded = bench.encoded[HEAD_ENCODER]
     a, b = ([encoded.items[item] for item in bench.column(name)] for name in ("item_a", "item_b"))
     apart = encoded.pictures["image"][a] - encoded.pictures["image"][b]
     apart = (apart / np.sqrt(np.square(apart).sum(1).mean())).astype(float)
@@ -237,7 +237,7 @@ def scorer_logits(bench: Bench, name: str, part: int) -> tuple[Floats, float]:
     """Differences of a scorer's numbers on the pairs of one tenth, 0 where it gives none; and the share it scored."""
     rows = [item for item in bench.study.nouns("items") if bench.part[item.prompt] == part]
     study = Study.build("part", (), tables={"prompts": bench.study.table("prompts"), "items": rows})
-    score_study(study, bench.folder, scorer_named(name))
+    score_study(study, bench.folder, make_scorer(name))
     table = read_scores(bench.folder / "scores" / f"{name}.parquet")
     value = {i: v for i, v in zip(table.column("item").to_pylist(), table.column("value").to_pylist()) if v is not None}
     both = zip(bench.column("item_a"), bench.column("item_b"))

@@ -12,13 +12,12 @@ from prove._head_runs import FOLDS, SEED, Bench, Floats, Run, hits
 from prove._page import table
 from salon.collect.simulate.panel import Planted
 from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.scorers.named import COMPOSITES
+from salon.judge.scorers.registry import COMPOSITES
 from salon.stats.ceilings import Ceilings, ceilings
-from salon.stats.paired import paired_difference
-from salon.stats.resample import bootstrap_totals
+from salon.stats.intervals import bootstrap_totals, paired_difference
 from salon.stats.result import Estimate
 from salon.stats.signal_tests import holm
-from salon.train.settings import DEFAULT_ENCODER, HeadSettings
+from salon.train.settings import HEAD_ENCODER, HeadSettings
 
 PROMPTS = 80
 SEEDS = (0, 1, 2)
@@ -27,7 +26,7 @@ BUCKETS = ("5-0", "4-1", "3-2")
 LOOK = "effnet-lite2+look"
 FORMS = {
     f"{form}{words}": HeadSettings(form=form, encoder=encoder)
-    for encoder, words in ((DEFAULT_ENCODER, ""), (LOOK, ", look"))
+    for encoder, words in ((HEAD_ENCODER, ""), (LOOK, ", look"))
     for form in ("scalar", "pairwise", "antisymmetric")
 }
 """The three forms over two encoders: what is shown and the prompt, or the look of a page alone."""

@@ -23,12 +23,12 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from salon.evaluate.pseudo_scores import LabelCard, PseudoScores, write_pseudo_scores
 from salon.fuse.bridge import run_bridge
-from salon.fuse.bridge_settings import BridgeSettings
-from salon.fuse.bridge_simulate import Judge
+from salon.fuse.bridge_plan import BridgeSettings
+from salon.fuse.bridge_simulation import SimulatedJudge
 from salon.generate.houses import HOUSES
 from salon.generate.prompts import builtin_briefs
-from salon.judge.one_pass import OnePass
-from salon.models.one_pass import chat
+from salon.judge.model_scorers import OnePass
+from salon.models.cards import picture_chat
 from salon.models.vlm import LoadedVlm
 from salon.render.brief_text import brief_prompt
 from salon.render.chance import chance
@@ -99,7 +99,7 @@ def judged_labels(hued: Hued, place: Path, *, seed: int, shuffled: bool = False)
     items = tuple(hued.truth)
     true = np.array([hued.truth[item] for item in items])
     rng = np.random.default_rng([seed, 4])
-    judge = Judge(SPREAD * (true - true.mean()) / true.std(), 2 * TIES / (1 - TIES), LAPSES, rng)
+    judge = SimulatedJudge(SPREAD * (true - true.mean()) / true.std(), 2 * TIES / (1 - TIES), LAPSES, rng)
     asked = BridgeSettings(pool=POOL, opponents=OPPONENTS, seed=seed)
     run = run_bridge(items, judge, asked, criteria=(CRITERION,))
     rows = {row.item: row for row in run.report.rows}
@@ -162,7 +162,7 @@ def taught(vlm: Path, folder: Path, form: OnePass, *, seed: int, steps: int) -> 
         optimizer.param_groups[0]["lr"] = TAUGHT_RATE * min(1, (step + 1) / 5) * (1 - 0.9 * step / steps)
         chosen = rng.integers(len(pictures), size=16)
         scores = np.clip(1 + 4 * (spread[chosen] + rng.normal(0, 0.2, 16)), 1, 5)
-        chats = [chat(pictures[n], form.question()) for n in chosen]
+        chats = [picture_chat(pictures[n], form.question()) for n in chosen]
         loss = loaded.model(**_answered(loaded, chats, [form.answer([float(one)]) for one in scores])).loss
         optimizer.zero_grad()
         loss.backward()

@@ -11,11 +11,11 @@ from scipy import stats
 from scipy.special import expit
 
 from salon.errors import StatsError
+from salon.stats.comparisons import count_pairs
 from salon.stats.crowd import fit_crowd
-from salon.stats.pair_counts import count_pairs
 from salon.stats.pair_fit import fit_pairs
 from salon.stats.rater_effects import rating_offset_scale, rating_sureal
-from salon.stats.rating_models import RatingFit, rating_mean, rating_zscored
+from salon.stats.rating_models import RatingFit, rating_mean, rating_zscores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,7 +65,7 @@ def crowds(rng: np.random.Generator) -> Rows:
     return rows
 
 
-RATED = {"mean": rating_mean, "z-scored": rating_zscored, "sureal": rating_sureal, "offset, scale": rating_offset_scale}
+RATED = {"mean": rating_mean, "z-scored": rating_zscores, "sureal": rating_sureal, "offset, scale": rating_offset_scale}
 PANELS = {
     "3 raters, no scales": {"raters": 3, "scales": 0.0},
     "5 raters": {"raters": 5},

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from prove._kernel_panels import Floats, Rows
 from salon.check.results import STATISTICS
-from salon.check.signal import percentiles
+from salon.check.signal import percentile_interval
 from salon.stats.agreement import alpha_bootstrap
 from salon.stats.ceilings import ceilings
 from salon.stats.judge_accuracy import AGAINST, WITH, judge_accuracy, kind_table
@@ -28,7 +28,7 @@ def agreement(prompts: int, rng: np.random.Generator) -> dict[str, Bound]:
     """The four statistics of the check: four items, five raters, noise 1.9."""
     cells = [_panel(prompts, rng)]
     value, drawn = statistics_cells(cells), resample_cells(cells, draws=DRAWS, rng=rng)
-    found = {name: percentiles(name, float(value[name][0]), drawn[name], prompts, 0.95) for name in STATISTICS}
+    found = {name: percentile_interval(name, float(value[name][0]), drawn[name], prompts, 0.95) for name in STATISTICS}
     return {name: (one.low, one.high) for name, one in found.items()}
 
 
@@ -75,7 +75,7 @@ def truths(rng: np.random.Generator) -> dict[str, float]:
 @contextmanager
 def plain() -> Iterator[None]:
     """Percentiles as they are usually read."""
-    with patch("salon.stats.resample.expanded_quantile", lambda n, level: float(ndtri((1 + level) / 2))):
+    with patch("salon.stats.intervals.expanded_quantile", lambda n, level: float(ndtri((1 + level) / 2))):
         yield
 
 

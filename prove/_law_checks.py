@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 from prove._voters import Floats
-from salon.stats.uncertain_wins import Rule, normal_points, win_chance
+from salon.stats.uncertain_scores import Rule, normal_points, win_chance
 from salon.train.losses import Law, starting_tie, win_loss
 
 

@@ -12,9 +12,9 @@ from PIL import Image
 from scipy.stats import rankdata
 
 from prove._read_posters import Case, drawn
-from salon.judge.measurements.seen import Seen
+from salon.judge.measurements.pixels import PictureView
 from salon.judge.measurements.table import MEASUREMENTS
-from salon.models.kept import Kept
+from salon.models.cache import ResultCache
 from salon.models.ocr import READER, Reading, read_text
 from salon.render.brief_text import brief_prompt
 from salon.render.layout import DEFECTS
@@ -62,7 +62,7 @@ class Moves:
         return float(np.corrcoef(np.arange(len(values)), ranks)[0, 1]) if np.ptp(ranks) else 0.0
 
 
-def moves(case: Case, kept: Kept) -> Iterator[Moves]:
+def moves(case: Case, kept: ResultCache) -> Iterator[Moves]:
     """One poster under every defect that it can have, and under damage."""
     clean = drawn(case)[1]
     first = measure(case, clean, kept)
@@ -77,7 +77,7 @@ def moves(case: Case, kept: Kept) -> Iterator[Moves]:
         yield _moves(case, kind, [first, *steps])
 
 
-def own_moves(case: Case, defect: str, name: str, kept: Kept) -> Moves | None:
+def own_moves(case: Case, defect: str, name: str, kept: ResultCache) -> Moves | None:
     """One measurement of one poster while one defect grows; None where the brief cannot have it."""
     knob = defect.replace("-", "_")
     steps = [drawn(case, **({knob: strength} if strength else {})) for strength in STRENGTHS]
@@ -91,17 +91,19 @@ def _moves(case: Case, kind: str, found: list[dict[str, float | None]]) -> Moves
     return Moves(case[0].id, kind, {name: tuple(one[name] for one in found) for name in MEASUREMENTS})
 
 
-def measure(case: Case, pixels: np.ndarray, kept: Kept, reading: Reading | None = None) -> dict[str, float | None]:
+def measure(
+    case: Case, pixels: np.ndarray, kept: ResultCache, reading: Reading | None = None
+) -> dict[str, float | None]:
     """Every measurement of one picture; `reading` in place of reading it, where damage is no matter of words."""
     seen = _seen(case, pixels, kept, reading)
     return {name: rule.measure(seen) for name, rule in MEASUREMENTS.items()}
 
 
-def _seen(case: Case, pixels: np.ndarray, kept: Kept, reading: Reading | None = None) -> Seen:
-    return Seen(Image.fromarray(pixels), brief_prompt(case[0]), lambda: reading or _reading(pixels, kept))
+def _seen(case: Case, pixels: np.ndarray, kept: ResultCache, reading: Reading | None = None) -> PictureView:
+    return PictureView(Image.fromarray(pixels), brief_prompt(case[0]), lambda: reading or _reading(pixels, kept))
 
 
-def _reading(pixels: np.ndarray, kept: Kept) -> Reading:
+def _reading(pixels: np.ndarray, kept: ResultCache) -> Reading:
     key = f"{READER}|{hashlib.sha256(pixels.tobytes()).hexdigest()}"
     known = kept.many([key])
     if key not in known:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from salon.fuse.groups import Compared, Group, Ranked, Rated
-from salon.fuse.settings import ANCHORED, RATED, Method
+from salon.fuse.groups import FuseGroup, GroupComparisons, GroupRankings, GroupRatings
+from salon.fuse.results import ANCHORED, RATED, Method
 from salon.stats.pair_models import pair_probabilities
 from salon.study import Scale
 
@@ -45,7 +45,7 @@ def draw_panel(q: Floats, raters: int, taste: float, rng: np.random.Generator) -
     )
 
 
-def answered(method: Method, panel: Panel, rng: np.random.Generator) -> Group:
+def answered(method: Method, panel: Panel, rng: np.random.Generator) -> FuseGroup:
     """A group judged by the panel as the method supposes."""
     if method in RATED:
         return _group(panel, rated=_ratings(method, panel, rng))
@@ -65,7 +65,7 @@ def steepness(method: Method) -> float:
     return float(1 / np.log(10)) if method == "anchored-elo" else 1.0
 
 
-def _comparisons(method: str, panel: Panel, rng: np.random.Generator) -> Compared:
+def _comparisons(method: str, panel: Panel, rng: np.random.Generator) -> GroupComparisons:
     """Every rater on every pair, sides by lot."""
     raters, items = panel.seen.shape
     first, second = np.triu_indices(items, 1)
@@ -89,7 +89,7 @@ def _law(method: str, d: Floats, side: Floats, panel: Panel) -> tuple[Floats, Fl
     return right * expit(d + lean) + (1 - right) * expit(-d + lean), np.zeros_like(d)
 
 
-def _rankings(panel: Panel, rng: np.random.Generator) -> Ranked:
+def _rankings(panel: Panel, rng: np.random.Generator) -> GroupRankings:
     """Five rankings of six items by each rater."""
     raters, items = panel.seen.shape
     who = np.repeat(np.arange(raters), 5)
@@ -98,10 +98,10 @@ def _rankings(panel: Panel, rng: np.random.Generator) -> Ranked:
     order = np.take_along_axis(shown, np.argsort(-heard, axis=1), 1)
     places = np.tile(np.arange(6), len(who))
     offsets = 6 * np.arange(len(who) + 1)
-    return Ranked(offsets, *(x.astype(np.int32) for x in (order.ravel(), places, who, np.zeros_like(who))))
+    return GroupRankings(offsets, *(x.astype(np.int32) for x in (order.ravel(), places, who, np.zeros_like(who))))
 
 
-def _ratings(method: Method, panel: Panel, rng: np.random.Generator) -> Rated:
+def _ratings(method: Method, panel: Panel, rng: np.random.Generator) -> GroupRatings:
     """y = 3 + offset + gain q + noise e: all noises alike for the mean, no gains but for z-scores and offset-scale."""
     noise = np.full_like(panel.noise, np.mean(RATING_NOISE)) if method == "mean" else panel.noise
     gain = panel.gain if method in STRETCHED else np.ones_like(panel.gain)
@@ -109,33 +109,37 @@ def _ratings(method: Method, panel: Panel, rng: np.random.Generator) -> Rated:
     return _rated(3 + panel.offset[:, None] + gain[:, None] * panel.seen + e)
 
 
-def _rated(value: Floats) -> Rated:
+def _rated(value: Floats) -> GroupRatings:
     rater, item = (x.astype(np.int32) for x in np.indices(value.shape).reshape(2, -1))
-    return Rated(item, value.ravel(), rater, np.zeros_like(item))
+    return GroupRatings(item, value.ravel(), rater, np.zeros_like(item))
 
 
-def _compared(*columns: NDArray[np.int64]) -> Compared:
+def _compared(*columns: NDArray[np.int64]) -> GroupComparisons:
     a, b, outcome, rater, left = columns
     rows = np.arange(len(a), dtype=np.int32)
     codes = [x.astype(np.int32) for x in (a, b, rater)]
-    return Compared(codes[0], codes[1], outcome.astype(np.int8), codes[2], left.astype(np.int8), 0 * rows, rows)
+    return GroupComparisons(codes[0], codes[1], outcome.astype(np.int8), codes[2], left.astype(np.int8), 0 * rows, rows)
 
 
 def _group(
-    panel: Panel, *, compared: Compared | None = None, ranked: Ranked | None = None, rated: Rated | None = None
-) -> Group:
+    panel: Panel,
+    *,
+    compared: GroupComparisons | None = None,
+    ranked: GroupRankings | None = None,
+    rated: GroupRatings | None = None,
+) -> FuseGroup:
     """A group of these judgments, without any of the other kinds."""
     raters, items = panel.seen.shape
     none, no_values = np.zeros(0, np.int32), np.zeros(0)
     compared = _compared(*(np.zeros((5, 0), np.int64))) if compared is None else compared
-    return Group(
+    return FuseGroup(
         criterion="planted",
         label="simulated",
         members=tuple(map(str, range(items))),
         scale=Scale(low=1, high=5) if len(compared) else Scale(low=-20, high=20),
         compared=compared,
-        ranked=Ranked(np.zeros(1, np.int64), none, none, none, none) if ranked is None else ranked,
-        rated=Rated(none, no_values, none, none) if rated is None else rated,
+        ranked=GroupRankings(np.zeros(1, np.int64), none, none, none, none) if ranked is None else ranked,
+        rated=GroupRatings(none, no_values, none, none) if rated is None else rated,
         both_bad=0,
         repeats=0,
         asked=len(compared),

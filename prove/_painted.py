@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.collect.simulate.ppaint_law import plan
-from salon.collect.simulate.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth
+from salon.collect.simulate.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth, ppaint_plan
 from salon.errors import StatsError
-from salon.fuse.anchored import anchored
-from salon.fuse.compare import values
 from salon.fuse.fits import fit_group
-from salon.fuse.groups import Group, study_groups
-from salon.fuse.settings import FuseSettings, Method
+from salon.fuse.fuse import calibrated_scores
+from salon.fuse.groups import FuseGroup, study_groups
+from salon.fuse.results import FuseSettings, Method
+from salon.fuse.scores import fit_anchored
 from salon.study import Study
 
 Floats = NDArray[np.float64]
@@ -31,7 +30,7 @@ class Case:
     """One simulated study."""
 
     study: Study
-    groups: tuple[Group, ...]
+    groups: tuple[FuseGroup, ...]
     planted: dict[str, Floats]
     """By name of the truth, all groups one after the other."""
 
@@ -41,7 +40,7 @@ class Case:
 
     def fused(self, method: Method, settings: FuseSettings = DEFAULTS) -> Floats:
         """Calibrated scores of all groups."""
-        return np.concatenate(values(anchored(self.groups, method, settings, None)))
+        return np.concatenate(calibrated_scores(fit_anchored(self.groups, method, settings, None)))
 
     def rated(self, method: Method) -> Floats | None:
         """Scores of all groups from ratings alone; None where the method cannot be fitted."""
@@ -53,14 +52,14 @@ class Case:
 
 def case(seed: int, **changes: Any) -> Case:
     """The study of one seed, all settings but `changes` as fixed beforehand."""
-    law = plan()["law"]
+    law = ppaint_plan()["law"]
     given = {name: value * law[name] if name in TIMES else value for name, value in changes.items()}
     study, truth = ppaint_like_study(seed, **given), ppaint_like_truth(seed, **given)
     groups = tuple(study_groups(study, DEFAULTS, ()))
     return Case(study, groups, {name: planted(truth, name, groups) for name in TRUTHS})
 
 
-def planted(truth: PpaintTruth, name: str, groups: Sequence[Group]) -> Floats:
+def planted(truth: PpaintTruth, name: str, groups: Sequence[FuseGroup]) -> Floats:
     """A truth of all groups, one after the other."""
     values_of, place = getattr(truth, name), {item: n for n, item in enumerate(truth.items)}
     return np.concatenate(

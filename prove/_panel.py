@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import spearmanr
 
-from salon.collect.design import balanced_fraction, complete_pairs, next_adaptive_pair
-from salon.collect.sides import balanced_sides
-from salon.collect.simulate.ppaint_law import PpaintSettings, draw_latent, profiles
-from salon.stats.pair_counts import PairCounts
+from salon.collect.design import balanced_fraction, balanced_sides, complete_pairs, next_adaptive_pair
+from salon.collect.simulate.ppaint_like import PpaintSettings, draw_latent, profiles
+from salon.stats.comparisons import PairCounts
 from salon.stats.pair_fit import fit_pairs
 
 Floats = NDArray[np.float64]

@@ -12,10 +12,10 @@ from PIL import Image
 
 from salon.generate.houses import HOUSES, poster_seed
 from salon.generate.prompts import builtin_briefs
-from salon.judge.layout_judge import by_layout
-from salon.judge.measurements.seen import Seen
-from salon.judge.pixel_rules import by_pixels, read_rule
-from salon.models.kept import Kept
+from salon.judge.measurements.pixels import PictureView
+from salon.judge.measuring_judge import answer_from_layout
+from salon.judge.point_rules import answer_from_pixels, read_rule
+from salon.models.cache import ResultCache
 from salon.models.ocr import remembered_reading
 from salon.render.brief import Brief
 from salon.render.brief_text import LABELS
@@ -69,14 +69,16 @@ def answers(case: tuple[Brief, str]) -> list[Answer]:
     poster = draw_poster(brief, house.hand, seed=seed, knobs=house.knobs(seed), width=WIDTH, height=HEIGHT)
     data = paint_png(poster.layers, WIDTH, HEIGHT)
     image = Image.open(io.BytesIO(data)).convert("RGB")
-    seen = Seen(image, None, lambda: remembered_reading(image, hashlib.sha256(data).hexdigest(), _kept()))
+    seen = PictureView(image, None, lambda: remembered_reading(image, hashlib.sha256(data).hexdigest(), _kept()))
     found = []
     for kind, record in rules_of(brief):
         rule = read_rule(record, where=brief.id)
-        found.append(Answer(kind, brief.id, by_layout(rule, poster.layout).holds, by_pixels(rule, seen).holds))
+        found.append(
+            Answer(kind, brief.id, answer_from_layout(rule, poster.layout).holds, answer_from_pixels(rule, seen).holds)
+        )
     return found
 
 
 @cache
-def _kept() -> Kept:
-    return Kept()
+def _kept() -> ResultCache:
+    return ResultCache()

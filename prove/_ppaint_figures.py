@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.collect.simulate.ppaint_law import (
+from salon.collect.simulate.ppaint_like import (
     CRITERIA,
     Floats,
     PpaintSettings,
@@ -19,7 +19,8 @@ from salon.collect.simulate.ppaint_law import (
     draw_ratings,
     tiers,
 )
-from salon.stats import outcomes, stability
+from salon.stats import agreement as outcomes
+from salon.stats import stability
 from salon.stats.agreement import kendall_w
 
 Law = dict[str, float]

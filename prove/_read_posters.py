@@ -12,7 +12,7 @@ from prove._ocr import asked_words, drawn_words, read, read_by_tesseract
 from prove._pixel_contrast import pixel_contrast
 from salon.generate.houses import HOUSES
 from salon.generate.prompts import builtin_briefs
-from salon.judge.measurements.words import folded, found_words
+from salon.judge.measurements.text import fold_words, found_words
 from salon.render.brief import CATEGORIES, STYLES, Brief
 from salon.render.colors import contrast
 from salon.render.draw import draw_poster
@@ -100,7 +100,7 @@ def read_poster(task: tuple[Case, float]) -> Reading:
     case, share = task
     poster, pixels = drawn(case, misspelling=share)
     lines = read(pixels)
-    asked = [folded(words) for words in asked_words(poster.layout)]
+    asked = [fold_words(words) for words in asked_words(poster.layout)]
     found = [one for line in found_words(asked, lines) for one in line]
     changed = words_changed(poster)
     corrected = sum(one and other for one, other in zip(found, changed, strict=True))
@@ -115,7 +115,7 @@ def read_again(case: Case) -> tuple[WordRead, ...]:
 
 def words_read(poster: Poster, lines: Sequence[str]) -> tuple[WordRead, ...]:
     """Every word as drawn, and whether it is in the lines read."""
-    set_lines = [(element, folded(words)) for element, words in drawn_words(poster.layout)]
+    set_lines = [(element, fold_words(words)) for element, words in drawn_words(poster.layout)]
     found = found_words([words for _, words in set_lines], lines)
     return tuple(
         WordRead(word, element.role, element.lettering.face.family, element.lettering.size, one)
@@ -127,7 +127,7 @@ def words_read(poster: Poster, lines: Sequence[str]) -> tuple[WordRead, ...]:
 def words_changed(poster: Poster) -> list[bool]:
     """For every word asked for, whether the record has another in its place."""
     texts = [element.lettering for element in poster.layout.elements if element.lettering]
-    pairs = ((folded(text.asked.split()), folded(text.text.split())) for text in texts)
+    pairs = ((fold_words(text.asked.split()), fold_words(text.text.split())) for text in texts)
     return [one != other for asked, made in pairs for one, other in zip(asked, made, strict=True)]
 
 

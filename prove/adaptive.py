@@ -149,7 +149,8 @@ AFTER = """## Where it fails
 ## The rule
 
 The pair whose answer is expected to lower most what is lost by wrong orders, all pairs considered
-(`salon.stats.order_gain`); answers awaited from other raters count as given; a rater who had more questions about an
+(`salon.stats.adaptive_design`); answers awaited from other raters count as given; a rater who had more
+questions about an
 item than the others had hears of it later. On twelve pilot studies of PPaint's panel (other seeds, mean SRCC with the
 panel) the balanced design was reached with 64% of the comparisons by expected information, with 55 to 60% by the loss
 of order, and with 49% once raters were balanced over items; that last rule is the one above. The fresh studies of this

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from prove._page import table, wrapped
-from salon.bench.arena_adjusted import board_errors
-from salon.bench.win_matrix import win_matrix
-from salon.stats.behavior import wilson
+from salon.bench.arena import win_matrix
+from salon.bench.arena_covariates import board_errors
+from salon.stats.agreement import wilson
 from salon.stats.pair_covariates import covariate_errors, fit_covariates
 from salon.stats.pair_models import pair_probabilities
 

@@ -34,9 +34,9 @@ from prove._arena_truth import (
 from prove._page import table, wrapped
 from salon.bench.arena import ArenaSnapshot
 from salon.collect.simulate.designers import DesignerSettings
-from salon.engine.processes import over_processes
+from salon.engine.processes import map_processes
 from salon.generate.houses import HOUSES
-from salon.stats.prompt_means import score_interval
+from salon.stats.intervals import score_interval
 
 Values = dict[tuple[str, ...], float]
 PAGE = Path(__file__).parents[1] / "docs/methods/arena-houses.md"
@@ -246,7 +246,7 @@ def main(panels: int = PANELS) -> None:
     """Judge, cut, fit, write."""
     tasks = [(panel, protocol) for protocol in PROTOCOLS for panel in range(1, panels + 1)]
     judged: dict[int, Judged] = {}
-    for number, result in over_processes(judged_panel, tasks):
+    for number, result in map_processes(judged_panel, tasks):
         if isinstance(result, Exception):
             raise result
         judged[number] = result

@@ -16,11 +16,10 @@ from scipy.optimize import brentq
 from scipy.special import expit, ndtr, ndtri
 
 from prove._page import table, wrapped
-from salon.bench.standings import shared_covariance
-from salon.stats.prompt_means import bootstrap_interval, score_interval
-from salon.stats.resample import expanded_quantile
-from salon.stats.tiers import rank_intervals
-from salon.stats.uncertain_wins import normal_points
+from salon.bench.result import shared_covariance
+from salon.stats.intervals import bootstrap_interval, expanded_quantile, score_interval
+from salon.stats.ranks import rank_intervals
+from salon.stats.uncertain_scores import normal_points
 
 Floats = NDArray[np.float64]
 Bounds = tuple[Floats, Floats]

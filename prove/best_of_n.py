@@ -18,22 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prove._page import table, wrapped
-from salon.engine.processes import over_processes
-from salon.generate.curate import in_turns
+from salon.engine.processes import map_processes
+from salon.generate.curate import take_category_turns
 from salon.generate.houses import HOUSES, house_generator, poster_seed
 from salon.generate.prompts import read_prompts
-from salon.generate.record import read_generations
+from salon.generate.record import GenerateSettings, read_generations
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
 from salon.render.brief_text import read_brief
 from salon.render.draw import draw_poster
 from salon.render.quality import WEIGHTS
 from salon.report.charts import Curve, line_curves
 from salon.report.page import standalone_svg
-from salon.select.pick import PickSettings, pick
+from salon.select.best import PickSettings, pick
 from salon.select.scores import study_scores
-from salon.select.weights import ScoreColumn, blend, read_weights
-from salon.stats.best_of_n import best_of_means, expected_maximum, fit_shrinkage, predicted_gain
+from salon.select.weights import ScorerColumn, blend_columns, read_weights
+from salon.stats.uncertain_scores import best_of_means, expected_maximum, fit_shrinkage, predicted_gain
 from salon.store.folder import open_study
 from salon.study import Prompt
 
@@ -58,7 +57,7 @@ def qualities(house: str, prompts: Sequence[Prompt], pool: int, processes: int |
     """(prompts, pool, criteria) true quality of the posters that a house lays out."""
     tasks = [(house, prompt, seed) for prompt in prompts for seed in range(pool)]
     found = np.full((len(tasks), len(CRITERIA)), np.nan)
-    for index, result in over_processes(_quality, tasks, processes=processes):
+    for index, result in map_processes(_quality, tasks, processes=processes):
         if isinstance(result, Exception):
             raise result
         found[index] = result
@@ -156,12 +155,12 @@ def weighted_picks(q: Floats, ns: Sequence[int], rho: float = 0.9) -> list[list[
     """How often typography-heavy weights pick another poster than uniform ones, and what either brings."""
     rng = np.random.default_rng([SEED, 9])
     scores = np.stack([planted(q[..., d], rho, rng) for d in range(q.shape[2])], axis=2)
-    columns = [ScoreColumn(criterion=id, scale="planted") for id in CRITERIA]
-    alike = blend(columns)
+    columns = [ScorerColumn(criterion=id, scale="planted") for id in CRITERIA]
+    alike = blend_columns(columns)
     type_ = [d for d, id in enumerate(CRITERIA) if id.endswith("typography")]
     rows = []
     for weights in (HEAVY, ONLY):
-        heavy = blend(columns, read_weights(weights, CRITERIA))
+        heavy = blend_columns(columns, read_weights(weights, CRITERIA))
         for n in ns:
             found = np.array([_both(scores[p, :n], q[p, :n], alike, heavy, type_) for p in range(len(q))])
             figures = [told(one, signed=d > 0) for d, one in enumerate(over_prompts(found))]
@@ -180,7 +179,9 @@ def _both(scores: Floats, q: Floats, alike: object, heavy: object, type_: Sequen
 
 def seen(folder: Path, prompts: int = SEEN_PROMPTS, pool: int = SEEN_POOL) -> tuple[Floats, Floats, Floats]:
     """(prompts, pool) scores of the palette measurement on painted posters, true color accuracy, and mean quality."""
-    asked = [one for one in in_turns(read_prompts("briefs"), 3 * prompts) if read_brief(one).palette][:prompts]
+    asked = [one for one in take_category_turns(read_prompts("briefs"), 3 * prompts) if read_brief(one).palette][
+        :prompts
+    ]
     generate_items(asked, [house_generator("atelier", 1)], GenerateSettings(seeds=pool, size="256x362"), folder)
     found = study_scores(open_study(folder), folder, ["palette"])
     score = dict(zip(found.items, found.values[:, 0]))
@@ -284,7 +285,7 @@ def page(found: dict[str, Floats], pixels: tuple[Floats, Floats, Floats]) -> str
 
 def main(home: Path) -> None:
     """Draw what is not there, then write the page."""
-    briefs = in_turns(read_prompts("briefs"), PROMPTS)
+    briefs = take_category_turns(read_prompts("briefs"), PROMPTS)
     found = {}
     for house in DRAWN_BY:
         file = home / f"{house}-{PROMPTS}-{POOL}.npy"

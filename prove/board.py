@@ -20,13 +20,13 @@ import numpy as np
 from prove._board_runs import CLEAN, SETTINGS, STRENGTHS, made_board
 from prove._board_truth import DRAWS, Known, Order, Variant, field_orders, house_orders, judged_alike, variants
 from prove._page import table, wrapped
-from salon.bench.results import AxisResult
+from salon.bench.entry import AxisResult
+from salon.bench.result import standings
 from salon.bench.site import build_site
-from salon.bench.standings import standings
 from salon.generate.houses import HOUSES
-from salon.models.preference import read_card
+from salon.models.cards import read_model_card
 from salon.render.layout import DEFECTS
-from salon.stats.prompt_means import score_interval
+from salon.stats.intervals import score_interval
 from salon.stats.result import Estimate
 
 PAGE = Path(__file__).parents[1] / "docs/methods/board-table.md"
@@ -198,7 +198,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def write_page(known: Known) -> None:
     """Everything there is to say about the board."""
-    suite, card = known.made.board.suite, read_card(known.made.model)
+    suite, card = known.made.board.suite, read_model_card(known.made.model)
     known_by = card.figures["validation"][0]
     facts = {
         "accuracy": shown(Estimate(**known_by["accuracy"]), digits=3), "checked": known_by["pairs"],
@@ -240,7 +240,7 @@ def write_page(known: Known) -> None:
 
 
 def _signature(known: Known) -> str:
-    suite, card = known.made.board.suite, read_card(known.made.model)
+    suite, card = known.made.board.suite, read_model_card(known.made.model)
     told = f"suite:{suite.card.name}/{suite.card.version}@{suite.hash[:12]}|entries:{len(known.names)}"
     return f"board|{told}|{card.signature}"
 

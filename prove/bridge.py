@@ -15,7 +15,7 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from salon.fuse.bridge import run_bridge
-from salon.fuse.bridge_simulate import Rehearsal, RehearsalSettings, drawn_judge, rehearse_bridge
+from salon.fuse.bridge_simulation import Rehearsal, RehearsalSettings, draw_judge, rehearse_bridge
 from salon.stats.budget import comparison_budget
 
 OUT = Path(__file__).parent.parent / "docs" / "methods" / "bridge-table.md"
@@ -167,7 +167,7 @@ def _stopped(target: float, seed: int) -> tuple[int, float, float]:
     """Calls, SRCC, and the share of placed items that needed fewer than 20 opponents."""
     print(f"target {target}", flush=True)
     settings = RehearsalSettings(items=ITEMS, pool=POOL, opponents=20, ties=TIES, spread=MODEL, seed=seed)
-    judge = drawn_judge(settings, np.random.default_rng(seed))
+    judge = draw_judge(settings, np.random.default_rng(seed))
     bridge = settings.bridge(adaptive=True).model_copy(update={"target_sd": target})
     report = run_bridge([str(item) for item in range(ITEMS)], judge, bridge).report
     srcc = spearmanr([row.value for row in report.rows], judge.truth).statistic

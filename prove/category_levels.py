@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from prove._page import table, wrapped
 from prove._painted import DEFAULTS, Case, case
 from salon.errors import NotIdentified
-from salon.fuse import scored
-from salon.fuse.anchored import anchored
-from salon.fuse.compare import values
-from salon.fuse.groups import Group
-from salon.fuse.scored import score_groups
-from salon.fuse.settings import FuseSettings, Method
-from salon.stats.method_agreement import method_agreement
+from salon.fuse import scores as scored
+from salon.fuse.fuse import calibrated_scores
+from salon.fuse.groups import FuseGroup
+from salon.fuse.results import FuseSettings, Method
+from salon.fuse.scores import fit_anchored, score_groups
+from salon.stats.rank_agreement import method_agreement
 
 Floats = NDArray[np.float64]
 OUT = Path(__file__).parents[1] / "docs/methods/category-levels-table.md"
@@ -92,7 +91,9 @@ def _measured(one: Case) -> dict[tuple[str, str], float]:
     return made
 
 
-def _scores(one: Case, name: str, settings: FuseSettings = DEFAULTS, groups: Sequence[Group] | None = None) -> Floats:
+def _scores(
+    one: Case, name: str, settings: FuseSettings = DEFAULTS, groups: Sequence[FuseGroup] | None = None
+) -> Floats:
     form = FORMS[name]
     if form is None:
         rated = one.rated("mean")
@@ -100,7 +101,9 @@ def _scores(one: Case, name: str, settings: FuseSettings = DEFAULTS, groups: Seq
         return rated
     method, pulled = form
     try:
-        return np.concatenate(values(anchored(groups or one.groups, method, settings, None, pulled=pulled)))
+        return np.concatenate(
+            calibrated_scores(fit_anchored(groups or one.groups, method, settings, None, pulled=pulled))
+        )
     except NotIdentified:
         if settings.prior is not None:
             raise
@@ -178,7 +181,7 @@ def _chosen(one: Case, method: Method) -> tuple[float, ...]:
     )
 
 
-def _half(groups: Sequence[Group], side: bool) -> list[Group]:
+def _half(groups: Sequence[FuseGroup], side: bool) -> list[FuseGroup]:
     rng, made = np.random.default_rng(5), []
     for group in groups:
         mine = (rng.random(len(group.compared)) < 0.5) == side

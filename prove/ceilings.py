@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from prove._page import table, wrapped
 from salon.stats.ceilings import Ceilings, accuracy_warnings, ceilings, oracle, vote_table
-from salon.stats.pair_law import majority_right
-from salon.stats.resample import bootstrap_totals, ratio
+from salon.stats.intervals import bootstrap_totals, ratio
+from salon.stats.vote_laws import majority_right
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Floats]

@@ -23,20 +23,17 @@ from pathlib import Path
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.collect.simulate.true_scorer import noise_of
-from salon.generate.curate import in_turns
-from salon.generate.house_start import seeds_from
-from salon.generate.houses import House, house_named, poster_seed
+from salon.collect.simulate.designers import item_noise
+from salon.generate.curate import take_category_turns
+from salon.generate.houses import House, find_house, poster_seed, seeds_from
 from salon.generate.prompts import read_prompts
 from salon.render.brief_text import read_brief
 from salon.render.chance import Seeds
 from salon.render.draw import drawn_quality
 from salon.report import WIDE, charts, standalone_svg
 from salon.report.numbers import p_value
-from salon.select.cohp import CohpSettings, Decision, Seen, choose_answer, choose_generator, choose_start
-from salon.stats.paired import Paired, paired_difference
-from salon.stats.prompt_means import score_interval
-from salon.stats.resample import bootstrap_totals
+from salon.select.cohp import ChainDecision, ChainPicture, CohpSettings, choose_answer, choose_generator, choose_start
+from salon.stats.intervals import PairedDifference, bootstrap_totals, paired_difference, score_interval
 from salon.stats.signal_tests import holm
 from salon.study import Prompt
 
@@ -82,12 +79,12 @@ class Desk:
         self.seeds[item], self.truth[item] = seeds, self._drawn[key]
         return item
 
-    def seen(self, item: str, house: House, sd: float) -> Seen:
+    def seen(self, item: str, house: House, sd: float) -> ChainPicture:
         """It with its score: true quality and the noise that belongs to it."""
-        score = self.truth[item] + (sd * noise_of(item, 0) if sd else 0.0)
-        return Seen(item=item, generator=house.name, score=score)
+        score = self.truth[item] + (sd * item_noise(item, 0) if sd else 0.0)
+        return ChainPicture(item=item, generator=house.name, score=score)
 
-    def chain(self, settings: CohpSettings, sd: float) -> list[Decision]:
+    def chain(self, settings: CohpSettings, sd: float) -> list[ChainDecision]:
         """Every decision of a chain."""
         first = range(settings.first_seed(0), settings.first_seed(0) + settings.each)
         tries = {one.name: [self.seen(self.draw(one, seed), one, sd) for seed in first] for one in self.houses}
@@ -112,12 +109,14 @@ class Desk:
 def prompts(count: int = BRIEFS) -> list[Prompt]:
     """Briefs that name colors and a place, so that flaws of these can be seen."""
     briefs = [(one, read_brief(one)) for one in read_prompts("briefs")]
-    return in_turns([one for one, brief in briefs if brief.palette and (brief.headline_at or brief.align)], count)
+    return take_category_turns(
+        [one for one, brief in briefs if brief.palette and (brief.headline_at or brief.align)], count
+    )
 
 
 def desks(pool: str, count: int = BRIEFS) -> list[Desk]:
     """One for each prompt."""
-    houses = [house_named(name) for name in POOLS[pool]]
+    houses = [find_house(name) for name in POOLS[pool]]
     return [Desk(prompt, houses) for prompt in prompts(count)]
 
 
@@ -167,7 +166,7 @@ def spreads(all_desks: Sequence[Desk], settings: CohpSettings, sd: float) -> np.
     return np.array(found, float)
 
 
-def _after(first: Decision, count: int) -> str:
+def _after(first: ChainDecision, count: int) -> str:
     """The best picture of the generator that is chosen after `count` tries."""
     names = list(dict.fromkeys(one.generator for one in first.seen))
     few = {name: [one for one in first.seen if one.generator == name][:count] for name in names}
@@ -206,7 +205,7 @@ def told(values: np.ndarray) -> str:
     return f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def difference(one: np.ndarray, other: np.ndarray) -> Paired:
+def difference(one: np.ndarray, other: np.ndarray) -> PairedDifference:
     """Prompt by prompt, with its interval and p by flipping signs."""
     rows = np.arange(len(one))
     return paired_difference(one.mean(1), other.mean(1), rows, draws=DRAWS, rng=np.random.default_rng(0))

@@ -19,11 +19,11 @@ from prove._page import table, wrapped
 from prove._painted import TRUTHS, planted
 from salon.collect.simulate.ppaint_like import ppaint_like_study, ppaint_like_truth
 from salon.errors import NotIdentified, StatsError
-from salon.fuse import scored
+from salon.fuse import scores as scored
 from salon.fuse.fits import fit_group
-from salon.fuse.groups import Group, study_groups
-from salon.fuse.scored import GroupScores, score_groups
-from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
+from salon.fuse.groups import FuseGroup, study_groups
+from salon.fuse.results import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
+from salon.fuse.scores import ScoredGroup, score_groups
 
 Floats = NDArray[np.float64]
 OUT = Path(__file__).parents[1] / "docs/methods/coverage.md"
@@ -197,7 +197,7 @@ def _aimed(method: Method, raters: int, taste: float, rng: np.random.Generator) 
     return [(q, target(method, q, raters, taste, rng)) for q in groups]
 
 
-def _scored(groups: Sequence[Group], settings: FuseSettings, cluster: Cluster, tally: Tally) -> list[GroupScores]:
+def _scored(groups: Sequence[FuseGroup], settings: FuseSettings, cluster: Cluster, tally: Tally) -> list[ScoredGroup]:
     """Scored groups; with a prior, and counted, where the comparisons alone identify no scores."""
     method = settings.method
     try:
@@ -209,7 +209,7 @@ def _scored(groups: Sequence[Group], settings: FuseSettings, cluster: Cluster, t
         return score_groups(groups, method, settings.model_copy(update={"prior": 3.0}), cluster, lambda step: None)
 
 
-def _add(tally: Tally, made: Sequence[GroupScores], target: Floats) -> None:
+def _add(tally: Tally, made: Sequence[ScoredGroup], target: Floats) -> None:
     tally.add(*(np.concatenate([getattr(one, name) for one in made]) for name in ("low", "high", "value")), target)
 
 

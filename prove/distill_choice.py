@@ -2,7 +2,8 @@
 
 python -m prove.distill_choice
 
-Writes docs/methods/distill-choice-table.md. Looks go through `salon.train.distill_validation.Curve`, as in training.
+Writes docs/methods/distill-choice-table.md. Looks go through `salon.train.distill_validation.ValidationCurve`,
+as in training.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from numpy.typing import NDArray
 
 from prove._page import table, wrapped
 from salon.evaluate.pseudo_scores import PseudoScores
-from salon.train.distill_data import Asking, OnePassData
-from salon.train.distill_validation import Curve
+from salon.train.distill_validation import OnePassData, QuestionForm, ValidationCurve
 
 DOCS = Path(__file__).parents[1] / "docs/methods"
 Floats = NDArray[np.float64]
@@ -56,7 +56,7 @@ class Figures:
     """Share of runs whose chosen state is called above chance."""
 
 
-def rules(curve: Curve) -> dict[str, int]:
+def rules(curve: ValidationCurve) -> dict[str, int]:
     """The look that each rule keeps."""
     srcc = np.array([look.srcc for look in curve.looks])
     best = len(srcc) - 1 - int(srcc[::-1].argmax())
@@ -93,13 +93,13 @@ def _world(
     return {rule: Figures(*np.mean(some, axis=0).tolist()) for rule, some in rows.items()}
 
 
-def _looks(items: int, rho: Floats, *, is_constant: bool, rng: np.random.Generator) -> Curve:
+def _looks(items: int, rho: Floats, *, is_constant: bool, rng: np.random.Generator) -> ValidationCurve:
     """A run of which the true correlations are known; at 0 all items get one score, where it had been higher."""
     names = tuple(map(str, range(items)))
     quality, shared = rng.normal(size=items), rng.normal(size=items)
     labels = PseudoScores(names, ("q",), quality[:, None], np.full((items, 1), np.nan), -9, 9, "bridge")
-    asking = Asking(lambda item: "", lambda text: SimpleNamespace(scores=(float(text),)), lambda rng: "")
-    curve = Curve(OnePassData(labels, dict.fromkeys(names, Path()), asking, (), names), names)
+    asking = QuestionForm(lambda item: "", lambda text: SimpleNamespace(scores=(float(text),)), lambda rng: "")
+    curve = ValidationCurve(OnePassData(labels, dict.fromkeys(names, Path()), asking, (), names), names)
     for step, r in enumerate(rho, start=1):
         error = np.sqrt(SHARED) * shared + np.sqrt(1 - SHARED) * rng.normal(size=items)
         scores = np.zeros(items) if r == 0 and is_constant else r * quality + np.sqrt(1 - r**2) * error

@@ -26,13 +26,13 @@ from scipy.stats import spearmanr
 from prove._hued import CRITERION, LAPSES, OPPONENTS, POOL, Hued, hued_study, judged_labels, taught, tiny_speaker
 from prove._page import table, wrapped
 from salon.evaluate.pseudo_scores import read_pseudo_scores
-from salon.evaluate.scores.evaluate_scorers import Asked, evaluate_scores
-from salon.evaluate.scores.score_evaluation_results import Agreed, ScoreEvaluationSettings
+from salon.evaluate.score_results import ScoreAgreement, ScoreEvaluationSettings
+from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
 from salon.report.charts import Curve, line_curves
 from salon.report.page import standalone_svg
 from salon.train.distill_settings import DistillSettings
 from salon.train.distill_study import distill_study, one_pass_form
-from salon.train.reward_logs import read_log
+from salon.train.run_folder import read_log
 
 DOCS = Path(__file__).parents[1] / "docs/methods"
 SEEDS = (0, 1, 2)
@@ -127,7 +127,7 @@ def learn(
         )  # fmt: skip
     truth = write_truth(hued, place, place / "base")
     tested = evaluate_scores(
-        study, Asked(models=[place / kind for kind in ("base", *kinds)], against=[str(truth)]),
+        study, ScoreQuestion(models=[place / kind for kind in ("base", *kinds)], against=[str(truth)]),
         ScoreEvaluationSettings(within="all"),
     )  # fmt: skip
     figures = {one.name: one.overall for one in tested.targets[0].scorers}
@@ -168,7 +168,7 @@ def answer_levels(place: Path, kind: str) -> int:
     return len({row["value"] for row in rows if row["item"] in tested and row["value"] is not None})
 
 
-def _told(agreed: Agreed) -> dict[str, Any]:
+def _told(agreed: ScoreAgreement) -> dict[str, Any]:
     return agreed.model_dump(mode="json")
 
 

@@ -35,7 +35,7 @@ from prove._distill_words import HEAD, WORDS
 from prove._distill_world import World, WorldSettings, drawn_world, labels
 from prove._page import table
 from salon.evaluate.pseudo_scores import PseudoScores, Source
-from salon.train.distill_label_settings import LabelSettings, budget_of
+from salon.train.distill_label_settings import DistillLabelSettings, plan_budget
 
 SEEDS, GRID_SEEDS = range(5), range(3)
 EQUAL = 30_725
@@ -206,7 +206,7 @@ def _own(source: Source, how: Learning) -> Learning:
 
 
 def _spent(source: Source) -> str:
-    return f"{budget_of(3000, LabelSettings(source=source, max_calls=EQUAL)).calls:,}"
+    return f"{plan_budget(3000, DistillLabelSettings(source=source, max_calls=EQUAL)).calls:,}"
 
 
 # -- runs ------------------------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from prove._hued import hued_study, judged_labels, taught, tiny_speaker
 from prove._page import table, wrapped
 from prove.distill_learns import PLAIN, answer_levels, write_truth
 from salon.evaluate.pseudo_scores import read_pseudo_scores
-from salon.evaluate.scores.evaluate_scorers import Asked, evaluate_scores
-from salon.evaluate.scores.score_evaluation_results import ScoreEvaluationSettings
+from salon.evaluate.score_results import ScoreEvaluationSettings
+from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
 from salon.report.charts import Curve, line_curves
 from salon.report.page import standalone_svg
 from salon.train.distill_settings import DistillSettings
@@ -108,7 +108,9 @@ def learn(
     assert report is not None
     truth = write_truth(hued, place, place / "scorer")
     tested = evaluate_scores(
-        place / "study", Asked(models=[place / "scorer"], against=[str(truth)]), ScoreEvaluationSettings(within="all")
+        place / "study",
+        ScoreQuestion(models=[place / "scorer"], against=[str(truth)]),
+        ScoreEvaluationSettings(within="all"),
     )
     return Run(
         kind=kind,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.stats.behavior import wilson
+from salon.stats.agreement import wilson
 from salon.stats.drift import agreement_look, ks_distance, ks_tail, look_level
 
 OUT = Path(__file__).parents[1] / "docs/methods/drift-table.md"

@@ -16,15 +16,14 @@ import numpy as np
 
 from prove._page import table
 from prove._scorings import Scorings, scores
-from salon.engine.run import results, run_work
-from salon.engine.work import Done, EngineSettings, Task
+from salon.engine.work import EngineSettings, WorkSummary, WorkTask, read_results, run_work
 
 OUT = Path(__file__).parents[1] / "docs/methods/engine.md"
 TASKS = 1_000_000
 BATCH = 5_000
 
 
-def attempt(engine: str, tasks: int) -> tuple[Done, float, bool]:
+def attempt(engine: str, tasks: int) -> tuple[WorkSummary, float, bool]:
     """One run, and whether its results are each there once and right."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -32,9 +31,9 @@ def attempt(engine: str, tasks: int) -> tuple[Done, float, bool]:
         work = Scorings(home / "marks")
         settings = EngineSettings(engine=engine, workers=2, batch=BATCH)  # type: ignore[arg-type]
         started = time.perf_counter()
-        done = run_work(work, (Task(f"{n:09d}", n) for n in range(tasks)), home / "out", settings)
+        done = run_work(work, (WorkTask(f"{n:09d}", n) for n in range(tasks)), home / "out", settings)
         seconds = time.perf_counter() - started
-        found = results(work, home / "out")
+        found = read_results(work, home / "out")
         right = found.column("key").to_pylist() == [f"{n:09d}" for n in range(tasks)]
         same = np.array_equal(found.column("score").to_numpy(), scores(np.arange(tasks)))
         return done, seconds, right and same
@@ -59,7 +58,7 @@ PAGE = """# The engine: work done exactly once
 
 Written by `python -m prove.engine`; do not edit.
 
-Scorers and judges that run in a process of ours go through one function, `salon.engine.run.run_work`: tasks with keys
+Scorers and judges that run in a process of ours go through one function, `salon.engine.work.run_work`: tasks with keys
 in, Parquet shards out. It runs in this process (`--engine here`), in several (`pool`) or on Ray (`ray`; `--address`
 names a cluster that is there already).
 

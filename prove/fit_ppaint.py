@@ -22,16 +22,17 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from prove._ppaint_figures import PAPER, RANGES, Group, Law, measure, rater_spearman, studies
-from salon.collect.simulate.ppaint_law import (
+from salon.collect.simulate.ppaint_like import (
     LEVELS,
     Floats,
     PpaintSettings,
     Profiles,
-    cut,
     draw_latent,
     expected_ratings,
+    latent_cut,
 )
-from salon.stats import outcomes, stability
+from salon.stats import agreement as outcomes
+from salon.stats import stability
 
 OUT = Path(__file__).parents[1] / "src/salon/collect/simulate/ppaint_like.toml"
 SEED = 2026
@@ -123,7 +124,7 @@ def _scale_use(law: Law, seen: Floats, mean: float, extremes: float) -> tuple[fl
     """Offset and gain that give a mean rating and a share of ratings 1 and 5."""
 
     def above(offset: float, gain: float) -> Floats:
-        cuts = cut(LEVELS, offset, gain, law["steepness"])
+        cuts = latent_cut(LEVELS, offset, gain, law["steepness"])
         return np.asarray(norm.sf((cuts[:, None] - seen) / law["rating_noise"]).mean(axis=1))
 
     def offset_for(gain: float) -> float:

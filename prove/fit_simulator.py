@@ -18,9 +18,8 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, norm, spearmanr
 
 from salon.stats.alpha import krippendorff_alpha
-from salon.stats.laws import RankingLaw, expected_taus, fit_tau
-from salon.stats.signal import Cells, cells_votes, votes_rankings
-from salon.stats.simulate import ratings_from_utilities
+from salon.stats.signal import SignalCells, cells_votes, votes_rankings
+from salon.stats.simulate import RankingLaw, expected_taus, fit_tau, ratings_from_utilities
 
 OUT = Path(__file__).parents[1] / "src/salon/collect/simulate/taste_like.toml"
 SEED = 2026
@@ -91,15 +90,15 @@ def main() -> None:
 
 
 # ---------------------------------------------------------------------------------------------- rankings
-def _measure(law: RankingLaw, rng: np.random.Generator) -> Cells:
+def _measure(law: RankingLaw, rng: np.random.Generator) -> SignalCells:
     return cells_votes(votes_rankings(law.draw(LARGE, RATERS, ITEMS, rng=rng)), RATERS, ITEMS)
 
 
-def _figures(seen: Cells) -> tuple[float, ...]:
+def _figures(seen: SignalCells) -> tuple[float, ...]:
     return tuple(getattr(seen, name) for name in FIGURES)
 
 
-def _honesty(rows: list[tuple[str, tuple[float, ...], Cells]]) -> str:
+def _honesty(rows: list[tuple[str, tuple[float, ...], SignalCells]]) -> str:
     """What the law does not match, in numbers."""
     z = np.array([(p[3] - s.cycle_rate) / np.sqrt(s.cycle_rate * (1 - s.cycle_rate) / PROMPTS) for _, p, s in rows])
     gap = max(abs(p[2] - s.mean_pmax) for _, p, s in rows)
@@ -145,7 +144,7 @@ planted = "{raters[0]} agrees least with the others"
 """
 
 
-def _criterion(cohort: str, criterion: str, law: RankingLaw, paper: tuple[float, ...], seen: Cells) -> str:
+def _criterion(cohort: str, criterion: str, law: RankingLaw, paper: tuple[float, ...], seen: SignalCells) -> str:
     taus = expected_taus(law, RATERS, ITEMS)
     return f"""\
 [[criterion]]
@@ -159,7 +158,7 @@ large_n = {_table(_figures(seen))}
 """
 
 
-def _control(name: str, law: RankingLaw, planted: str, seen: Cells) -> str:
+def _control(name: str, law: RankingLaw, planted: str, seen: SignalCells) -> str:
     sizes = f"sizes = {list(law.faction_sizes(RATERS))}\n" if law.kind == "factions" else ""
     noise = f"noise = {law.parameter:g}\n" if law.kind == "factions" else ""
     return f"""\

@@ -19,16 +19,14 @@ from scipy import stats
 
 from prove._page import table, wrapped
 from prove._painted import DEFAULTS, TRUTHS, Case, case
-from salon.check.protocol_groups import matched_groups
-from salon.check.protocol_measures import MEASURES, measured
-from salon.collect.simulate.ppaint_law import plan
-from salon.fuse.anchored import anchored
-from salon.fuse.compare import compare_methods, values
-from salon.fuse.pair_fits import beats, pair_counts
-from salon.fuse.results import CompareFigures, MethodPair
-from salon.fuse.settings import FuseSettings, Method
-from salon.stats.method_agreement import method_agreement
-from salon.stats.outcomes import induced_outcomes
+from salon.check.protocols import MEASURES, matched_groups, measure_group
+from salon.collect.simulate.ppaint_like import ppaint_plan
+from salon.fuse.fits import pair_counts, pair_dominance
+from salon.fuse.fuse import calibrated_scores, compare_methods
+from salon.fuse.results import CompareFigures, FuseSettings, Method, MethodPair
+from salon.fuse.scores import fit_anchored
+from salon.stats.agreement import induced_outcomes
+from salon.stats.rank_agreement import method_agreement
 
 Floats = NDArray[np.float64]
 Errors = dict[str, dict[str, Floats]]
@@ -112,9 +110,9 @@ def _say(text: str) -> None:
 
 
 def _head(cases: Sequence[Case]) -> str:
-    law = ", ".join(f"{name} {value:g}" for name, value in plan()["law"].items())
+    law = ", ".join(f"{name} {value:g}" for name, value in ppaint_plan()["law"].items())
     groups = [group for one in cases for group in one.groups]
-    undefeated = sum(not beats(pair_counts(group)).identified for group in groups)
+    undefeated = sum(not pair_dominance(pair_counts(group)).identified for group in groups)
     made = f"""
         {len(cases)} simulated studies (seeds 1 to {len(cases)}) of 3 categories x 50 items x 5 criteria, 5 raters and
         612 pairs for each category. The simulator's settings were fixed beforehand from published figures of agreement
@@ -178,7 +176,7 @@ def _diagnostics(cases: Sequence[Case]) -> str:
 
 def _protocols(one: Case) -> list[Floats]:
     _say("diagnostics")
-    return [measured(group) for group in matched_groups(one.study, seed=0)]
+    return [measure_group(group) for group in matched_groups(one.study, seed=0)]
 
 
 # -- agreement of methods --------------------------------------------------------------------------------------------
@@ -203,7 +201,10 @@ def _agreement(found: Iterable[MethodPair]) -> list[str]:
 
 def _margins(cases: Sequence[Case]) -> str:
     """The two anchored methods where scores that lie close count as ties."""
-    scores = [[values(anchored(one.groups, method, DEFAULTS, None)) for method in (ELO, DAVIDSON)] for one in cases]
+    scores = [
+        [calibrated_scores(fit_anchored(one.groups, method, DEFAULTS, None)) for method in (ELO, DAVIDSON)]
+        for one in cases
+    ]
     couples = [couple for elo, davidson in scores for couple in zip(elo, davidson)]
     rows = []
     for margin in (0.0, 0.05, 0.1, 0.2):
@@ -313,7 +314,7 @@ def _grid(studies: int) -> str:
 
 
 def _grid_case(one: Case, settings: FuseSettings) -> list[float]:
-    elo, davidson = (values(anchored(one.groups, method, settings, None)) for method in (ELO, DAVIDSON))
+    elo, davidson = (calibrated_scores(fit_anchored(one.groups, method, settings, None)) for method in (ELO, DAVIDSON))
     agree = [method_agreement(x, y) for x, y in zip(elo, davidson)]
     everyone, means = one.fused(DAVIDSON, settings.model_copy(update=EVERYONE)), one.rated("mean")
     errors = [one.error(x, "score") for x in (means, np.concatenate(elo), np.concatenate(davidson), everyone)]

@@ -57,13 +57,13 @@ from prove._head_tables import (
 )
 from prove._page import table, wrapped
 from salon.collect.simulate.panel import Planted
-from salon.collect.simulate.taste_drawn import drawn_study
+from salon.collect.simulate.taste_drawn import draw_taste_study
 from salon.engine.processes import cores
 from salon.report.charts import Curve, dot_intervals, line_curves
 from salon.report.page import standalone_svg
 from salon.store.folder import open_study
 from salon.study import Study
-from salon.train.settings import DEFAULT_ENCODER, HeadSettings
+from salon.train.settings import HEAD_ENCODER, HeadSettings
 
 DOCS = Path(__file__).parents[1] / "docs/methods"
 
@@ -141,11 +141,11 @@ is in the denominator. {FOLDS} folds over prompts: heads learn from seven tenths
 two are asked; briefs with the same words always fall together. So each of the {{pairs:,}} pairs is asked once a seed,
 by
 heads that never saw its prompt. Intervals: 95%, {DRAWS:,} bootstrap draws of prompts. Two frozen encoders:
-`{DEFAULT_ENCODER}`, and `{LOOK}` in the rows with *look* ([encoders](encoders.md)); heads at their default settings.
+`{HEAD_ENCODER}`, and `{LOOK}` in the rows with *look* ([encoders](encoders.md)); heads at their default settings.
 """
 CHOSEN = f"""
 **What was chosen, and on what.** The study and its settings were fixed first. Heads over the default encoder,
-`{DEFAULT_ENCODER}`, were trained on it and stayed less than .10 above chance; the defaults of heads were settled on
+`{HEAD_ENCODER}`, were trained on it and stayed less than .10 above chance; the defaults of heads were settled on
 other posters, with the figures of one fold of this study known. Then other descriptions of the same pictures were
 tried with ridge regressions on these folds (the network's features, what is seen, colors, thumbnails, edges, strokes,
 alone and together, about twenty sets), ranked by validation error; `{LOOK}` is made of the best. Its test accuracy
@@ -263,7 +263,7 @@ def _times(found: Found) -> str:
     words = f"On {cores()} cores that others used too, so upper bounds."
     for name, said in (
         ("drawing", "Drawing, judging and saving"),
-        (DEFAULT_ENCODER, f"Vectors of `{DEFAULT_ENCODER}`"),
+        (HEAD_ENCODER, f"Vectors of `{HEAD_ENCODER}`"),
         (LOOK, f"Vectors of `{LOOK}`"),
     ):
         if seconds.get(name, 0) > 20:  # less than that was only looked up
@@ -274,7 +274,7 @@ def _times(found: Found) -> str:
 def _signature(found: Found) -> str:
     shown = HeadSettings().model_dump(include={"width", "dropout", "weight_decay", "lr", "batch", "epochs", "patience"})
     settings = "|".join(f"{name}:{value}" for name, value in shown.items())
-    data = f"data:{found.bench.study.hash[:12]}|encoder:{DEFAULT_ENCODER},{LOOK}"
+    data = f"data:{found.bench.study.hash[:12]}|encoder:{HEAD_ENCODER},{LOOK}"
     seeds = max(len(row.seeds) for row in found.rows.values())
     return f"heads|{data}|folds:{FOLDS}|{settings}|seeds:{seeds}|seed:{SEED}"
 
@@ -313,7 +313,7 @@ def _drawn(scratch: Path) -> tuple[Study, list[Planted]]:
     """The study, drawn once; what was planted is found by a long simulation, so it is kept as well."""
     kept = scratch / "planted.json"
     if not kept.is_file():
-        _, planted = drawn_study(scratch / "study", prompts=PROMPTS, seed=SEED)
+        _, planted = draw_taste_study(scratch / "study", prompts=PROMPTS, seed=SEED)
         kept.write_text(json.dumps([asdict(one) for one in planted]), encoding="utf-8")
     return open_study(scratch / "study"), [Planted(**one) for one in json.loads(kept.read_text(encoding="utf-8"))]
 
@@ -333,7 +333,7 @@ def main(scratch: Path) -> None:
     started = time.perf_counter()
     study, planted = _drawn(scratch)
     seconds = {"drawing": time.perf_counter() - started}
-    bench, vectors = opened(study, scratch / "study", (DEFAULT_ENCODER, LOOK), PROMPTS)
+    bench, vectors = opened(study, scratch / "study", (HEAD_ENCODER, LOOK), PROMPTS)
     run_all(Found(bench, planted, _slowest(scratch, seconds | vectors)), scratch)
 
 

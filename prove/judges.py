@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 
 from prove._page import table, wrapped
 from salon.collect.simulate.taste_like import taste_like_study
-from salon.evaluate.judges.judge_report import report_judges
-from salon.evaluate.judges.report_settings import ReportSettings
-from salon.evaluate.judges.results import Figure, JudgeFigures
+from salon.evaluate.judges import report_judges
+from salon.evaluate.results import Figure, JudgeFigures, ReportSettings
+from salon.judge.protocol import JudgeSettings
 from salon.judge.run import judge_study
-from salon.judge.settings import JudgeSettings
-from salon.judge.simulated import Simulated
-from salon.judge.truth import panel_truth
+from salon.judge.simulation import SimulatedVlm, panel_truth
 from salon.stats.judge_accuracy import AGAINST, TIE, UNREAD, WITH, Accuracy, identity_gap, judge_accuracy, kind_table
 from salon.store.folder import save_study
 from salon.store.formats import import_files
@@ -135,7 +133,7 @@ def whole_run() -> tuple[list[list[str]], int]:
     with TemporaryDirectory() as folder:
         save_study(study, Path(folder) / "study")
         for name, (worth, seed) in worths.items():
-            judge = Simulated(name, panel_truth(study), accuracy=worth.c, position_bias=worth.b, seed=seed)
+            judge = SimulatedVlm(name, panel_truth(study), accuracy=worth.c, position_bias=worth.b, seed=seed)
             judge_study(study, Path(folder) / "study", judge, JudgeSettings(criterion=_compared(study)), looks=False)
         made = report_judges(study, Path(folder) / "study", ReportSettings(seed=SEED), check=False)
     rows, missed = [], 0

@@ -16,21 +16,19 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.collect.simulate.true_scorer import TRUTH
-from salon.generate.curate import in_turns
+from salon.collect.simulate.designers import TRUTH
+from salon.generate.curate import take_category_turns
 from salon.generate.houses import HEEDED, house_generator
 from salon.generate.prompts import read_prompts
-from salon.judge.diagnose import shown_prompts
-from salon.judge.measured_diagnosis import BOUNDS, answer, by_pixels, layout_diagnosis, pixel_diagnosis
+from salon.judge.diagnosis import prompts_in_question
+from salon.judge.measuring_judge import BOUNDS, diagnosis_answer, flaws_in_pixels, layout_diagnosis, pixel_diagnosis
 from salon.judge.vlm import Conversation, Reply, Vlm
 from salon.render.layout import DEFECTS
 from salon.report.numbers import p_value
-from salon.select.refine.refine import RefineSettings
-from salon.select.refine.report import DRAWS
-from salon.select.refine.results import RefineReport
-from salon.select.refine.run import refine_study
-from salon.stats.paired import paired_difference
-from salon.stats.resample import bootstrap_totals
+from salon.select.refine import RefineSettings
+from salon.select.refine_run import DRAWS, refine_study
+from salon.select.refine_scores import RefineReport
+from salon.stats.intervals import bootstrap_totals, paired_difference
 from salon.study import Ask, Made, Prompt, Signature
 
 BRIEFS, ROUNDS = 24, 3
@@ -55,7 +53,12 @@ class Blind:
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply]]:
         """The same asks for every picture."""
         for index, asked in enumerate(conversations):
-            yield index, Reply(text=answer(shown_prompts(asked)[-1], [(kind, "not looked at") for kind in DEFECTS]))
+            yield (
+                index,
+                Reply(
+                    text=diagnosis_answer(prompts_in_question(asked)[-1], [(kind, "not looked at") for kind in DEFECTS])
+                ),
+            )
 
 
 def loops(
@@ -159,7 +162,7 @@ def _looked(house: str, briefs: Sequence[Prompt], seed: int, home: Path) -> Iter
             path = home / "looked.png"
             path.write_bytes(made.image)
             planted = (made.layout or "").partition('"defects"')[2]
-            yield {kind for kind, _ in by_pixels((path, briefs[index]))}, planted
+            yield {kind for kind, _ in flaws_in_pixels((path, briefs[index]))}, planted
 
 
 # -- the page --------------------------------------------------------------------------------------------------------
@@ -213,7 +216,7 @@ def page(loop: Rows, both: Rows, blind: Rows, pixels: Rows, bounds: list[list[st
 def main(home: Path) -> None:
     """Every loop, then the page."""
     home.mkdir(parents=True, exist_ok=True)
-    briefs = in_turns(read_prompts("briefs"), BRIEFS)
+    briefs = take_category_turns(read_prompts("briefs"), BRIEFS)
     quick = {"size": SMALL, "rounds": ROUNDS}
     loop = loops("layout", lambda: layout_diagnosis("layout"), HOUSES, home, briefs, **quick)
     both = loops("both", lambda: layout_diagnosis("layout"), HOUSES, home, briefs, **quick, sees="both", control=False)

@@ -18,9 +18,9 @@ import numpy as np
 from prove._measure_posters import DAMAGES, STRENGTHS, Moves, moves, own_moves
 from prove._page import table, wrapped
 from prove._read_posters import Case, drawn, sample
-from salon.judge.measurements.naturalness import REFERENCE, fit
+from salon.judge.measurements.naturalness import REFERENCE, fit_reference
 from salon.judge.measurements.table import MEASUREMENTS
-from salon.models.kept import Kept
+from salon.models.cache import ResultCache
 from salon.render.layout import DEFECTS
 
 POSTERS = 6
@@ -49,13 +49,15 @@ UNMEASURED = {
 
 def poster_moves(case: Case) -> list[Moves]:
     """All of one poster."""
-    return list(moves(case, Kept()))
+    return list(moves(case, ResultCache()))
 
 
 def rare_moves(case: tuple[int, Case]) -> list[Moves]:
     """Of one further poster only the rare defects it is for, each with its own measurement."""
     number, poster = case
-    found = (own_moves(poster, defect, MEANT[defect], Kept()) for defect, count in FURTHER.items() if number < count)
+    found = (
+        own_moves(poster, defect, MEANT[defect], ResultCache()) for defect, count in FURTHER.items() if number < count
+    )
     return [one for one in found if one is not None]
 
 
@@ -146,7 +148,7 @@ def page(found: Sequence[Moves], posters: int) -> str:
 
 def fit_clean() -> None:
     """Fit the reference of `naturalness` anew, from clean posters."""
-    centre, precision = fit(drawn(case)[1] for case in sample(CLEAN))
+    centre, precision = fit_reference(drawn(case)[1] for case in sample(CLEAN))
     np.savez_compressed(REFERENCE, centre=centre.astype(np.float32), precision=precision.astype(np.float32))
 
 

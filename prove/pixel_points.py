@@ -14,10 +14,11 @@ import numpy as np
 
 from prove._page import table, wrapped
 from prove._pixel_cases import HEIGHT, SEED, WIDTH, Answer, answers, cases
-from salon.engine.processes import over_processes
-from salon.judge import layout_judge, pixel_rules
+from salon.engine.processes import map_processes
+from salon.judge import measuring_judge as layout_judge
+from salon.judge import point_rules as pixel_rules
 from salon.models.ocr import READER
-from salon.stats.prompt_means import score_interval
+from salon.stats.intervals import score_interval
 
 PAGE = Path(__file__).parents[1] / "docs/methods/pixel-points.md"
 INTRO = """
@@ -68,10 +69,10 @@ def write_page(found: list[Answer], posters: int) -> None:
     facts = {"reader": READER, "letters": rules.LETTERS, "sure": rules.SURE, "there": rules.THERE, "near": rules.NEAR,
              "leading": rules.LEADING, "padding": rules.PADDING, "posters": posters, "width": WIDTH, "height": HEIGHT,
              "briefs": len({one.brief for one in found})}  # fmt: skip
-    signature = f"pixels|rules:{rules.VERSION}|reader:{READER}|layout:{layout_judge.VERSION}|seed:{SEED}"
+    signature = f"pixels|rules:{rules.VERSION}|reader:{READER}|layout:{layout_judge.LAYOUT_VERSION}|seed:{SEED}"
     parts = [
         "# Points that pixels answer\n",
-        "`salon.judge.pixel_judge`, `salon.judge.layout_judge`; written by `make prove ONLY=pixel_points`.\n",
+        "`salon.judge.measuring_judge`, `salon.judge.measuring_judge`; written by `make prove ONLY=pixel_points`.\n",
         wrapped(INTRO.format(**facts)) + "\n",
         "## Rules\n",
         table(["kind", "holds when", "from pixels", "from the record"], _rules(facts)),
@@ -119,7 +120,7 @@ def main() -> None:
     """Draw, read, compare, write."""
     asked = cases()
     found: list[Answer] = []
-    for number, result in over_processes(answers, asked):
+    for number, result in map_processes(answers, asked):
         if isinstance(result, Exception):
             raise result
         found += result

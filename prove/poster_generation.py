@@ -18,17 +18,17 @@ import numpy as np
 from prove._page import table, wrapped
 from salon.bench.posters.files import PosterFile, find_files
 from salon.bench.posters.generate import generate_named
+from salon.bench.posters.item_scores import PointVerdict, point_verdicts
 from salon.bench.posters.make import make_tasks
-from salon.bench.posters.make.generation import PROMPTS
-from salon.bench.posters.measure import measure_files
-from salon.bench.posters.points import PointVerdict, point_verdicts
-from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings
+from salon.bench.posters.make.briefs import PROMPTS
+from salon.bench.posters.measurement import measure_files
+from salon.bench.posters.results import MetricResult, PosterReport, PosterScoreSettings
 from salon.bench.posters.score import score_files
-from salon.generate.named import Terms
-from salon.generate.settings import GenerateSettings
+from salon.generate.record import GenerateSettings
+from salon.generate.registry import CallTerms
 from salon.models.ocr import READER
 from salon.report.numbers import estimate
-from salon.stats.prompt_means import score_interval
+from salon.stats.intervals import score_interval
 
 PAGE = Path(__file__).parents[1] / "docs/methods/poster-generation-table.md"
 ITEMS, SEED, SIZE = 17, 0, "736x1040"
@@ -58,12 +58,12 @@ def made(home: Path) -> dict[str, tuple[PosterReport, list[PosterFile]]]:
     found = {}
     for name in GENERATORS:
         out = home / name.replace("@", "_")
-        terms = Terms(home / "calls")
+        terms = CallTerms(home / "calls")
         generate_named(find_files([home / "set"]), name, out, GenerateSettings(size=SIZE), terms)
         for way in ("layout", "pixels"):
             measure_files(find_files([out]), way, pictures=out, workers=None)  # type: ignore[arg-type]
         files = find_files([out])
-        found[name] = (score_files(files, ScoreSettings(), contestant=name, pictures=out), files)
+        found[name] = (score_files(files, PosterScoreSettings(), contestant=name, pictures=out), files)
         print(name, flush=True)
     return found
 
@@ -127,7 +127,7 @@ def write_page(found: dict[str, tuple[PosterReport, list[PosterFile]]]) -> None:
     parent, faded = (worths(*found[name]) for name in ("proof", FADED))
     above = sum(faded[name] > parent[name] for name in parent)
     points = [one for _, files in found.values() for one in verdicts(files)]
-    facts = {"items": ITEMS, "seed": SEED, "size": SIZE, "reader": READER, "draws": ScoreSettings().draws,
+    facts = {"items": ITEMS, "seed": SEED, "size": SIZE, "reader": READER, "draws": PosterScoreSettings().draws,
              "faded": FADED, "n": len(parent), "above": above, "below": len(parent) - above}  # fmt: skip
     parts = [
         "# What houses reach on made prompts\n",

@@ -19,17 +19,19 @@ import numpy as np
 from PIL import Image
 
 from prove._page import table, wrapped
-from salon.bench.posters import contestants, engines, measured
+from salon.bench.posters import contestants
+from salon.bench.posters import contestants as engines
+from salon.bench.posters import pixel_contestant as measured
 from salon.bench.posters.compat import with_released
-from salon.bench.posters.difficulty import SIZE
 from salon.bench.posters.files import PosterFile, find_files
 from salon.bench.posters.item import PosterItem
+from salon.bench.posters.item_scores import score_item
 from salon.bench.posters.make import make_tasks
-from salon.bench.posters.metrics_items import score_item
-from salon.bench.posters.results import DifficultyCurve, MetricResult, PosterReport, ScoreSettings
+from salon.bench.posters.metrics import SIZE
+from salon.bench.posters.results import DifficultyCurve, MetricResult, PosterReport, PosterScoreSettings
 from salon.bench.posters.run import run_engine, run_measured
 from salon.bench.posters.score import score_files
-from salon.bench.posters.task import task_named
+from salon.bench.posters.tasks import task_named
 from salon.report.charts import Curve, line_curves
 from salon.report.page import standalone_svg
 from salon.stats.result import Estimate
@@ -39,7 +41,7 @@ SEEN = ("font_effect", "text_localization", "alignment", "rotation", "empty_spac
 ITEMS, SEED = 100, 0
 SHRUNK = 3
 """Times smaller that the sheets of font-size OCR are shown once more: nobody fails at 15 pixels."""
-SETTINGS = ScoreSettings()
+SETTINGS = PosterScoreSettings()
 DOCS = Path(__file__).parents[1] / "docs/methods"
 NAMED = {"rapidocr": "RapidOCR", "tesseract": "Tesseract", measured.NAME: "`measure`"}
 ENDS = (
@@ -120,7 +122,8 @@ def rule_answers(scratch: Path) -> list[Answers]:
     files = drawn_set(home, SEEN)
     run_measured(files, home, scratch / measured.NAME, workers=_jobs(), watch=_told(measured.NAME))
     blind = [
-        answers(name, [contestants.fill_in(file, name, seed=SEED) for file in files]) for name in contestants.NAMES
+        answers(name, [contestants.fill_responses(file, name, seed=SEED) for file in files])
+        for name in contestants.NAMES
     ]
     return [answers(measured.NAME, find_files([scratch / measured.NAME])), *blind]
 

@@ -22,9 +22,9 @@ import numpy as np
 
 from prove._page import table, wrapped
 from salon.bench.posters.compat import released_scores
-from salon.bench.posters.contestants import Name, fill_in
+from salon.bench.posters.contestants import Name, fill_responses
 from salon.bench.posters.files import PosterFile, find_files, open_file, open_files
-from salon.bench.posters.results import PosterReport, ScoreSettings
+from salon.bench.posters.results import PosterReport, PosterScoreSettings
 from salon.bench.posters.score import score_files
 
 ROOT = Path(__file__).parents[1]
@@ -74,7 +74,7 @@ def blind(files: Sequence[PosterFile], name: Name = "random") -> list[Blind]:
     """Answers given without looking, on every k-option metric."""
     asked = [file for file in files if any(metric.k for metric in file.task.metrics)]
     reports = [
-        score_files([fill_in(file, name, seed=seed) for file in asked], ScoreSettings(draws=500))
+        score_files([fill_responses(file, name, seed=seed) for file in asked], PosterScoreSettings(draws=500))
         for seed in range(SEEDS)
     ]
     rows = []
@@ -112,7 +112,7 @@ def released_numbers(home: Path) -> tuple[int, int, int, int]:
 def page(files: Sequence[PosterFile], peers: Path) -> str:
     """The page, all of it computed."""
     sides = [sum(len(f.items) for f in files if f.task.side == side) for side in ("understanding", "generation")]
-    perfect = score_files([fill_in(file, "perfect") for file in files], ScoreSettings(draws=100))
+    perfect = score_files([fill_responses(file, "perfect") for file in files], PosterScoreSettings(draws=100))
     metrics = sum(len(task.metrics) for task in perfect.tasks)
     short = not_perfect(perfect)
     rows = blind(files)

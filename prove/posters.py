@@ -19,11 +19,11 @@ from scipy import stats
 
 from prove._page import table, wrapped
 from prove._read_posters import FADED, Faded, Reading, WordRead, fade, read_again, read_poster, sample
-from salon.engine.processes import over_processes
-from salon.judge.measurements.words import folded
+from salon.engine.processes import map_processes
+from salon.judge.measurements.text import fold_words
 from salon.render.brief import STYLES
-from salon.stats.behavior import wilson
-from salon.stats.resample import bootstrap_totals
+from salon.stats.agreement import wilson
+from salon.stats.intervals import bootstrap_totals
 from salon.stats.result import Estimate
 
 OUT = Path(__file__).parents[1] / "docs/methods/poster-evidence.md"
@@ -54,7 +54,7 @@ def main(posters: int) -> None:
 
 def _all(function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
     found: dict[int, Result] = {}
-    for index, result in over_processes(function, tasks):
+    for index, result in map_processes(function, tasks):
         if isinstance(result, Exception):
             raise result
         found[index] = result
@@ -182,7 +182,7 @@ def _miss(one: Reading, second: Sequence[WordRead]) -> list[str]:
     places = [at for at, word in enumerate(one.words) if not word.found]
     words = [one.words[at] for at in places]
     known = {word.text for word in one.words if word.found}
-    odd = [token for line in one.lines for token in line.split() if not known.issuperset(folded([token]))]
+    odd = [token for line in one.lines for token in line.split() if not known.issuperset(fold_words([token]))]
     return [
         f"{one.brief.id}, {one.seed}",
         str(one.brief.style),

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from salon.stats.laws import Kind, RankingLaw, expected_tau, fit_tau, noise_for_tau
 from salon.stats.nulls import Null, exact_null, feasible, monte_carlo_null
-from salon.stats.power import TESTS, Power, Smallest, power_signal, smallest_prompts, smallest_raters
+from salon.stats.power import TESTS, Power, SmallestDesign, power_signal, smallest_prompts, smallest_raters
 from salon.stats.result import Estimate
 from salon.stats.signal import cells_votes, votes_rankings
 from salon.stats.signal_tests import cycle_test, holm, pmax_test, t_test
+from salon.stats.simulate import LawKind, RankingLaw, expected_tau, fit_tau, noise_for_tau
 
 OUT = Path(__file__).parents[1] / "docs/methods/power-table.md"
 SEED = 2026
@@ -46,11 +46,11 @@ def main() -> None:
     print(f"wrote {OUT.name}")
 
 
-def _law(kind: Kind, tau: float) -> RankingLaw:
+def _law(kind: LawKind, tau: float) -> RankingLaw:
     return RankingLaw(kind, noise_for_tau(tau, ITEMS, kind)) if tau else RankingLaw("uniform")
 
 
-def _grid(null: Null, kind: Kind, rng: np.random.Generator) -> str:
+def _grid(null: Null, kind: LawKind, rng: np.random.Generator) -> str:
     rows = []
     for tau in TAUS:
         for n in PROMPTS:
@@ -131,7 +131,7 @@ def _null(raters: int, rng: np.random.Generator) -> Null:
     return monte_carlo_null(ITEMS, raters, draws=1_000_000, rng=rng)
 
 
-def _smallest(found: Smallest) -> str:
+def _smallest(found: SmallestDesign) -> str:
     return f"{found.value:,}" if found.value is not None else f"> {found.high:,}"
 
 

@@ -19,17 +19,21 @@ import numpy as np
 from scipy.special import expit
 
 from prove._page import table, wrapped
-from salon.collect.answers import Moments, is_right, to_judgments
-from salon.collect.assign import Asked, State, next_question
-from salon.collect.plan import make_plan
+from salon.collect.agreement import AnswerRecords, PairAnswerRow, ScreenRow, ValueRow, answer_rows
+from salon.collect.assignment import AskedQuestion, AssignmentState, make_screen, next_question
+from salon.collect.plan import StudioPlan, make_plan
 from salon.collect.quality import QualitySettings, RaterFindings, rater_flags
-from salon.collect.question import Given, Question, Shown
-from salon.collect.records import PairRow, Records, ScreenRow, ValueRow, rows_of
-from salon.collect.runs import Plan
-from salon.collect.screens import show
+from salon.collect.questions import (
+    Given,
+    RaterQuestion,
+    RaterScreen,
+    ScreenTimes,
+    is_right,
+    least_seconds,
+    to_judgments,
+)
 from salon.collect.settings import StudioSettings
-from salon.collect.timing import least_seconds
-from salon.stats.behavior import wilson
+from salon.stats.agreement import wilson
 from salon.study import Criterion, Item, Prompt, Scale, Study
 
 OUT = Path(__file__).parents[1] / "docs/methods/rater-flags.md"
@@ -159,8 +163,8 @@ def _study(name: str, seed: int) -> dict[str, RaterFindings]:
     return found
 
 
-def _together(parts: Sequence[Records]) -> Records:
-    return Records(
+def _together(parts: Sequence[AnswerRecords]) -> AnswerRecords:
+    return AnswerRecords(
         tuple(row for part in parts for row in part.screens),
         tuple(row for part in parts for row in part.pairs),
         tuple(row for part in parts for row in part.values),
@@ -195,7 +199,7 @@ def _made(name: str, seed: int) -> tuple[Study, StudioSettings]:
     return study, StudioSettings.model_validate({"seed": seed, "cohorts": [cohort], "gold": gold})
 
 
-Answers = Callable[[Shown], tuple[object, float]]
+Answers = Callable[[RaterScreen], tuple[object, float]]
 
 
 def _answers(kind: Kind, worth: dict[str, float], rng: np.random.Generator) -> Answers:
@@ -204,7 +208,7 @@ def _answers(kind: Kind, worth: dict[str, float], rng: np.random.Generator) -> A
     lean = rng.uniform(-0.3, 0.3)
     shift = 0.3 * rng.standard_normal()
 
-    def answer(shown: Shown) -> tuple[object, float]:
+    def answer(shown: RaterScreen) -> tuple[object, float]:
         q = shown.question
         least, usual = (10, 25) if q.kind == "compare" else (5, 15)
         seconds = least + (rng.exponential(0.3) if kind.fast else (usual - least) * rng.lognormal(0, 0.5))
@@ -214,7 +218,7 @@ def _answers(kind: Kind, worth: dict[str, float], rng: np.random.Generator) -> A
 
 
 def _said(  # a rater's answer on one screen
-    kind: Kind, shown: Shown, taste: dict[str, float], lean: float, shift: float, rng: np.random.Generator
+    kind: Kind, shown: RaterScreen, taste: dict[str, float], lean: float, shift: float, rng: np.random.Generator
 ) -> object:
     q = shown.question
     if q.why == "attention" and kind.side is None and rng.random() > (0.5 if kind.sloppy else 0.01):
@@ -232,23 +236,23 @@ def _said(  # a rater's answer on one screen
     return "left" if rng.random() < chance else "right"
 
 
-def _walk(plan: Plan, rater: str, number: int, answers: Answers, study: Study) -> Records:
+def _walk(plan: StudioPlan, rater: str, number: int, answers: Answers, study: Study) -> AnswerRecords:
     criteria = {criterion.id: criterion for criterion in study.criteria}
-    asked: list[Asked] = []
+    asked: list[AskedQuestion] = []
     screens, pairs, values = [], [], []
-    while isinstance(q := next_question(plan, State(rater, number, "all", 0, asked=asked)), Question):
-        shown = show(plan, q, rater=rater, number=number, position=len(asked))
+    while isinstance(q := next_question(plan, AssignmentState(rater, number, "all", 0, asked=asked)), RaterQuestion):
+        shown = make_screen(plan, q, rater=rater, number=number, position=len(asked))
         said, seconds = answers(shown)
         given = Given(answers={"overall": said})
-        moments = Moments(0, round(1000 * seconds))
+        moments = ScreenTimes(0, round(1000 * seconds))
         hit = is_right(shown, given)
         made = to_judgments(shown, given, rater=rater, moments=moments, criteria=criteria)
         least = least_seconds(q.kind, plan.settings.times)
         screens.append(ScreenRow(rater, len(asked), q.why, seconds, least, hit))
-        for row in rows_of(shown, made, len(asked)):
-            (pairs if isinstance(row, PairRow) else values).append(row)
-        asked.append(Asked(q, 1, hit))
-    return Records(tuple(screens), tuple(pairs), tuple(one for one in values if isinstance(one, ValueRow)))
+        for row in answer_rows(shown, made, len(asked)):
+            (pairs if isinstance(row, PairAnswerRow) else values).append(row)
+        asked.append(AskedQuestion(q, 1, hit))
+    return AnswerRecords(tuple(screens), tuple(pairs), tuple(one for one in values if isinstance(one, ValueRow)))
 
 
 if __name__ == "__main__":

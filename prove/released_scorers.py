@@ -18,9 +18,8 @@ import numpy as np
 import torch
 
 from prove._page import table
-from salon.judge.score import ScoreSettings
-from salon.judge.scorers.named import scorer_named
-from salon.judge.scorers.picture import Scored
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import PictureScore, ScoreSettings
 from salon.models.peers import PEERS, Peer
 from salon.store.pictures import read_picture
 from salon.study import Item, Prompt
@@ -70,12 +69,12 @@ def _compared(folder: Path, name: str) -> tuple[str, str]:
     twins = {one["name"]: one.get("twin", one["name"]) for one in pictures}
     texts = {one["name"]: one["text"] for one in json.loads((folder / "prompts.json").read_text())}
     asked = [(image, prompt) for image in told["images"] for prompt in told.get("prompts", [None])]
-    scorer: Any = scorer_named(f"{name}:{place / 'weights'}", ScoreSettings(device="cpu"))
+    scorer: Any = make_scorer(f"{name}:{place / 'weights'}", ScoreSettings(device="cpu"))
     results = scorer.results(
         [Item(id=image, image=str(folder / "images" / image)) for image, _ in asked],
         [None if prompt is None else Prompt(id=prompt, text=texts[prompt]) for _, prompt in asked],
     )
-    assert all(isinstance(one, Scored) for one in results)
+    assert all(isinstance(one, PictureScore) for one in results)
     values = [one.value for one in results]
 
     def apart(key: str, found: Sequence[float]) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from salon.stats.nulls import Null, exact_null
-from salon.stats.signal import Cells, cells_votes, votes_rankings
+from salon.stats.signal import SignalCells, cells_votes, votes_rankings
 from salon.stats.signal_tests import cycle_test, pmax_test, t_test
 
 OUT = Path(__file__).parents[1] / "docs/methods/size.md"
@@ -55,19 +55,19 @@ def row(null: Null, source: str, sets: int, rng: np.random.Generator) -> str:
     return f"| {null.items} | {null.raters} | {source} | {sets:,} | " + " | ".join(shares) + " |"
 
 
-def p_values(cells: Cells, null: Null) -> tuple[float, float, float, float]:
+def p_values(cells: SignalCells, null: Null) -> tuple[float, float, float, float]:
     pmax = pmax_test(cells, null)
     return t_test(cells, null).p, pmax.p, cycle_test(cells, null).p, float(pmax.p_naive or 0.0)
 
 
-def from_law(null: Null, rng: np.random.Generator) -> Cells:
+def from_law(null: Null, rng: np.random.Generator) -> SignalCells:
     """A null study as counts of cells: the same law as ranking at random, without the rankings."""
     cyclic = np.array([bool(flag) for _, flag in null.joint])
     counts = rng.multinomial(PROMPTS, null.probabilities)
-    return Cells(null.items, null.raters, null.histograms, cyclic, counts)
+    return SignalCells(null.items, null.raters, null.histograms, cyclic, counts)
 
 
-def from_rankings(null: Null, rng: np.random.Generator) -> Cells:
+def from_rankings(null: Null, rng: np.random.Generator) -> SignalCells:
     """A null study from rankings drawn at random."""
     ranks = rng.permuted(np.broadcast_to(np.arange(null.items), (PROMPTS, null.raters, null.items)), axis=2)
     return cells_votes(votes_rankings(ranks), null.raters, null.items)

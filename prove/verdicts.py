@@ -24,8 +24,7 @@ import pyarrow as pa
 
 from prove._page import table
 from salon.check.check import check_study
-from salon.check.results import ANSWERS
-from salon.check.settings import CheckSettings
+from salon.check.results import ANSWERS, CheckSettings
 from salon.study import Criterion, Study
 
 OUT = Path(__file__).parents[1] / "docs/methods/verdicts-table.md"

@@ -19,8 +19,7 @@ from zlib import crc32
 from PIL import Image
 from refine_example import dying_at, forked
 
-from salon.select.cohp import CohpSettings
-from salon.select.cohp_results import CohpReport
+from salon.select.cohp import CohpReport, CohpSettings
 from salon.select.cohp_run import chain_study
 from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Scorer, Signature
 

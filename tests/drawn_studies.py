@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from salon.check.answers import Answers
+from salon.check.signal import CompleteAnswers
 from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Study
 
 
@@ -23,11 +23,11 @@ def shared_ranks(n: int, raters: int, items: int, noise: ArrayLike, rng: np.rand
     return (-seen).argsort(axis=2).argsort(axis=2)
 
 
-def answers_of(scores: ArrayLike, protocol: str = "rankings") -> Answers:
+def answers_of(scores: ArrayLike, protocol: str = "rankings") -> CompleteAnswers:
     """Answers of the same R raters to n prompts of p items, from scores (n, R, p), higher = better."""
     table = np.asarray(scores, np.float32)
     n, raters, items = table.shape
-    return Answers(
+    return CompleteAnswers(
         protocol=protocol,
         group=np.repeat(np.arange(n, dtype=np.int32), raters),
         rater=np.tile(np.arange(raters, dtype=np.int32), n),

@@ -18,11 +18,11 @@ with warnings.catch_warnings():
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from salon.evaluate.pseudo_scores import PseudoScores, write_pseudo_scores
-from salon.judge.one_pass import OnePass
+from salon.judge.model_scorers import OnePass
 from salon.store.folder import save_study
-from salon.study.criterion import Criterion, Scale
-from salon.train.distill_data import Asking, OnePassData
+from salon.study.nouns import Criterion, Scale
 from salon.train.distill_settings import DistillSettings
+from salon.train.distill_validation import OnePassData, QuestionForm
 
 ASKED = OnePass(criteria=(Criterion(id="q", scale=Scale(low=1, high=9)),), think=False, role="Rate.", decimals=0)
 SMALL = DistillSettings(
@@ -52,7 +52,7 @@ def bright_data(folder: Path, *, train: int = 8, validation: int = 4) -> OnePass
     for item, value in zip(items, quality):
         Image.new("RGB", (32, 32), (int(20 + 215 * value),) * 3).save(folder / f"{item}.png")
     labels = PseudoScores(items, ("q",), 1 + 8 * quality[:, None], np.full((count, 1), 0.3), 1, 9, "bridge")
-    asking = Asking(lambda _: ASKED.question(), ASKED.read, random_answer)
+    asking = QuestionForm(lambda _: ASKED.question(), ASKED.read, random_answer)
     pictures = {item: folder / f"{item}.png" for item in items}
     return OnePassData(labels, pictures, asking, items[:train], items[train:], pixels=1024)
 

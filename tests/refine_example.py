@@ -20,12 +20,12 @@ from pathlib import Path
 
 from PIL import Image
 
-from salon.judge.diagnose import shown_prompts
-from salon.judge.scripted import Said, Scripted
+from salon.judge.diagnosis import prompts_in_question
+from salon.judge.simulation import ScriptAnswer, ScriptedVlm
 from salon.judge.vlm import Conversation
-from salon.select.refine.refine import RefineSettings
-from salon.select.refine.results import RefineReport
-from salon.select.refine.run import refine_study
+from salon.select.refine import RefineSettings
+from salon.select.refine_run import refine_study
+from salon.select.refine_scores import RefineReport
 from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Signature
 
 PROMPTS = [Prompt(id=f"p{number}", text=f"poster {number}") for number in range(4)]
@@ -75,21 +75,21 @@ def revised(text: str, about: str = "light") -> str:
     return json.dumps({"diagnosis": [{"about": about, "finding": "too dark"}], "prompt": text})
 
 
-def critic(asked: Conversation) -> Said:
+def critic(asked: Conversation) -> ScriptAnswer:
     """What it says rests on the picture and the original prompt alone."""
     shown = Image.open(asked.sights[0].path).getpixel((0, 0))[0]  # type: ignore[index]
     marks = (int(shown) - 40) // 20 + 1
-    return revised(f"{shown_prompts(asked)[0].text}{'!' * marks}")
+    return revised(f"{prompts_in_question(asked)[0].text}{'!' * marks}")
 
 
 def loop(
     folder: Path,
     painter: Painter | None = None,
-    says: Callable[[Conversation], Said] = critic,
+    says: Callable[[Conversation], ScriptAnswer] = critic,
     prompts: Sequence[Prompt] = PROMPTS,
     **settings: object,
 ) -> RefineReport:
-    vlm = Scripted("critic", says)
+    vlm = ScriptedVlm("critic", says)
     vlm.signature = Signature(method="critic", version="test")
     return refine_study(prompts, painter or Painter(), vlm, RefineSettings(**settings), folder, scorers=[Lightness()])
 
@@ -104,7 +104,7 @@ def noted(folder: Path, counts: Path) -> None:
         with counts.open("a") as file:
             file.write(f"{words}\n")
 
-    def says(asked: Conversation) -> Said:
+    def says(asked: Conversation) -> ScriptAnswer:
         note(f"look {asked.sights[0].item}")
         return critic(asked)
 

@@ -15,10 +15,10 @@ from tiny_vlm import build_tiny_vlm
 
 from salon.models.reward_network import RewardParts, open_parts
 from salon.train.reward_data import PairFile
-from salon.train.reward_folder import RunFolder
-from salon.train.reward_loop import Fitted, fit
-from salon.train.reward_settings import RewardSettings
+from salon.train.reward_loop import FittedReward, fit
 from salon.train.reward_survey import survey_pairs
+from salon.train.run_folder import RunFolder
+from salon.train.settings import RewardSettings
 
 INSTRUCTION = "{criterion} {text_prompt} <|Reward|>"
 CRITERION = "test/red"
@@ -71,7 +71,7 @@ def trained(
     settings: RewardSettings = SMALL,
     rater_weights: Mapping[str, float] = MappingProxyType({}),
     **more: Any,
-) -> tuple[Fitted, RewardParts]:
+) -> tuple[FittedReward, RewardParts]:
     """A tiny reward model, trained."""
     parts = open_parts(
         vlm, instruction=INSTRUCTION, pixels=settings.pixels, dropout=settings.dropout, seed=settings.seed
@@ -80,6 +80,6 @@ def trained(
     return fit(parts, pairs, survey_pairs(pairs), RunFolder(run, settings, "data", "vlm"), **more), parts
 
 
-def weights(fitted: Fitted) -> dict[str, Any]:
+def weights(fitted: FittedReward) -> dict[str, Any]:
     """A copy of all weights."""
     return {name: tensor.clone() for name, tensor in fitted.network.state_dict().items()}

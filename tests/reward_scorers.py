@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from salon.errors import BadFile
-from salon.select.reference import Level, ScoreReference
+from salon.select.weights import ReferenceLevel, ScoreReference
 from salon.store.pictures import read_picture
 from salon.study import Item, Prompt
-from salon.study.scorer import ScorerCard
-from salon.study.signature import Signature
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Signature
 
 
 class Channel:
@@ -66,7 +66,9 @@ def blue(**card: object) -> Channel:
 
 def reference(*scorers: Channel, mean: float = 0.5, sd: float = 0.25) -> ScoreReference:
     """The same level for all of them."""
-    levels = [Level(criterion=one.name, mean=mean, sd=sd, n=20, signature=str(one.signature)) for one in scorers]
+    levels = [
+        ReferenceLevel(criterion=one.name, mean=mean, sd=sd, n=20, signature=str(one.signature)) for one in scorers
+    ]
     return ScoreReference(name="swatches", data="0" * 12, levels=tuple(levels))
 
 

@@ -21,13 +21,13 @@ import pandas  # noqa: F401  before the fork: pyarrow loads it at the first tabl
 import torch
 from PIL import Image
 
-from salon.judge.scorers import trained  # noqa: F401  before the fork: its libraries are loaded once
+from salon.judge import trained_model as trained  # noqa: F401  before the fork: its libraries are loaded once
 from salon.models import preference_model
-from salon.models.encoder import EncoderPart, Vectors
-from salon.models.preference import Criterionwise, ModelCard
+from salon.models.cards import ModelCard, ModelCriterion
+from salon.models.encoders import EncoderPart, Vectors
 from salon.models.preference_heads import HeadShape, PreferenceHeads
-from salon.select.reward_named import reward
-from salon.study.signature import Signature
+from salon.select.reward import reward
+from salon.study.nouns import Signature
 
 DEALINGS = (1, 2, 4)
 PART = EncoderPart("pixels", 192, False)
@@ -49,7 +49,7 @@ class Pixels:
 def make_model(folder: Path) -> Path:
     """Heads of two criteria, as training leaves them but for the training."""
     torch.manual_seed(3)
-    criteria = tuple(Criterionwise(id=id, name=id, view=()) for id in ("taste/mood", "taste/color"))
+    criteria = tuple(ModelCriterion(id=id, name=id, view=()) for id in ("taste/mood", "taste/color"))
     card = ModelCard(
         kind="heads", criteria=criteria, name="tiny", backbone="pixels", backbone_name="pixels", form="scalar",
         is_logit=True, study="s", data="0", licence="none", signature=Signature(method="test", version="test"),
@@ -61,7 +61,7 @@ def make_model(folder: Path) -> Path:
 
 def shares(folder: Path, rank: int) -> dict[int, list[str]]:
     """By the number of processes: the rewards of this one's pictures."""
-    preference_model.encoder_named = lambda name, **options: Pixels()
+    preference_model.open_encoder = lambda name, **options: Pixels()
     pictures = sorted((folder / "pictures").iterdir())
     prompts = [f"a poster about {path.stem}" for path in pictures]
     found = {}

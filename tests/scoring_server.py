@@ -18,18 +18,17 @@ import uvicorn
 from PIL import Image
 from waiting import until
 
-from salon.judge.scorers.named import scorer_named
-from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, Unscored
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
 from salon.select.service import model as scoring_model
 from salon.select.service.model import LoadOrder
 from salon.select.service.service import ScoringService, ServiceSettings
-from salon.study.scorer import ScorerCard
-from salon.study.signature import Signature
-from salon.web import run
-from salon.web.scoring import routes_models
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Signature
+from salon.web import server as run
+from salon.web.scoring import models as routes_models
+from salon.web.scoring.access import SCOPES, ScoringSettings, new_token
 from salon.web.scoring.app import create_scoring_app
-from salon.web.scoring.settings import ScoringSettings
-from salon.web.scoring.tokens import SCOPES, new_token
 
 NAMES = ("gray", "held", "dark", "sure", "words", "wide", "broken")
 POISON = 13
@@ -50,7 +49,7 @@ class Watched:
     """Whether `held` has looked once: it never waits at its warm-up."""
 
 
-def _gray(one: Shown) -> float:
+def _gray(one: ScorerInput) -> float:
     value = float(np.asarray(one.image.convert("L")).mean())
     if round(value) == POISON:
         raise RuntimeError("this picture is poison")
@@ -58,27 +57,29 @@ def _gray(one: Shown) -> float:
 
 
 def _named(watched: Watched) -> Callable[..., PictureScorer]:
-    def held(shown: Sequence[Shown]) -> list[Result]:
+    def held(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
         watched.gate.wait(20 if watched.warm else 0)
         watched.warm = True
         return gray(shown)
 
-    def gray(shown: Sequence[Shown]) -> list[Result]:
+    def gray(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
         watched.batches.append(len(shown))
-        return [Scored(_gray(one)) for one in shown]
+        return [PictureScore(_gray(one)) for one in shown]
 
     looks = {
         "gray": gray,
         "held": held,
-        "dark": lambda shown: [Scored(255 - _gray(one)) for one in shown],
-        "sure": lambda shown: [Scored(_gray(one) / 50, 0.5) for one in shown],
-        "words": lambda shown: [Scored(float(len(one.text))) if one.text != "x" else Unscored("x") for one in shown],
-        "wide": lambda shown: [Scored(float(one.image.width)) for one in shown],
+        "dark": lambda shown: [PictureScore(255 - _gray(one)) for one in shown],
+        "sure": lambda shown: [PictureScore(_gray(one) / 50, 0.5) for one in shown],
+        "words": lambda shown: [
+            PictureScore(float(len(one.text))) if one.text != "x" else MissingScore("x") for one in shown
+        ],
+        "wide": lambda shown: [PictureScore(float(one.image.width)) for one in shown],
     }
 
     def named(name: str, settings: Any = None, kept: Any = None) -> Any:
         if ":" in name:
-            return scorer_named(name, settings, kept)
+            return make_scorer(name, settings, kept)
         if name == "broken":
             raise RuntimeError("no such weights: /srv/models/secret/w.bin")
         reads = "image and prompt" if name == "words" else "image"
@@ -130,7 +131,7 @@ def serving(
     patch, watched = pytest.MonkeyPatch(), Watched([], threading.Event())
     watched.gate.set()
     named = _named(watched)
-    patch.setattr(scoring_model, "scorer_named", named)
+    patch.setattr(scoring_model, "make_scorer", named)
     patch.setattr(
         routes_models, "MEASUREMENTS", dict.fromkeys(("gray", "held", "dark", "sure", "words", "wide", "broken"), "")
     )
@@ -155,7 +156,7 @@ def _running(
     servers: list[uvicorn.Server] = []
     patch.setattr(_REAL, "capture_signals", lambda self: nullcontext())  # only the main thread may have them
     patch.setattr(uvicorn, "Server", lambda config: servers.append(_REAL(config)) or servers[0])
-    thread = threading.Thread(target=run.run, args=(app, settings, listening), daemon=True)
+    thread = threading.Thread(target=run.serve_app, args=(app, settings, listening), daemon=True)
     thread.start()
     until(lambda: (servers and servers[0].started) or not thread.is_alive(), "a scoring service that listens")
     assert thread.is_alive(), "the scoring service ended before it listened"

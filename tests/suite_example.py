@@ -22,9 +22,8 @@ from salon.bench.board import (
     write_logits,
     write_result,
 )  # fmt: skip
-from salon.bench.entry import ANSWERS, LOGITS, Entry, Pictured
+from salon.bench.entry import ANSWERS, LOGITS, AxisResult, Coverage, Entry, EntryPicture, EntryResult
 from salon.bench.result import entry_result
-from salon.bench.results import AxisResult, Coverage, EntryResult
 from salon.bench.suite import (
     FieldEntry,
     PreferenceReference,
@@ -36,12 +35,11 @@ from salon.bench.suite import (
     SuitePrompt,
     Tag,
 )  # fmt: skip
-from salon.bench.suite_folder import hashed, prompts_hash
+from salon.bench.suite_folder import prompts_hash, with_hashes
 from salon.stats.result import Estimate
-from salon.study.point import Point, Route
-from salon.study.prompt import Prompt
-from salon.study.scorer import ScorerCard
-from salon.study.signature import Signature
+from salon.study.answers import Point, Route
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Prompt, Signature
 
 JUDGES = ("a", "b", "c")
 SCORER = "tests:likes@1"
@@ -82,7 +80,7 @@ def _suite(
     known: tuple[Tag, ...], tags: Sequence[str], points: Sequence[str], route: Route, card: dict[str, object]
 ) -> Suite:
     """Prompt p0, p1, ... for each of `tags`, each with these points."""
-    return hashed(
+    return with_hashes(
         Suite(
             card=SuiteCard.parse({"preferences": (PreferenceRule(id="eps"),), **card}),
             tags=known,
@@ -113,7 +111,9 @@ def with_reference(
         for rule in suite.card.preferences
     )
     field = tuple(FieldEntry(name=name, digest=name * 8) for name in "xyz")
-    return hashed(replace(suite, reference=Reference(prompts=prompts_hash(suite), field=field, preferences=columns)))
+    return with_hashes(
+        replace(suite, reference=Reference(prompts=prompts_hash(suite), field=field, preferences=columns))
+    )
 
 
 def entered(suite: Suite, name: str = "one", *, missing: Sequence[str] = ()) -> Entry:
@@ -123,7 +123,7 @@ def entered(suite: Suite, name: str = "one", *, missing: Sequence[str] = ()) -> 
         for seed in suite.seeds:
             item = f"{one.prompt.id}/{seed}"
             made = {"missing": "not made"} if item in missing else {"image": f"{item}.png", "sha256": f"{name} {item}"}
-            pictures.append(Pictured(prompt=one.prompt.id, seed=seed, item=item, **made))
+            pictures.append(EntryPicture(prompt=one.prompt.id, seed=seed, item=item, **made))
     return Entry(name=name, suite=prompts_hash(suite), pictures=tuple(pictures))
 
 
@@ -183,13 +183,13 @@ def put_entry(board: Board, name: str = "one", missing: tuple[str, ...] = ()) ->
         for seed in board.suite.seeds:
             place = {"prompt": id, "seed": seed, "item": f"{id}/{name}/{seed}"}
             if id in missing:
-                pictures.append(Pictured(**place, missing="not made"))
+                pictures.append(EntryPicture(**place, missing="not made"))
                 continue
             data = picture(number * 7 + seed)
             path = Path("images") / f"{id}__{seed}.png"
             (folder / path).write_bytes(data)
             digest = hashlib.sha256(data).hexdigest()
-            pictures.append(Pictured(**place, image=str(path), sha256=digest, width=32, height=24))
+            pictures.append(EntryPicture(**place, image=str(path), sha256=digest, width=32, height=24))
     entry = Entry(name=name, suite=prompts_hash(board.suite), licence="CC0-1.0", pictures=tuple(pictures))
     write_entry(folder, entry)
     return entry

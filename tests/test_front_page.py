@@ -41,12 +41,12 @@ except salon.SalonError as error:
 salon.chek_study(study)
 """
 REVEALED = (
-    "salon.study.item.Item",
+    "salon.study.nouns.Item",
     "str",
     "float",
     "salon.collect.studio.studio.Studio",
     "salon.train.train_reward.RewardReport | None",
-    "salon.evaluate.pairs.evaluate_results.EvaluateReport",
+    "salon.evaluate.model_results.EvaluateReport",
     "int | None",
     "str",
     "str",

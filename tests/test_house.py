@@ -85,14 +85,14 @@ def test_imports_stand_at_the_top() -> None:
     A studio restarts in a second because statistics and migrations come later (tests/cli/test_studio_start.py).
     """
     studio = (
-        "cli/serve.py",
-        "collect/adjudicate.py",
+        "cli/studio.py",
+        "collect/agreement.py",
         "collect/design.py",
         "collect/quality.py",
-        "collect/tossed.py",
+        "collect/quality.py",
         "collect/studio/figures.py",
-        "store/database/connected.py",
-        "store/database/schema.py",
+        "store/database/connection.py",
+        "store/database/tables.py",
     )
     for path in MODULES:
         inside = [

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from PIL import Image
 
-from salon.bench.judging import Judge, any_study
+from salon.bench.judging import SuiteJudge, open_for_any_study
 from salon.bench.suite import PreferenceRule, Suite, SuiteCard, SuitePrompt, Tag
-from salon.bench.suite_folder import hashed
-from salon.judge.scorers.picture import PictureScorer, Scored, Shown
-from salon.judge.scripted import Said, Scripted
+from salon.bench.suite_folder import with_hashes
+from salon.judge.scoring import PictureScore, PictureScorer, ScorerInput
+from salon.judge.simulation import ScriptAnswer, ScriptedVlm
 from salon.judge.vlm import Conversation
 from salon.study import Abilities, Ask, Failed, Made, Prompt, Signature
-from salon.study.point import Point, Route
-from salon.study.scorer import ScorerCard
+from salon.study.answers import Point, Route
+from salon.study.interfaces import ScorerCard
 
 SIZE = (32, 24)
 
@@ -28,7 +28,7 @@ def tiny_suite(prompts: int = 4, **card: object) -> Suite:
     """Two tags, of which 'words' does not count for EPS; two points a prompt, one of them for two judges."""
     told = {"name": "tiny", "title": "A tiny suite", "size": "32x24", "preferences": (PreferenceRule(id="eps"),)}
     ids = [f"p{number}" for number in range(prompts)]
-    return hashed(
+    return with_hashes(
         Suite(
             card=SuiteCard.parse({**told, **card}),
             tags=(
@@ -74,22 +74,22 @@ class Colors:
         return target.getvalue()
 
 
-def by_red(asked: Conversation) -> Said:
+def by_red(asked: Conversation) -> ScriptAnswer:
     """PASS where the picture has any red to speak of."""
     with Image.open(asked.sights[0].path) as image:
         return "PASS" if image.convert("RGB").getpixel((0, 0))[0] > 60 else "FAIL"
 
 
-def eyes(answers: Callable[[Conversation], Said] = by_red, *names: str) -> dict[str, Judge]:
+def eyes(answers: Callable[[Conversation], ScriptAnswer] = by_red, *names: str) -> dict[str, SuiteJudge]:
     """Scripted judges for the suite's roles, all of one mind."""
-    return {name: any_study(Scripted(name, answers)) for name in names or ("eye", "ear")}
+    return {name: open_for_any_study(ScriptedVlm(name, answers)) for name in names or ("eye", "ear")}
 
 
 def green(is_logit: bool = True, name: str = "green") -> PictureScorer:
     """A scorer: how green a picture is, from -2 to 2."""
 
-    def look(shown: Sequence[Shown]) -> list[Scored]:
-        return [Scored(one.image.convert("RGB").getpixel((0, 0))[1] / 64 - 2) for one in shown]
+    def look(shown: Sequence[ScorerInput]) -> list[PictureScore]:
+        return [PictureScore(one.image.convert("RGB").getpixel((0, 0))[1] / 64 - 2) for one in shown]
 
     card = ScorerCard(is_logit=is_logit, measures="How green it is.")
     return PictureScorer(name, card, Signature(method=name, version="test"), look)

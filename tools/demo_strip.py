@@ -18,9 +18,9 @@ from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from salon.cli.main import run
-from salon.collect.studio.open import open_studio
+from salon.collect.studio.setup import open_studio
 from salon.render.typeset.fonts import load_font
-from salon.report.palette import LIGHT
+from salon.report.page import LIGHT
 from tools.chromium import FLAGS, executable
 from tools.posed_studio import served
 from tools.screens import DRAWN

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from salon.stats.nulls import exact_null
-from salon.store.nulls import encode, table_name
+from salon.store.nulls import encode_null, table_name
 
 MOST_RATERS = {2: 15, 3: 15, 4: 15, 5: 10, 6: 7, 7: 4, 8: 3}
 """For each number of items the largest number of raters shipped: where tables stay small
@@ -26,7 +26,7 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     size = 0
     for items, raters in shapes():
-        data = encode(exact_null(items, raters))
+        data = encode_null(exact_null(items, raters))
         (folder / table_name(items, raters)).write_bytes(data)
         size += len(data)
         print(f"{items} items, {raters} raters: {len(data):,} bytes")

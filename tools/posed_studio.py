@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import uvicorn
 
-from salon.collect.question import Given, Question, Shown
-from salon.collect.studio.steps import ShownTask
+from salon.collect.questions import Given, RaterQuestion, RaterScreen
+from salon.collect.studio.rater_side import ShownTask
 from salon.collect.studio.studio import Studio
 from salon.generate.houses import house_generator
+from salon.generate.record import GenerateSettings
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
 from salon.store.folder import open_study, save_study
 from salon.study import Criterion, Prompt, Study
 from salon.web.app import create_app
-from salon.web.run import listen
+from salon.web.server import listen
 from salon.web.settings import WebSettings
 
 
@@ -90,11 +90,11 @@ class MadeUpRater:
             key = f"{self.rater}-{task.id}-made-up"
             self.studio.submit(self.rater, task.id, self.answer(task.shown), key=key, now=self.now)
 
-    def answer(self, shown: Shown) -> Given:
+    def answer(self, shown: RaterScreen) -> Given:
         """What this rater says to a screen."""
         return Given.parse({"answers": {criterion: self._says(shown) for criterion in shown.question.criteria}})
 
-    def _says(self, shown: Shown) -> Any:
+    def _says(self, shown: RaterScreen) -> Any:
         question = shown.question
         seen = [self.worth[item] + self.noise * float(self.rng.normal()) for item in shown.order]
         best = int(np.argmax(seen)) if question.expected_item is None else shown.place(question.expected_item)
@@ -104,7 +104,7 @@ class MadeUpRater:
             return [[int(place)] for place in np.argsort(seen)[::-1]]
         return best if question.kind == "choose" else self._says_alone(question, seen[0])
 
-    def _says_alone(self, question: Question, seen: float) -> Any:
+    def _says_alone(self, question: RaterQuestion, seen: float) -> Any:
         if question.expected_value is not None:
             return question.expected_value
         if question.kind in ("rate", "flag"):

@@ -18,44 +18,42 @@ from pydantic import BaseModel
 
 from salon.bench.arena import ArenaSnapshot
 from salon.bench.diff import BoardDiff
-from salon.bench.posters.compared import ComparedReport
-from salon.bench.posters.generate import MadeReport
-from salon.bench.posters.judge import JudgedReport
-from salon.bench.posters.people import PeopleReport
+from salon.bench.entry import EntryResult
+from salon.bench.posters.comparison import ComparisonReport
+from salon.bench.posters.generate import PosterGenerationReport
+from salon.bench.posters.judge import JudgeRunReport, PeopleReport
 from salon.bench.posters.results import PosterReport
 from salon.bench.posters.run import RunReport
 from salon.bench.rater_tables import RaterTables
-from salon.bench.results import EntryResult
-from salon.bench.reward_table import RewardTables
-from salon.bench.run_plan import SuitePlan
-from salon.bench.run_report import SuiteRun
+from salon.bench.rewards import RewardTables
+from salon.bench.run import SuitePlan, SuiteRun
 from salon.bench.verify import VerifyReport
 from salon.check.anchor import AnchorReport
-from salon.check.budget import (
+from salon.check.plan import (
     BudgetReport,
+    PlanReport,
     ThinReport,
 )
-from salon.check.plan import PlanReport
 from salon.check.results import CheckReport
 from salon.cli.main import COMMANDS, salon
-from salon.evaluate.judges.results import JudgeReport
-from salon.evaluate.pairs.evaluate_results import EvaluateReport
-from salon.evaluate.scores.score_evaluation_results import ScoreEvaluation
-from salon.fuse.bridge_results import BridgeReport
-from salon.fuse.bridge_simulate import Rehearsal
+from salon.evaluate.model_results import EvaluateReport
+from salon.evaluate.results import JudgeReport
+from salon.evaluate.score_results import ScoreEvaluation
+from salon.fuse.bridge import BridgeReport
+from salon.fuse.bridge_simulation import Rehearsal
 from salon.fuse.results import FuseReport
-from salon.generate.ready import ReadyReport
-from salon.generate.results import GenerateReport
+from salon.generate.readiness import ReadyReport
+from salon.generate.record import GenerateReport
 from salon.judge.run import JudgeRun
 from salon.render.layout import Layout
 from salon.select.best import BestReport
-from salon.select.cohp_results import CohpReport
+from salon.select.cohp import CohpReport
 from salon.select.explain import Explanation
-from salon.select.refine.results import RefineReport
+from salon.select.refine_scores import RefineReport
 from salon.select.service.drift import DriftReport
 from salon.train.ablation_results import AblateReport
 from salon.train.distill_study import DistillReport
-from salon.train.probe_results import ProbeReport
+from salon.train.probes import ProbeReport
 from tools.field_notes import NOTES
 from tools.reference_api import api_page
 from tools.reference_examples import ABOUT, example
@@ -89,10 +87,10 @@ REPORTS: dict[str, type[BaseModel]] = {
     "bench raters": RaterTables,
     "bench rewards": RewardTables,
     "bench posters run": RunReport,
-    "bench posters generate": MadeReport,
-    "bench posters judge": JudgedReport,
+    "bench posters generate": PosterGenerationReport,
+    "bench posters judge": JudgeRunReport,
     "bench posters score": PosterReport,
-    "bench posters compare": ComparedReport,
+    "bench posters compare": ComparisonReport,
     "bench posters people": PeopleReport,
     "select best": BestReport,
     "select cohp": CohpReport,

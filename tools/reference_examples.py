@@ -10,35 +10,33 @@ import numpy as np
 from pydantic import BaseModel
 
 from salon.bench.arena_fit import arena_snapshot
-from salon.bench.posters.contestants import fill_in
+from salon.bench.posters.contestants import fill_responses
 from salon.bench.posters.files import open_file
 from salon.bench.posters.make.sets import make_tasks
-from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.results import PosterScoreSettings
 from salon.bench.posters.score import score_files
 from salon.check.anchor import AnchorSettings, anchor
-from salon.check.budget import SimulatedBudgetSettings, ThinSettings, simulated_budget, thin_study
 from salon.check.check import check_study
-from salon.check.plan import PlanSettings, plan
-from salon.check.settings import CheckSettings
+from salon.check.plan import PlanSettings, SimulatedBudgetSettings, ThinSettings, plan, simulated_budget, thin_study
+from salon.check.results import CheckSettings
 from salon.collect.simulate.studies import SimulateSettings, ppaint_like_study, simulate_study
-from salon.evaluate.judges.judge_report import report_judges
-from salon.evaluate.judges.report_settings import ReportSettings
-from salon.evaluate.pairs.evaluate import evaluate
-from salon.evaluate.pairs.evaluate_data import Contestant, make_trial
-from salon.evaluate.pairs.evaluate_settings import EvaluateSettings
+from salon.evaluate.judges import report_judges
+from salon.evaluate.model_figures import evaluate
+from salon.evaluate.model_results import EvaluateSettings
+from salon.evaluate.models import PairContestant, make_test_pairs
+from salon.evaluate.results import ReportSettings
 from salon.fuse.bridge import score_bridge
-from salon.fuse.bridge_settings import BridgeSettings
-from salon.fuse.bridge_simulate import RehearsalSettings, rehearse_bridge
+from salon.fuse.bridge_plan import BridgeSettings
+from salon.fuse.bridge_simulation import RehearsalSettings, rehearse_bridge
 from salon.fuse.fuse import fuse_study
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.generate.houses import house_generator
-from salon.generate.ready import check_ready
+from salon.generate.readiness import check_ready
+from salon.generate.record import GenerateSettings
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
+from salon.judge.protocol import JudgeSettings
 from salon.judge.run import judge_study
-from salon.judge.settings import JudgeSettings
-from salon.judge.simulated import Simulated
-from salon.judge.truth import panel_truth
+from salon.judge.simulation import SimulatedVlm, panel_truth
 from salon.store import save_study
 from salon.store.nulls import null_for
 from salon.study import Prompt
@@ -104,7 +102,7 @@ def _drawn_example(name: str) -> dict[str, Any]:
 
 def _judged_example(name: str) -> dict[str, Any]:
     study = simulate_study(SimulateSettings(prompts=12, items=3, tau=0.4, seed=7, protocol="comparisons"))
-    judge = Simulated("judge", panel_truth(study), accuracy=0.8, position_bias=0.2, unparsed_rate=0.02)
+    judge = SimulatedVlm("judge", panel_truth(study), accuracy=0.8, position_bias=0.2, unparsed_rate=0.02)
     with TemporaryDirectory() as folder:
         place = Path(folder) / "study"
         save_study(study, place)
@@ -120,11 +118,11 @@ def _evaluated_example() -> dict[str, Any]:
     study = simulate_study(SimulateSettings(prompts=12, items=3, tau=0.4, seed=7))
     labels = make_labels(study, LabelSettings(ties="keep", train=1, validation=0, test=0)).table
     names = {one.id: one.title for one in study.criteria}
-    trial = make_trial(labels, split="all", names=names, study=study.name, data=study.hash, simulated=True)
+    trial = make_test_pairs(labels, split="all", names=names, study=study.name, data=study.hash, simulated=True)
     rng, every = np.random.default_rng(7), np.ones(len(trial), bool)
     lead = trial.votes[:, 0] - trial.votes[:, 1]
-    model = Contestant("model", "heads", rng.normal(lead, 3) / 3, every, is_logit=True, form="scalar", guarded=True)
-    scorer = Contestant("scorer", "scorer", rng.normal(lead, 9), every)
+    model = PairContestant("model", "heads", rng.normal(lead, 3) / 3, every, is_logit=True, form="scalar", guarded=True)
+    scorer = PairContestant("scorer", "scorer", rng.normal(lead, 9), every)
     return evaluate([(trial, [model, scorer])], EvaluateSettings(draws=200)).model_dump(mode="json")
 
 
@@ -141,5 +139,5 @@ def _painted_example(name: str) -> dict[str, Any]:
 def _posters_example() -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         places = make_tasks(Path(folder), ["alignment", "font_effect"], 4, seed=7, processes=1)
-        files = [fill_in(open_file(place), "random", seed=7) for place in places]
-    return score_files(files, ScoreSettings(draws=200), contestant="random").model_dump(mode="json")
+        files = [fill_responses(open_file(place), "random", seed=7) for place in places]
+    return score_files(files, PosterScoreSettings(draws=200), contestant="random").model_dump(mode="json")

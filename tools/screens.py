@@ -24,8 +24,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from salon.collect.settings import StudioSettings
-from salon.collect.studio.open import say_design
-from salon.collect.studio.steps import ShownTask
+from salon.collect.studio.rater_side import ShownTask
+from salon.collect.studio.setup import record_design
 from salon.collect.studio.studio import Studio
 from salon.generate.prompts import read_prompts
 from salon.store.database import open_database
@@ -99,7 +99,7 @@ def _posed(folder: Path) -> Iterator[Studio]:
     settings = guide_settings(times=TIMES)
     with open_database(f"sqlite:///{folder / 'studio.db'}", create=True) as database:
         database.put_study(study)
-        say_design(database, settings)
+        record_design(database, settings)
         database.put_settings(_block("[[cohorts]]"))
         studio = Studio(database, settings, folder)
         _fill(studio)

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from salon.bench.site.build import build_site as build_site
     from salon.calls.scores_client import ScoresClient as ScoresClient
     from salon.check.check import check_study as check_study
-    from salon.check.settings import CheckSettings as CheckSettings
-    from salon.collect.studio.open import open_studio as open_studio
+    from salon.check.results import CheckSettings as CheckSettings
+    from salon.collect.studio.setup import open_studio as open_studio
     from salon.errors import SalonError as SalonError
-    from salon.evaluate.judges.judge_report import report_judges as report_judges
+    from salon.evaluate.judges import report_judges as report_judges
     from salon.fuse.derived_rankings import derive_rankings as derive_rankings
     from salon.fuse.fuse import fuse_study as fuse_study
-    from salon.fuse.settings import FuseSettings as FuseSettings
+    from salon.fuse.results import FuseSettings as FuseSettings
     from salon.generate.run import generate_items as generate_items
     from salon.judge.run import judge_study as judge_study
     from salon.select.best_of import best_of_study as best_of_study
-    from salon.select.gate_use import gate_for_study as gate_for_study
-    from salon.select.reward_named import reward as reward
-    from salon.select.route_study import study_routes as study_routes
-    from salon.store.export import export_study as export_study
+    from salon.select.gate_run import gate_for_study as gate_for_study
+    from salon.select.reward import reward as reward
+    from salon.select.route_sources import study_routes as study_routes
+    from salon.store.folder import export_study as export_study
     from salon.store.folder import open_study as open_study
     from salon.store.folder import save_study as save_study
     from salon.store.formats import read_study as read_study
@@ -59,13 +59,13 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME = {
-    "CheckSettings": "salon.check.settings",
+    "CheckSettings": "salon.check.results",
     "Checklist": "salon.study",
     "Choice": "salon.study",
     "Comparison": "salon.study",
     "Criterion": "salon.study",
     "Design": "salon.study",
-    "FuseSettings": "salon.fuse.settings",
+    "FuseSettings": "salon.fuse.results",
     "Item": "salon.study",
     "Prompt": "salon.study",
     "Ranking": "salon.study",
@@ -82,21 +82,21 @@ _HOME = {
     "derive_rankings": "salon.fuse.derived_rankings",
     "distill_study": "salon.train.distill_study",
     "evaluate_models": "salon.train.evaluate_models",
-    "export_study": "salon.store.export",
+    "export_study": "salon.store.folder",
     "fuse_study": "salon.fuse.fuse",
-    "gate_for_study": "salon.select.gate_use",
+    "gate_for_study": "salon.select.gate_run",
     "generate_items": "salon.generate.run",
     "judge_study": "salon.judge.run",
     "merge": "salon.study",
     "null_for": "salon.store.nulls",
-    "open_studio": "salon.collect.studio.open",
+    "open_studio": "salon.collect.studio.setup",
     "open_study": "salon.store.folder",
     "read_study": "salon.store.formats",
-    "report_judges": "salon.evaluate.judges.judge_report",
-    "reward": "salon.select.reward_named",
+    "report_judges": "salon.evaluate.judges",
+    "reward": "salon.select.reward",
     "run_suite": "salon.bench.run",
     "save_study": "salon.store.folder",
-    "study_routes": "salon.select.route_study",
+    "study_routes": "salon.select.route_sources",
     "train_reward": "salon.train.train_reward",
     "train_study": "salon.train.train_heads",
 }
@@ -107,7 +107,7 @@ if not TYPE_CHECKING:  # to a type checker, a module with this function has ever
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            return import_module("salon.study.signature").salon_version()
+            return import_module("salon.study.nouns").salon_version()
         if name not in _HOME:
             raise AttributeError(f"module 'salon' has no attribute {name!r}")
         return getattr(import_module(_HOME[name]), name)

@@ -21,23 +21,23 @@ from PIL import Image
 from pydantic import Field
 
 from salon.errors import BadValue, SalonError
-from salon.fuse.groups import Compared, Ranked, Rated
-from salon.fuse.own_fit import PROTOCOLS
-from salon.judge.verdict import Read, option_menu, read_verdict
+from salon.fuse.fits import PROTOCOLS
+from salon.fuse.groups import GroupComparisons, GroupRankings, GroupRatings
+from salon.judge.verdicts import ParsedAnswer, option_menu, read_verdict
 from salon.judge.vlm import Conversation, NoReply, Reply, Sight
 from salon.store.formats import as_format, import_form
-from salon.store.formats.head import head_of
+from salon.store.formats.files import head_of
 from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Signature
-from salon.study.noun import Noun
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Noun
 from salon.study.plugins import GROUPS, load_plugin, missing_members
-from salon.study.scorer import ScorerCard
 
 CLOSE = 1e-5
 """Largest difference, as a share of the values' size, that rounding in a batch explains."""
 _TEXTS = ("a red poster", "a calm lake at night", "", "Jazz at the Harbour, large type")
 
 
-class Check(Noun):
+class ConformanceCheck(Noun):
     """One thing that Salon relies on."""
 
     name: str
@@ -52,7 +52,7 @@ class ConformanceReport(Noun):
     group: str
     origin: str
     passed: bool
-    checks: tuple[Check, ...]
+    checks: tuple[ConformanceCheck, ...]
 
 
 def check_plugin(group: str, word: str, builtin: Sequence[str] = (), *, file: Path | None = None) -> ConformanceReport:
@@ -70,7 +70,7 @@ def check_plugin(group: str, word: str, builtin: Sequence[str] = (), *, file: Pa
 # -- scorers and rewards -----------------------------------------------------------------------------------------
 
 
-def check_scorer(scorer: Any) -> list[Check]:
+def check_scorer(scorer: Any) -> list[ConformanceCheck]:
     """Numbers that depend on the picture (and the prompt where it is declared) and on nothing else."""
     checks = _members("scorers", scorer)
     if not checks[0].passed:
@@ -94,7 +94,7 @@ def check_scorer(scorer: Any) -> list[Check]:
     return checks
 
 
-def check_reward(reward: Any) -> list[Check]:
+def check_reward(reward: Any) -> list[ConformanceCheck]:
     """The same for a function of pictures and prompts."""
     checks = _members("rewards", reward)
     if not checks[0].passed:
@@ -103,7 +103,7 @@ def check_reward(reward: Any) -> list[Check]:
     return checks + _numbers(lambda places: reward([pictures[n] for n in places], [_TEXTS[n] for n in places]))
 
 
-def _numbers(ask: Callable[[Sequence[int]], Any]) -> list[Check]:
+def _numbers(ask: Callable[[Sequence[int]], Any]) -> list[ConformanceCheck]:
     everyone = range(len(_TEXTS))
     try:
         together = list(ask(everyone))
@@ -111,7 +111,7 @@ def _numbers(ask: Callable[[Sequence[int]], Any]) -> list[Check]:
         alone = [value for place in everyone for value in ask([place])]
         turned = list(ask(everyone[::-1]))[::-1]
     except Exception as error:
-        return [_check("answers without an exception", False, _said(error))]
+        return [_check("answers without an exception", False, _error_words(error))]
     valid = [value is None or (_is_number(value) and math.isfinite(value)) for value in together]
     return [
         _check("one number, or None, for each picture", len(together) == len(_TEXTS) and all(valid), repr(together)),
@@ -122,13 +122,13 @@ def _numbers(ask: Callable[[Sequence[int]], Any]) -> list[Check]:
     ]
 
 
-def _on_scale(values: Sequence[float], card: ScorerCard) -> Check:
+def _on_scale(values: Sequence[float], card: ScorerCard) -> ConformanceCheck:
     low = -math.inf if card.low is None else card.low
     high = math.inf if card.high is None else card.high
     return _check("numbers lie on the declared scale", all(low <= value <= high for value in values), repr(values))
 
 
-def _no_number(name: str, ask: Callable[[], Any]) -> Check:
+def _no_number(name: str, ask: Callable[[], Any]) -> ConformanceCheck:
     try:
         found = list(ask())
     except Exception:  # an error is as good as None
@@ -139,7 +139,7 @@ def _no_number(name: str, ask: Callable[[], Any]) -> Check:
 # -- generators and judges ---------------------------------------------------------------------------------------
 
 
-def check_generator(generator: Any) -> list[Check]:
+def check_generator(generator: Any) -> list[ConformanceCheck]:
     """Every ask answered once, with a picture that opens; the same seed, the same picture, where it says so."""
     checks = _members("generators", generator)
     if not checks[0].passed:
@@ -156,7 +156,7 @@ def check_generator(generator: Any) -> list[Check]:
     try:
         pairs = list(generator.make(asks))
     except Exception as error:
-        return [*checks, _check("answers without an exception", False, _said(error))]
+        return [*checks, _check("answers without an exception", False, _error_words(error))]
     found = dict(pairs)
     made = {index: one for index, one in found.items() if isinstance(one, Made)}
     reasons = "; ".join(one.reason for one in found.values() if isinstance(one, Failed))
@@ -175,7 +175,7 @@ def check_generator(generator: Any) -> list[Check]:
     return checks
 
 
-def check_judge(judge: Any) -> list[Check]:
+def check_judge(judge: Any) -> list[ConformanceCheck]:
     """Every question answered once, by a verdict that can be read, the same each time."""
     checks = _members("judges", judge)
     if not checks[0].passed:
@@ -187,7 +187,7 @@ def check_judge(judge: Any) -> list[Check]:
             pairs = list(judge.reply(iter(asked)))
             again = dict(judge.reply(iter(asked)))
         except Exception as error:
-            return [*checks, _check("answers without an exception", False, _said(error))]
+            return [*checks, _check("answers without an exception", False, _error_words(error))]
         broken = Path(folder) / "broken.png"
         broken.write_bytes(b"no picture")
         lost = Item(id="lost", image=str(broken))
@@ -195,7 +195,7 @@ def check_judge(judge: Any) -> list[Check]:
     found = dict(pairs)
     texts = [one.text for one in found.values() if isinstance(one, Reply)]
     menu = option_menu(("A", "B"))
-    read = [isinstance(read_verdict(text, "verdict", menu), Read) for text in texts]
+    read = [isinstance(read_verdict(text, "verdict", menu), ParsedAnswer) for text in texts]
     once = sorted(index for index, _ in pairs) == [0, 1, 2]
     return [
         *checks,
@@ -215,11 +215,11 @@ def _question(left: Item, right: Item) -> Conversation:
     )
 
 
-def _no_reply(judge: Any, question: Conversation) -> Check:
+def _no_reply(judge: Any, question: Conversation) -> ConformanceCheck:
     try:
         found = dict(judge.reply(iter([question]))).get(0)
     except Exception as error:
-        return _check("a broken picture gets a NoReply, and stops nothing", False, _said(error))
+        return _check("a broken picture gets a NoReply, and stops nothing", False, _error_words(error))
     return _check("a broken picture gets a NoReply, and stops nothing", isinstance(found, NoReply), repr(found)[:100])
 
 
@@ -230,7 +230,7 @@ def _texts(found: dict[int, Any]) -> list[str | None]:
 # -- formats and fits --------------------------------------------------------------------------------------------
 
 
-def check_format(form: Any, *, file: Path | None = None) -> list[Check]:
+def check_format(form: Any, *, file: Path | None = None) -> list[ConformanceCheck]:
     """Knows its own file and no other, and reads it the same each time."""
     checks = _members("formats", form)
     if not checks[0].passed:
@@ -242,7 +242,7 @@ def check_format(form: Any, *, file: Path | None = None) -> list[Check]:
             try:
                 known = form.recognise(head_of(Path(folder) / name))
             except Exception as error:
-                known = _said(error)
+                known = _error_words(error)
             checks.append(_check(f"does not take {name} for its own", known is False, repr(known)))
     if file is None:
         return [*checks, _check("reads a file of its own", False, "none was given: --file FILE")]
@@ -250,7 +250,7 @@ def check_format(form: Any, *, file: Path | None = None) -> list[Check]:
     try:
         studies = [import_form(as_format(form), [file]).study for _ in range(2)]
     except Exception as error:
-        return [*checks, _check("reads a file of its own", False, _said(error))]
+        return [*checks, _check("reads a file of its own", False, _error_words(error))]
     answers = sum(studies[0].counts.get(kind, 0) for kind in (*PROTOCOLS, "checklists"))
     return [
         *checks,
@@ -259,7 +259,7 @@ def check_format(form: Any, *, file: Path | None = None) -> list[Check]:
     ]
 
 
-def check_fit(fit: Any) -> list[Check]:
+def check_fit(fit: Any) -> list[ConformanceCheck]:
     """A score for each item, in the order of the judgments, whatever the items are numbered."""
     checks = _members("fits", fit)
     if checks[0].passed:
@@ -271,7 +271,7 @@ def check_fit(fit: Any) -> list[Check]:
     try:
         found, again, other = (_fitted(fit, judgments, items) for judgments in _judgments(fit.reads, items, order))
     except Exception as error:
-        return [*checks, _check("answers without an exception", False, _said(error))]
+        return [*checks, _check("answers without an exception", False, _error_words(error))]
     scores, errors = found
     shaped = scores.shape == (items,) and bool(np.isfinite(scores).all())
     checks += [
@@ -295,9 +295,9 @@ def _fitted(fit: Any, judgments: Any, items: int) -> tuple[Any, Any]:
     return np.asarray(scores, np.float64), None if errors is None else np.asarray(errors, np.float64)
 
 
-def _judgments(reads: str, items: int, order: Any) -> Iterator[Compared | Ranked | Rated]:
+def _judgments(reads: str, items: int, order: Any) -> Iterator[GroupComparisons | GroupRankings | GroupRatings]:
     """Judgments in which items of higher numbers are better, twice; then the same with items numbered by `order`."""
-    makers: dict[str, Callable[..., Compared | Ranked | Rated]] = {
+    makers: dict[str, Callable[..., GroupComparisons | GroupRankings | GroupRatings]] = {
         "comparisons": _compared,
         "rankings": _ranked,
         "ratings": _rated,
@@ -308,7 +308,7 @@ def _judgments(reads: str, items: int, order: Any) -> Iterator[Compared | Ranked
     yield make(items, order)
 
 
-def _compared(items: int, numbers: Any) -> Compared:
+def _compared(items: int, numbers: Any) -> GroupComparisons:
     rng = np.random.default_rng(0)
     rows = [(a, b, r) for r in range(8) for a in range(items) for b in range(a)]
     a, b, rater = (np.array(column, np.int32) for column in zip(*rows))
@@ -316,27 +316,29 @@ def _compared(items: int, numbers: Any) -> Compared:
     outcome = np.where(rng.random(len(a)) < 0.1, 2, lost).astype(np.int8)  # `a` has the higher number
     nothing = np.zeros(len(a), np.int32)
     places = np.arange(len(a), dtype=np.int32)
-    return Compared(numbers[a].astype(np.int32), numbers[b].astype(np.int32), outcome, rater,
+    return GroupComparisons(numbers[a].astype(np.int32), numbers[b].astype(np.int32), outcome, rater,
                     np.full(len(a), 2, np.int8), nothing, places)  # fmt: skip
 
 
-def _ranked(items: int, numbers: Any) -> Ranked:
+def _ranked(items: int, numbers: Any) -> GroupRankings:
     rng = np.random.default_rng(0)
     orders = [np.argsort(-(np.arange(items) + rng.normal(0, 0.8, items))) for _ in range(12)]
     ranks = np.tile(np.arange(1, items + 1, dtype=np.int32), len(orders))
     raters = np.arange(len(orders), dtype=np.int32)
     offsets = np.arange(0, items * len(orders) + 1, items, dtype=np.int64)
-    return Ranked(offsets, numbers[np.concatenate(orders)].astype(np.int32), ranks, raters, np.zeros_like(raters))
+    return GroupRankings(
+        offsets, numbers[np.concatenate(orders)].astype(np.int32), ranks, raters, np.zeros_like(raters)
+    )
 
 
-def _rated(items: int, numbers: Any) -> Rated:
+def _rated(items: int, numbers: Any) -> GroupRatings:
     rng = np.random.default_rng(0)
     rater, item = (part.ravel().astype(np.int32) for part in np.indices((10, items)))
     value = item + rng.normal(0, 0.8, len(item))
-    return Rated(numbers[item].astype(np.int32), value, rater, np.zeros_like(rater))
+    return GroupRatings(numbers[item].astype(np.int32), value, rater, np.zeros_like(rater))
 
 
-CHECKS: dict[str, Callable[..., list[Check]]] = {
+CHECKS: dict[str, Callable[..., list[ConformanceCheck]]] = {
     "scorers": check_scorer,
     "generators": check_generator,
     "judges": check_judge,
@@ -349,11 +351,11 @@ CHECKS: dict[str, Callable[..., list[Check]]] = {
 # -- helpers -----------------------------------------------------------------------------------------------------
 
 
-def _check(name: str, passed: bool, found: str = "") -> Check:
-    return Check(name=name, passed=bool(passed), found="" if passed else found[:300])
+def _check(name: str, passed: bool, found: str = "") -> ConformanceCheck:
+    return ConformanceCheck(name=name, passed=bool(passed), found="" if passed else found[:300])
 
 
-def _members(group: str, part: Any) -> list[Check]:
+def _members(group: str, part: Any) -> list[ConformanceCheck]:
     missing = missing_members(group, part)
     name = f"has {', '.join(GROUPS[group].members)}" if GROUPS[group].members else "can be called"
     return [_check(name, not missing, f"no {', '.join(missing)}")]
@@ -396,5 +398,5 @@ def _same(left: Sequence[Any], right: Sequence[Any]) -> bool:
     return all(abs(a - b) <= CLOSE * max(largest, 1e-9) for a, b in pairs)
 
 
-def _said(error: Exception) -> str:
+def _error_words(error: Exception) -> str:
     return error.message() if isinstance(error, SalonError) else f"{type(error).__name__}: {error}"

@@ -55,7 +55,7 @@ class SalonError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """An error reaches another process as it was raised; subclasses differ in what makes them."""
-        return _restored, (type(self), self.args, dict(self.__dict__))
+        return _restore_error, (type(self), self.args, dict(self.__dict__))
 
     def as_json(self) -> dict[str, str | None]:
         """The one error shape for `--json` and HTTP."""
@@ -155,7 +155,7 @@ class MissingExtra(SalonError):
         )
 
 
-def _restored(kind: type[SalonError], args: tuple[Any, ...], attributes: dict[str, Any]) -> SalonError:
+def _restore_error(kind: type[SalonError], args: tuple[Any, ...], attributes: dict[str, Any]) -> SalonError:
     error = kind.__new__(kind)
     error.args = args
     error.__dict__.update(attributes)

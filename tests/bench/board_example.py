@@ -26,7 +26,7 @@ from salon.bench.board import (
     write_logits,
     write_result,
 )
-from salon.bench.entry import ANSWERS, LOGITS, Entry, Pictured
+from salon.bench.entry import ANSWERS, LOGITS, Entry, EntryPicture
 from salon.bench.result import entry_result
 from salon.bench.suite import (
     FieldEntry,
@@ -39,10 +39,10 @@ from salon.bench.suite import (
     SuitePrompt,
     Tag,
 )
-from salon.bench.suite_folder import hashed, prompts_hash
-from salon.study.point import Point, Route
-from salon.study.prompt import Prompt
-from salon.study.scorer import ScorerCard
+from salon.bench.suite_folder import prompts_hash, with_hashes
+from salon.study.answers import Point, Route
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Prompt
 
 GROUPS = {"Composition": ("Margins", "Balance"), "Color": ("Harmony", "Contrast"), "Words": ("Headline", "Small print")}
 SUBJECTS = (
@@ -102,8 +102,8 @@ def make_suite(prompts: int = 12, *, images: int = 1, private: int = 1, points: 
         oracle="layout",
     )
     routes = (Route(tag="text", judges=("ocr",)), Route(tag="*", judges=JUDGES, rule="unanimous"))
-    suite = hashed(Suite(card, tuple(tags), tuple(asked), tuple(ticks), routes))
-    return hashed(replace(suite, reference=_reference(_place(suite), prompts_hash(suite))))
+    suite = with_hashes(Suite(card, tuple(tags), tuple(asked), tuple(ticks), routes))
+    return with_hashes(replace(suite, reference=_reference(_place(suite), prompts_hash(suite))))
 
 
 def make_board(
@@ -146,12 +146,14 @@ def make_entry(
     for number, (one, seed) in enumerate((one, seed) for one in suite.prompts for seed in suite.seeds):
         item = f"{one.prompt.id}__{seed}"
         if number < missing:
-            pictures.append(Pictured(prompt=one.prompt.id, seed=seed, item=item, missing="the generator refused it"))
+            pictures.append(
+                EntryPicture(prompt=one.prompt.id, seed=seed, item=item, missing="the generator refused it")
+            )
             continue
         path = folder / "images" / f"{item}.png"
         draw_picture(path, hue, number, size)
         pictures.append(
-            Pictured(
+            EntryPicture(
                 prompt=one.prompt.id,
                 seed=seed,
                 item=item,

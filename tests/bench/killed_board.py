@@ -21,9 +21,10 @@ from pathlib import Path
 from suite_example import picture, put_entry, small_suite, some_result
 
 from salon.bench.board import entry_folder, new_board, open_board, read_published, read_result, retract, write_result
-from salon.bench.brought import Terms
-from salon.bench.bundle import add_entry, opened
-from salon.store import atomic, open_study
+from salon.bench.bundle import add_entry, open_submission
+from salon.bench.submission import EntryTerms
+from salon.store import atomic_files as atomic
+from salon.store import open_study
 
 CALLS = ("mkdir", "replace", "rename", "link", "unlink", "rmdir", "fsync")
 ENOUGH = 1000
@@ -52,7 +53,9 @@ def act(folder: Path, what: str) -> None:
         return
     board = open_board(folder)
     if what == "add":
-        with opened(folder.parent / "pictures", board.suite, Terms(name="two", licence="CC0-1.0")) as brought:
+        with open_submission(
+            folder.parent / "pictures", board.suite, EntryTerms(name="two", licence="CC0-1.0")
+        ) as brought:
             add_entry(board, brought)
     elif what == "result":
         write_result(entry_folder(board, "one"), some_result(board.suite, "one"))

@@ -8,23 +8,26 @@ from salon.bench.arena import (
     AdjustedBoard,
     ArenaBoard,
     ArenaCoverage,
+    ArenaPlace,
     ArenaSnapshot,
-    Effect,
-    Place,
+    CovariateEffect,
+    Duel,
     RaterKinds,
+    RoutingCandidate,
+    RoutingJob,
+    RoutingTable,
+    WinMatrix,
 )
 from salon.bench.rater_tables import (
     GeneratorAgreement,
     PanelCriterion,
     PanelStudy,
     RaterOnStudy,
-    RaterRow,
+    RaterResult,
     RaterTables,
 )
-from salon.bench.routing_table import Candidate, Job, RoutingTable
-from salon.bench.win_matrix import Duel, WinMatrix
 from salon.stats.result import Estimate
-from salon.study.signature import Signature
+from salon.study.nouns import Signature
 
 CRITERIA = {"mood": "Mood", "type": "Type"}
 SIGNATURE = Signature(method="made", data="0" * 12)
@@ -71,7 +74,7 @@ def _board(
 ) -> ArenaBoard:
     scores = np.sort(rng.normal(0, 0.8, len(generators)))[::-1]
     places = tuple(
-        Place(generator=one, score=figure(float(score)), points=None, n=40, rank=k + 1, rank_low=max(1, k - 1),
+        ArenaPlace(generator=one, score=figure(float(score)), points=None, n=40, rank=k + 1, rank_low=max(1, k - 1),
               rank_high=min(len(generators), k + 3), tier=1 + k // 3)
         for k, (one, score) in enumerate(zip(generators, scores))
     )  # fmt: skip
@@ -82,7 +85,7 @@ def _board(
              losses=20 - round(20 * p), ties=0, prompts=10)
         for (i, j), p in zip(pairs[:-1], share)
     )  # fmt: skip
-    effects = (Effect(covariate="position", beta=figure(0.12, 0.1), unit="shown on the left", p=0.02),)
+    effects = (CovariateEffect(covariate="position", beta=figure(0.12, 0.1), unit="shown on the left", p=0.02),)
     adjusted = AdjustedBoard(places=places, plain=places, effects=effects, method="made", answers=9, left_out=0)
     return ArenaBoard(
         criterion=criterion,
@@ -103,12 +106,12 @@ def _board(
     )  # fmt: skip
 
 
-def _job(generators: list[str], criterion: str) -> Job:
+def _job(generators: list[str], criterion: str) -> RoutingJob:
     candidates = tuple(
-        Candidate(generator=name, score=figure(1.0 - k), rank=k + 1, rank_low=1, rank_high=2, tier=1)
+        RoutingCandidate(generator=name, score=figure(1.0 - k), rank=k + 1, rank_low=1, rank_high=2, tier=1)
         for k, name in enumerate(generators[:2])
     )
-    return Job(
+    return RoutingJob(
         name=criterion,
         weights={criterion: 1.0},
         category=None,
@@ -139,7 +142,7 @@ def make_raters(raters: list[str], *, number: int = 1) -> RaterTables:
         for name in ("panel", "made")
     ]  # fmt: skip
     rows = [
-        RaterRow(
+        RaterResult(
             rater=name,
             kind="scorer",
             simulated=k == 1,

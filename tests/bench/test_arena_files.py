@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from salon.bench.numbered import publish, read_snapshots
-from salon.bench.routing_table import BoardFit, weighted_job
-from salon.bench.win_matrix import win_matrix
+from salon.bench.arena import BoardFit, weighted_job, win_matrix
+from salon.bench.snapshots import publish_snapshot, read_snapshots
 from salon.errors import BadFile
-from salon.stats.prompt_means import score_interval
-from salon.study.noun import Noun
+from salon.stats.intervals import score_interval
+from salon.study.nouns import Noun
 
 
 class Small(Noun):
@@ -27,12 +26,12 @@ class Small(Noun):
 
 
 def test_snapshots_are_numbered_once_and_never_changed(tmp_path):
-    one, new = publish(tmp_path / "arena", Small(word="first"))
+    one, new = publish_snapshot(tmp_path / "arena", Small(word="first"))
     assert (one.number, new) == (1, True)
     file = tmp_path / "arena/0001.json"
     before = file.read_bytes()
-    assert publish(tmp_path / "arena", Small(word="second"))[0].number == 2
-    same, new = publish(tmp_path / "arena", Small(word="first"))
+    assert publish_snapshot(tmp_path / "arena", Small(word="second"))[0].number == 2
+    same, new = publish_snapshot(tmp_path / "arena", Small(word="first"))
     assert (same.number, new) == (1, False)
     assert file.read_bytes() == before
     assert [one.word for one in read_snapshots(tmp_path / "arena", Small)] == ["first", "second"]
@@ -41,14 +40,14 @@ def test_snapshots_are_numbered_once_and_never_changed(tmp_path):
 
 
 def test_a_number_taken_meanwhile_is_left_alone(tmp_path, monkeypatch):
-    publish(tmp_path, Small(word="first"))
-    monkeypatch.setattr("salon.bench.numbered.read_snapshots", lambda folder, kind: [])  # a list read too early
-    assert publish(tmp_path, Small(word="late"))[0].number == 2
+    publish_snapshot(tmp_path, Small(word="first"))
+    monkeypatch.setattr("salon.bench.snapshots.read_snapshots", lambda folder, kind: [])  # a list read too early
+    assert publish_snapshot(tmp_path, Small(word="late"))[0].number == 2
     assert json.loads((tmp_path / "0001.json").read_text())["word"] == "first"
 
 
 def test_a_snapshot_under_another_number_is_refused(tmp_path):
-    publish(tmp_path, Small(word="first"))
+    publish_snapshot(tmp_path, Small(word="first"))
     (tmp_path / "0002.json").write_bytes((tmp_path / "0001.json").read_bytes())
     with pytest.raises(BadFile, match="bears the number"):
         read_snapshots(tmp_path, Small)

@@ -11,13 +11,13 @@ import pytest
 from scipy.special import expit
 from suite_example import CARD, SCORER, answers, asked, entered, logits
 
+from salon.bench.entry import EntryResult
 from salon.bench.reference import make_reference
 from salon.bench.result import entry_result
-from salon.bench.results import EntryResult
 from salon.bench.suite import Suite
-from salon.bench.suite_folder import hashed
-from salon.stats.prompt_means import score_interval
-from salon.stats.uncertain_wins import win_chance
+from salon.bench.suite_folder import with_hashes
+from salon.stats.intervals import score_interval
+from salon.stats.uncertain_scores import win_chance
 
 PAGE = (Path(__file__).parents[2] / "docs/methods/axes.md").read_text(encoding="utf-8")
 PROSE = " ".join(PAGE.split())
@@ -49,7 +49,7 @@ def frozen(integrate: bool) -> Suite:
     """Kite and fox count for EPS, menu does not; the field is the reference."""
     suite = replace(asked(["look", "mood", "words"], integrate=integrate), reference=None)
     field = [scored(suite, name) for name in FIELD]
-    return hashed(replace(suite, reference=make_reference(suite, field, {"eps": ("likes", SCORER, CARD)})))
+    return with_hashes(replace(suite, reference=make_reference(suite, field, {"eps": ("likes", SCORER, CARD)})))
 
 
 def result(name: str, integrate: bool = False) -> EntryResult:

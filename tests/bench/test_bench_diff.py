@@ -6,10 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from salon.bench.diff import BoardDiff, EntryDiff, board_diff
-from salon.bench.diff_reasons import Side
-from salon.bench.entry import Entry, Pictured, Retraction
-from salon.bench.results import AxisResult, Coverage, EntryResult, PictureResult, PromptResult
+from salon.bench.diff import BoardDiff, BoardSide, EntryDiff, board_diff
+from salon.bench.entry import (
+    AxisResult,
+    Coverage,
+    Entry,
+    EntryPicture,
+    EntryResult,
+    PictureResult,
+    PromptResult,
+    Retraction,
+)
 from salon.bench.suite import (
     PreferenceReference,
     PreferenceRule,
@@ -21,10 +28,9 @@ from salon.bench.suite import (
     Tag,
 )
 from salon.stats.result import Estimate
-from salon.study.point import Point, Route
-from salon.study.prompt import Prompt
-from salon.study.scorer import ScorerCard
-from salon.study.signature import Signature
+from salon.study.answers import Point, Route
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Prompt, Signature
 
 IDS = ("a", "b", "c", "d")
 
@@ -52,14 +58,17 @@ def figure(value: float) -> AxisResult:
     return AxisResult(figure=shown, at_best=value, coverage=none)
 
 
-def side(label: str = "v1", of: Suite | None = None, **entries: dict[str, tuple[str, str, float]]) -> Side:
+def side(label: str = "v1", of: Suite | None = None, **entries: dict[str, tuple[str, str, float]]) -> BoardSide:
     """Entries as prompt -> (hash of the picture, what the judge said, win chance)."""
     made, results, cards = of or suite(), {}, {}
     for name, prompts in entries.items():
         cards[name] = Entry(
-            name=name, suite="p",
-            pictures=tuple(Pictured(prompt=id, seed=0, item=id, sha256=hash) for id, (hash, _, _) in prompts.items()),
-        )  # fmt: skip
+            name=name,
+            suite="p",
+            pictures=tuple(
+                EntryPicture(prompt=id, seed=0, item=id, sha256=hash) for id, (hash, _, _) in prompts.items()
+            ),
+        )
         rows = [_prompt(id, *told) for id, told in prompts.items()]
         capability = 100 * sum(row.passed for row in rows) / len(rows)
         eps = 100 * sum(row.eps["eps"] for row in rows) / len(rows)
@@ -68,7 +77,7 @@ def side(label: str = "v1", of: Suite | None = None, **entries: dict[str, tuple[
             points=figure(capability), eps={"eps": figure(eps)}, overall=figure((capability + eps) / 2), groups=(),
             prompts=tuple(rows), digest="", policies=(), signature=Signature(method="m"), signature_line="m",
         )  # fmt: skip
-    return Side(label, made, cards, results)
+    return BoardSide(label, made, cards, results)
 
 
 def _prompt(id: str, hash: str, said: str, win: float) -> PromptResult:

@@ -11,11 +11,11 @@ import pytest
 from suite_example import picture, published, put_entry, small_suite, with_reference
 
 from salon.bench.board import new_board, open_board, read_answers, read_logits, retract, write_answers, write_logits
-from salon.bench.brought import Terms
-from salon.bench.bundle import opened, pack
+from salon.bench.bundle import open_submission, pack
 from salon.bench.entry import ANSWERS, LOGITS
 from salon.bench.result import entry_result
-from salon.bench.suite_folder import lock, save_suite
+from salon.bench.submission import EntryTerms
+from salon.bench.suite_folder import lock_suite, save_suite
 from salon.bench.verify import VerifyReport, verify
 from salon.errors import BadFile
 
@@ -110,7 +110,7 @@ def test_every_fault_of_a_suite_is_listed(tmp_path: Path) -> None:
 
 def test_a_frozen_suite_holds(tmp_path: Path) -> None:
     save_suite(small_suite(), tmp_path / "suite")
-    lock(tmp_path / "suite")
+    lock_suite(tmp_path / "suite")
     report = verify(str(tmp_path / "suite"), entry_result)
     assert report.holds
     assert report.checks[0].told == f"hash {small_suite().hash[:16]}, as locked"
@@ -122,7 +122,7 @@ def test_a_bundle(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / "pictures" / f"p{number}.png").write_bytes(picture(number))
     bundle = tmp_path / "a.salon.zip"
-    with opened(tmp_path / "pictures", small_suite(), Terms(name="a", licence="CC0-1.0")) as brought:
+    with open_submission(tmp_path / "pictures", small_suite(), EntryTerms(name="a", licence="CC0-1.0")) as brought:
         pack(brought, bundle)
     report = verify(str(bundle), entry_result, suite=str(tmp_path / "suite"))
     assert report.holds

@@ -26,10 +26,9 @@ from salon.bench.board import (
     write_entry,
     write_result,
 )
-from salon.bench.entry import ANSWERS
+from salon.bench.entry import ANSWERS, EntryResult
 from salon.bench.entry_files import table_hash
 from salon.bench.result import entry_result
-from salon.bench.results import EntryResult
 from salon.errors import BadFile, BadValue, UnknownReference
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from salon.bench.builtin import builtin_suites
 from salon.bench.suite import Suite
-from salon.bench.suite_folder import open_suite
-from salon.study.point import Point, route_of
+from salon.bench.suite_folder import builtin_suites, open_suite
+from salon.study.answers import Point, find_route
 
 PAGE = Path(__file__).parents[2] / "docs" / "methods" / "broad-suite.md"
 TEXT = "Words in pictures"
@@ -174,5 +173,5 @@ def test_the_page_counts_what_is_there(suite: Suite) -> None:
     assert f"64 tags, 192 prompts, {len(suite.points)} points" in page
     kinds = Counter(point.tag for point in suite.points)
     assert [kind for kind, n in kinds.items() if f"| `{kind}` | {n} |" not in page] == []
-    answers = sum(len(route_of(point, suite.routes).judges) for point in suite.points)
+    answers = sum(len(find_route(point, suite.routes).judges) for point in suite.points)
     assert f"One entry costs {answers:,} answers" in page

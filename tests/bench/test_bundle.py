@@ -12,16 +12,15 @@ from pathlib import Path
 import pytest
 from suite_example import picture, small_suite
 
-from salon.bench import bundle_zip
+from salon.bench import bundle as bundle_zip
 from salon.bench.board import Board, new_board, open_board
-from salon.bench.brought import Terms
-from salon.bench.bundle import add_entry, opened, pack
-from salon.bench.bundle_zip import BundleZip
-from salon.bench.private_prompts import hide
+from salon.bench.bundle import BundleZip, add_entry, open_submission, pack
+from salon.bench.submission import EntryTerms
+from salon.bench.suite_folder import hide
 from salon.errors import BadFile, BadValue, SalonError
 from salon.store import open_study
 
-TERMS = Terms(name="flux", licence="CC-BY-4.0", by="somebody")
+TERMS = EntryTerms(name="flux", licence="CC-BY-4.0", by="somebody")
 
 
 @pytest.fixture
@@ -40,12 +39,12 @@ def pictures(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bundle(pictures: Path, board: Board, tmp_path: Path) -> Path:
-    with opened(pictures, board.suite, TERMS) as brought:
+    with open_submission(pictures, board.suite, TERMS) as brought:
         return pack(brought, tmp_path / "flux.salon.zip")
 
 
-def added(board: Board, place: Path, terms: Terms | None = None) -> Path:
-    with opened(place, board.suite, terms) as brought:
+def added(board: Board, place: Path, terms: EntryTerms | None = None) -> Path:
+    with open_submission(place, board.suite, terms) as brought:
         return add_entry(board, brought)
 
 
@@ -72,7 +71,7 @@ def test_a_bundle_is_the_same_bytes_again_and_comes_out_of_an_entry_too(
     board: Board, bundle: Path, tmp_path: Path
 ) -> None:
     folder = added(board, bundle)
-    with opened(folder, board.suite) as brought:
+    with open_submission(folder, board.suite) as brought:
         again = pack(brought, tmp_path / "again.salon.zip")
     assert again.read_bytes() == bundle.read_bytes()
     assert sorted(zipfile.ZipFile(bundle).namelist()) == [
@@ -83,8 +82,8 @@ def test_a_bundle_is_the_same_bytes_again_and_comes_out_of_an_entry_too(
 def test_a_name_is_given_once(board: Board, bundle: Path) -> None:
     added(board, bundle)
     with pytest.raises(BadValue, match="name of its own"):
-        added(board, bundle, Terms(name="FLUX"))
-    added(board, bundle, Terms(name="flux 2"))
+        added(board, bundle, EntryTerms(name="FLUX"))
+    added(board, bundle, EntryTerms(name="flux 2"))
     assert [entry.name for entry in open_board(board.folder).entries] == ["flux", "flux 2"]
 
 
@@ -93,7 +92,7 @@ def test_a_name_is_given_once(board: Board, bundle: Path) -> None:
 
 def test_missing_pictures_are_counted(board: Board, pictures: Path) -> None:
     (pictures / "p1.png").unlink()
-    with opened(pictures, board.suite, TERMS) as brought:
+    with open_submission(pictures, board.suite, TERMS) as brought:
         assert brought.missing == 1
         folder = add_entry(board, brought)
     missing = json.loads((folder / "entry.json").read_text())["pictures"][1]
@@ -103,11 +102,14 @@ def test_missing_pictures_are_counted(board: Board, pictures: Path) -> None:
 def test_seeds_are_told_by_the_name(pictures: Path, tmp_path: Path) -> None:
     board = new_board(tmp_path / "two", small_suite(images=2, first_seed=5))
     (pictures / "p0__6.png").write_bytes(picture(9))
-    with opened(pictures, board.suite, TERMS) as brought:
+    with open_submission(pictures, board.suite, TERMS) as brought:
         there = [(one.prompt, one.seed) for one in brought.entry.pictures if one.image]
     assert there == [("p0", 5), ("p0", 6), ("p1", 5), ("p2", 5), ("p3", 5)]
     (pictures / "p0__5.png").write_bytes(picture(9))
-    with pytest.raises(BadFile, match="one picture of each prompt") as error, opened(pictures, board.suite, TERMS):
+    with (
+        pytest.raises(BadFile, match="one picture of each prompt") as error,
+        open_submission(pictures, board.suite, TERMS),
+    ):
         pass
     assert error.value.found == "1 twice: p0.png and p0__5.png"
 
@@ -155,28 +157,28 @@ def test_an_empty_folder_and_no_name_are_refused(board: Board, pictures: Path, t
     with pytest.raises(BadFile, match="pictures of the suite's prompts"):
         added(board, tmp_path / "empty", TERMS)
     with pytest.raises(BadValue, match="name for the entry"):
-        added(board, pictures, Terms(licence="CC0-1.0"))
+        added(board, pictures, EntryTerms(licence="CC0-1.0"))
 
 
 def test_licences_are_stated_and_taken(pictures: Path, tmp_path: Path) -> None:
     free = new_board(tmp_path / "free", small_suite(image_licences=("CC0-1.0", "CC-BY-4.0")))
     for licence in ("", "  ", "all rights reserved"):
         with pytest.raises(BadValue, match="licence"):
-            added(free, pictures, Terms(name="a", licence=licence))
-    added(free, pictures, Terms(name="a", licence="cc0-1.0"))
+            added(free, pictures, EntryTerms(name="a", licence=licence))
+    added(free, pictures, EntryTerms(name="a", licence="cc0-1.0"))
 
 
 @pytest.mark.parametrize("link", ["javascript:alert(1)", "data:text/html,x", "//elsewhere"])
 def test_a_link_is_a_web_address(board: Board, pictures: Path, link: str) -> None:
     with pytest.raises(BadValue, match="link"):
-        added(board, pictures, Terms(name="a", licence="CC0-1.0", link=link))
+        added(board, pictures, EntryTerms(name="a", licence="CC0-1.0", link=link))
 
 
 def test_pictures_of_private_prompts_are_not_packed(pictures: Path, tmp_path: Path) -> None:
     suite, _ = hide(small_suite(), ["p1"])
     board = new_board(tmp_path / "board", suite)
     folder = added(board, pictures, TERMS)
-    with opened(folder, board.suite, publish=True) as brought:
+    with open_submission(folder, board.suite, publish=True) as brought:
         bundle = pack(brought, tmp_path / "public.salon.zip")
     with BundleZip(bundle) as inside:
         assert inside.pictures == ["images/p0__0.png", "images/p2__0.png", "images/p3__0.png"]
@@ -282,7 +284,7 @@ def test_every_flipped_byte_is_refused_or_changes_nothing(board: Board, bundle: 
         damaged[place] ^= 0x15
         bundle.write_bytes(damaged)
         try:
-            with opened(bundle, board.suite) as brought:
+            with open_submission(bundle, board.suite) as brought:
                 found = [brought.read(one) for one in brought.entry.pictures if one.image]
         except SalonError:
             continue
@@ -329,6 +331,6 @@ def test_a_picture_that_needs_turning_is_made_plain_in_a_folder(pictures: Path, 
     board = new_board(tmp_path / "any", replace(small_suite(size=None)))
     (pictures / "p0.png").unlink()
     Image.new("CMYK", (32, 24)).save(pictures / "p0.jpg")
-    with opened(pictures, board.suite, TERMS) as brought:
+    with open_submission(pictures, board.suite, TERMS) as brought:
         assert brought.notes == ("1 pictures were made plain: p0__0: CMYK became RGB",)
         add_entry(board, brought)

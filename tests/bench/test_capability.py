@@ -1,4 +1,4 @@
-"""Capability: what judges say together of points, with what is missing, unread and open (bench/capability.py)."""
+"""Capability: what judges say together of points, with what is missing, unread and open (bench/axes.py)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from suite_example import JUDGES, answers, asked, entered, logits, result
 
-from salon.bench.capability import read_answers, settle_points
-from salon.bench.entry import ANSWERS
+from salon.bench.axes import index_answers, settle_points
+from salon.bench.entry import ANSWERS, required_pictures
 from salon.bench.result import entry_result
-from salon.bench.wanted import wanted_pictures
 from salon.errors import BadColumns, BadFile, BadValue, ConflictingJudgment, TooFew, UnknownReference
-from salon.study.point import Point, agreed
+from salon.study.answers import Point, agreed
 
 WORDS = {"p": "pass", "f": "fail", "u": "unread", "-": None}
 
@@ -25,8 +24,8 @@ def settled(said: str, rule: str = "majority"):
     suite = asked(["look"], points=1, judges=JUDGES[: len(said)], rule=rule)
     entry = entered(suite)
     table = answers(suite, entry, lambda item, point, judge: WORDS[said[JUDGES.index(judge)]])
-    pictures = wanted_pictures(suite, entry)
-    [one] = settle_points(suite, read_answers(table, pictures, suite.points), pictures)
+    pictures = required_pictures(suite, entry)
+    [one] = settle_points(suite, index_answers(table, pictures, suite.points), pictures)
     return one
 
 

@@ -14,13 +14,12 @@ from scipy.special import expit
 from scipy.stats import t as student
 from suite_example import answers, asked, entered, logits, result
 
-from salon.bench.entry import Entry
+from salon.bench.entry import Entry, EntryResult
 from salon.bench.result import entry_result
-from salon.bench.results import EntryResult
 from salon.bench.suite import Suite
-from salon.stats.prompt_means import bootstrap_interval, score_interval
-from salon.stats.uncertain_wins import win_chance
-from salon.study.point import Point
+from salon.stats.intervals import bootstrap_interval, score_interval
+from salon.stats.uncertain_scores import win_chance
+from salon.study.answers import Point
 
 SAID = st.sampled_from(["pass", "pass", "pass", "fail", "unread", None])
 GIVEN = st.one_of(st.floats(-6, 6), st.none(), st.just("broken"))

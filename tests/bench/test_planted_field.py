@@ -14,11 +14,10 @@ import pytest
 from scipy.stats import kendalltau
 from suite_example import CARD, SCORER, answers, asked, entered, logits
 
+from salon.bench.entry import EntryResult
 from salon.bench.reference import make_reference
-from salon.bench.result import entry_result
-from salon.bench.results import EntryResult
-from salon.bench.standings import standings
-from salon.bench.suite_folder import hashed
+from salon.bench.result import entry_result, standings
+from salon.bench.suite_folder import with_hashes
 from salon.generate.houses import HOUSES, expected_quality, poster_seed
 from salon.render.quality import WEIGHTS, true_quality
 
@@ -47,7 +46,7 @@ def board(field: dict[str, list[float]], seed: int) -> dict[str, EntryResult]:
         for name, entry in entries.items()
     }
     reference = make_reference(suite, list(tables.values()), {"eps": ("likes", SCORER, CARD)})
-    frozen = hashed(replace(suite, reference=reference))
+    frozen = with_hashes(replace(suite, reference=reference))
     return {
         name: entry_result(frozen, entry, answers(frozen, entry, lambda *_: "pass"), table)
         for name, (entry, table) in tables.items()

@@ -7,8 +7,8 @@ import pytest
 from salon.bench.suite_folder import open_suite
 from salon.generate.houses import HOUSES, poster_seed
 from salon.generate.prompts import builtin_briefs
-from salon.judge.layout_judge import by_layout
-from salon.judge.pixel_rules import read_rule
+from salon.judge.measuring_judge import answer_from_layout
+from salon.judge.point_rules import read_rule
 from salon.render.brief_text import brief_prompt, read_brief
 from salon.render.draw import draw_poster
 
@@ -42,5 +42,5 @@ def test_a_clean_poster_passes_every_point(suite) -> None:
         layout = draw_poster(read_brief(one.prompt), proof, seed=seed, width=width, height=height).layout
         for point in suite.points:
             if point.prompt == one.prompt.id:
-                found = by_layout(read_rule(point.rule, where=point.id), layout)
+                found = answer_from_layout(read_rule(point.rule, where=point.id), layout)
                 assert found.holds, f"{point.id}: {found.why}"

@@ -1,4 +1,4 @@
-"""EPS: the chance against a frozen reference, plain and integrated (bench/preference.py)."""
+"""EPS: the chance against a frozen reference, plain and integrated (bench/axes.py)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from scipy.special import expit
 from scipy.stats import norm
 from suite_example import CARD, SCORER, answers, asked, entered, logits, result, with_reference
 
+from salon.bench.axes import integrated_chance
 from salon.bench.entry import LOGITS
-from salon.bench.preference import integrated_chance
 from salon.bench.result import entry_result
 from salon.bench.suite import PreferenceRule
 from salon.errors import BadColumns, BadFile, BadValue, ConflictingJudgment, DesignError, UnknownReference

@@ -32,11 +32,9 @@ from salon.bench.board import (
     write_logits,
     write_result,
 )
-from salon.bench.entry import ANSWERS, LOGITS
-from salon.bench.result import entry_result
-from salon.bench.results import EntryResult
-from salon.bench.site.material import read_material
-from salon.bench.standings import standings
+from salon.bench.entry import ANSWERS, LOGITS, EntryResult
+from salon.bench.result import entry_result, standings
+from salon.bench.site.site_data import read_site_data
 from salon.bench.suite_folder import LOCK, read_suite
 from salon.bench.verify import VerifyReport, verify
 from salon.errors import BadFile
@@ -193,6 +191,6 @@ def test_no_page_shows_a_published_result_that_was_edited(edit):
             record["capability"]["figure"]["value"] += 1
         file.write_text(json.dumps(record), encoding="utf-8")
         locked = read_published(entry_folder(board, KEPT)).result[:16]
-        for show in (published_results, read_material):
+        for show in (published_results, read_site_data):
             with pytest.raises(BadFile, match=f"the hash {locked} is needed"):
                 show(board)

@@ -16,7 +16,7 @@ from salon.bench.entry import Entry, Retraction
 from salon.bench.reference import make_reference
 from salon.bench.result import entry_result
 from salon.bench.suite import Reference, Suite
-from salon.bench.suite_folder import hashed
+from salon.bench.suite_folder import with_hashes
 from salon.errors import BadFile, BadValue, DesignError, TooFew, UnknownReference
 
 SCORERS = {"eps": ("likes", SCORER, CARD)}
@@ -38,7 +38,7 @@ def values(reference: Reference) -> list[float]:
 
 
 def frozen(suite: Suite, reference: Reference) -> Suite:
-    return hashed(replace(suite, reference=reference))
+    return with_hashes(replace(suite, reference=reference))
 
 
 def eps(suite: Suite, entry: Entry, scores) -> float:

@@ -17,13 +17,12 @@ from click.testing import CliRunner
 from snapshot_example import make_arena, make_raters
 
 from salon.bench.board import Board, entry_folder, open_board, read_result, retract
-from salon.bench.numbered import publish
 from salon.bench.site import build_site
-from salon.bench.site.arena_page import ArenaPages
-from salon.bench.site.frame import SiteHead
-from salon.bench.site.places import places, web_link
-from salon.bench.site.wording import code_line, coded, opening
-from salon.cli.bench_site import site as command
+from salon.bench.site.arena_pages import ArenaPages
+from salon.bench.site.frame import SiteHead, code_line, mark_code, opening_words
+from salon.bench.site.site_data import page_names, web_link
+from salon.bench.snapshots import publish_snapshot
+from salon.cli.bench_boards import site as command
 from salon.errors import BadFile
 from salon.report import disagreements
 
@@ -43,8 +42,8 @@ def board(tmp_path_factory) -> Board:
     place = tmp_path_factory.mktemp("site") / "board"
     made, _ = make_board(place, make_suite(12), ENTRIES)
     retract(made, "gone", f"It was trained on the prompts {HOSTILE}")
-    publish(place / "arena", make_arena(["atlas", HOSTILE, "con"]))
-    publish(place / "raters", make_raters(["aesthetic", HOSTILE, "ocr"]))
+    publish_snapshot(place / "arena", make_arena(["atlas", HOSTILE, "con"]))
+    publish_snapshot(place / "raters", make_raters(["aesthetic", HOSTILE, "ocr"]))
     broken = sorted((place / "entries" / "atlas" / "images").iterdir())[3]
     broken.write_bytes(broken.read_bytes()[:60])
     return open_board(place)
@@ -177,12 +176,12 @@ def test_the_spread_of_an_entry_is_that_of_its_prompts(board, folder):
 
 
 def test_code_breaks_after_its_parts_and_texts_end_with_a_word():
-    assert coded("counts as `at_best` <here>") == "counts as <code>at_best</code> &lt;here&gt;"
-    assert coded("one ` alone") == "one ` alone"
+    assert mark_code("counts as `at_best` <here>") == "counts as <code>at_best</code> &lt;here&gt;"
+    assert mark_code("one ` alone") == "one ` alone"
     assert code_line("suite:a|<b>") == '<code class="line">suite:a|<wbr>&lt;b&gt;</code>'
-    assert opening("Jump in, towels are free", 12) == "Jump in…"
-    assert opening("Jump\nin", 12) == "Jump in"
-    assert opening("x" * 20, 12) == "x" * 11 + "…"
+    assert opening_words("Jump in, towels are free", 12) == "Jump in…"
+    assert opening_words("Jump\nin", 12) == "Jump in"
+    assert opening_words("x" * 20, 12) == "x" * 11 + "…"
 
 
 def test_the_same_board_gives_the_same_bytes_and_draws_no_picture_twice(board, folder, tmp_path):
@@ -254,7 +253,7 @@ def test_large_boards_have_pages_of_their_own():
 
 
 def test_names_become_safe_file_names_and_only_web_links_are_links():
-    found = places(["atlas", "Atlas", "../up", "con", "index", "ü/ü", "x" * 100, ""])
+    found = page_names(["atlas", "Atlas", "../up", "con", "index", "ü/ü", "x" * 100, ""])
     assert found["atlas"] == "atlas"
     assert len({name.lower() for name in found.values()}) == 8
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,80}", name) for name in found.values())

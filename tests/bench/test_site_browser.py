@@ -15,8 +15,8 @@ from browser import FINE, OVERFLOW, UNTOUCHABLE, axe_violations, chromium, open_
 from snapshot_example import make_arena, make_raters
 
 from salon.bench.board import open_board, retract
-from salon.bench.numbered import publish
 from salon.bench.site import build_site
+from salon.bench.snapshots import publish_snapshot
 
 __all__ = ["chromium"]
 pytestmark = pytest.mark.browser
@@ -45,8 +45,8 @@ def root(tmp_path_factory) -> str:
     }
     board, _ = make_board(place, make_suite(12), entries)
     retract(board, "gone", HOSTILE)
-    publish(place / "arena", make_arena(["atlas", HOSTILE, "cedar"]))
-    publish(place / "raters", make_raters(["aesthetic", HOSTILE, "ocr"]))
+    publish_snapshot(place / "arena", make_arena(["atlas", HOSTILE, "cedar"]))
+    publish_snapshot(place / "raters", make_raters(["aesthetic", HOSTILE, "ocr"]))
     out = place.parent / "my site"
     build_site(open_board(place), out)
     return out.as_uri()

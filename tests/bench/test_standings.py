@@ -1,4 +1,4 @@
-"""Ranks with their intervals, tiers and ties (bench/standings.py)."""
+"""Ranks with their intervals, tiers and ties (bench/result.py)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from suite_example import asked, result
 
-from salon.bench.results import EntryResult
-from salon.bench.standings import shared_covariance, standings
+from salon.bench.entry import EntryResult
+from salon.bench.result import shared_covariance, standings
 from salon.errors import BadValue, DesignError, UnknownReference
 
 SUITE = asked(["look"] * 20, points=1, judges="a")

@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 from suite_example import small_suite, with_reference
 
-from salon.bench.suite import PreferenceRule, Suite, SuitePrompt, Tag
-from salon.bench.suite_checks import check_suite, suite_faults
-from salon.bench.suite_folder import hashed
+from salon.bench.suite import PreferenceRule, Suite, SuitePrompt, Tag, check_suite, suite_faults
+from salon.bench.suite_folder import with_hashes
 from salon.errors import BadValue
-from salon.study.point import Point, Route
-from salon.study.prompt import Prompt
+from salon.study.answers import Point, Route
+from salon.study.nouns import Prompt
 
 GOOD = small_suite()
 
@@ -88,7 +87,7 @@ def test_faults_are_counted_and_the_first_is_told() -> None:
 
 
 def test_a_reference_for_other_prompts() -> None:
-    other = hashed(replace(GOOD, prompts=(*GOOD.prompts[:-1], prompt("p3", "another", tag="words"))))
+    other = with_hashes(replace(GOOD, prompts=(*GOOD.prompts[:-1], prompt("p3", "another", tag="words"))))
     told = suite_faults(replace(other, reference=with_reference(GOOD).reference))
     assert [fault.needed for fault in told] == ["the reference is for these prompts"]
     assert GOOD.hashes["prompts.jsonl"][:16] in told[0].found[0]

@@ -9,15 +9,14 @@ from beside import Beside
 from suite_example import small_suite, with_reference
 
 from salon.bench import suite_folder
-from salon.bench.private_prompts import hide
-from salon.bench.suite_folder import FILES, lock, open_suite, save_suite
+from salon.bench.suite_folder import FILES, hide, lock_suite, open_suite, save_suite
 from salon.errors import BadFile, BadValue, UnknownReference
 
 
 @pytest.fixture
 def frozen(tmp_path: Path) -> Path:
     save_suite(with_reference(small_suite()), tmp_path / "suite")
-    lock(tmp_path / "suite")
+    lock_suite(tmp_path / "suite")
     return tmp_path / "suite"
 
 
@@ -76,7 +75,7 @@ def test_two_that_freeze_with_different_references_leave_a_suite_that_opens(
 
     def second() -> None:
         try:
-            lock(tmp_path / "suite", two)
+            lock_suite(tmp_path / "suite", two)
         except BadFile as error:
             refused.append(error)
 
@@ -88,7 +87,7 @@ def test_two_that_freeze_with_different_references_leave_a_suite_that_opens(
         write(path, text)
 
     monkeypatch.setattr(suite_folder, "_write", written)
-    lock(tmp_path / "suite", one)
+    lock_suite(tmp_path / "suite", one)
     other.end()
     assert open_suite(tmp_path / "suite").reference == one
     assert "not frozen is needed" in str(refused[0])

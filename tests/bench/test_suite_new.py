@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 from suite_example import small_suite, with_reference
 
-from salon.bench import hiding
-from salon.bench.builtin import builtin_suites
-from salon.bench.hiding import hide_prompts
-from salon.bench.new import copied, example, suite_of, write_draft
-from salon.bench.suite_folder import lock, open_suite
+from salon.bench import suite_drafts as hiding
+from salon.bench.suite_drafts import copy_suite, example_suite, hide_prompts, suite_from_prompts, write_draft
+from salon.bench.suite_folder import builtin_suites, lock_suite, open_suite
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.study.prompt import Prompt
+from salon.study.nouns import Prompt
 
 
 def test_prompts_of_any_kind_become_a_suite_that_opens(tmp_path: Path) -> None:
@@ -25,7 +23,7 @@ def test_prompts_of_any_kind_become_a_suite_that_opens(tmp_path: Path) -> None:
         Prompt(id="a__b", intent="one", description="two"),
         Prompt(id="日本", text="三つのカップ"),
     ]
-    write_draft(suite_of(prompts, "Öffentliche Suite 1"), tmp_path / "suite")
+    write_draft(suite_from_prompts(prompts, "Öffentliche Suite 1"), tmp_path / "suite")
     suite = open_suite(tmp_path / "suite")
     assert suite.card.name == "offentliche-suite-1"
     assert [one.prompt.id for one in suite.prompts] == ["ein-plakat-1", "ein-plakat-1-2", "a-b", "prompt"]
@@ -36,7 +34,7 @@ def test_prompts_of_any_kind_become_a_suite_that_opens(tmp_path: Path) -> None:
 def test_a_copy_has_no_reference_and_is_not_frozen(tmp_path: Path) -> None:
     suite = small_suite()
     frozen = replace(with_reference(suite), frozen=True)
-    write_draft(copied(frozen, "mine"), tmp_path / "mine")
+    write_draft(copy_suite(frozen, "mine"), tmp_path / "mine")
     found = open_suite(tmp_path / "mine")
     assert (found.reference, found.frozen, found.card.name) == (None, False, "mine")
     assert found.prompts == suite.prompts
@@ -45,7 +43,7 @@ def test_a_copy_has_no_reference_and_is_not_frozen(tmp_path: Path) -> None:
 def test_a_folder_with_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(BadFile, match="new folder"):
-        write_draft(example("x"), tmp_path)
+        write_draft(example_suite("x"), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
 
 
@@ -54,13 +52,14 @@ def test_built_in_suites_open_and_can_be_copied(name: str, tmp_path: Path) -> No
     suite = open_suite(name)
     assert suite.card.name == name
     assert (
-        write_draft(copied(suite, "mine"), tmp_path / "mine").hashes["prompts.jsonl"] == suite.hashes["prompts.jsonl"]
+        write_draft(copy_suite(suite, "mine"), tmp_path / "mine").hashes["prompts.jsonl"]
+        == suite.hashes["prompts.jsonl"]
     )
 
 
 def test_hiding_moves_texts_to_the_keeper_and_leaves_the_rest(tmp_path: Path) -> None:
     folder, keeper = tmp_path / "suite", tmp_path / "private.jsonl"
-    write_draft(example("x"), folder)
+    write_draft(example_suite("x"), folder)
     card = (folder / "suite.toml").read_text() + "\n# a note of mine\n"
     (folder / "suite.toml").write_text(card)
     (folder / "README.md").write_text("mine")
@@ -80,7 +79,7 @@ def test_hiding_moves_texts_to_the_keeper_and_leaves_the_rest(tmp_path: Path) ->
 
 def test_hiding_that_was_interrupted_goes_on_and_spoils_nothing_kept_before(tmp_path: Path, monkeypatch) -> None:
     folder, keeper = tmp_path / "suite", tmp_path / "private.jsonl"
-    write_draft(example("x"), folder)
+    write_draft(example_suite("x"), folder)
     hide_prompts(folder, ["three-cups"], keeper)
     keeper.write_text(keeper.read_text().strip())  # an editor took the last line's end
     monkeypatch.setattr(hiding, "_rewrite", lambda suite, folder: 1 / 0)
@@ -90,8 +89,8 @@ def test_hiding_that_was_interrupted_goes_on_and_spoils_nothing_kept_before(tmp_
     kept = keeper.read_text()
     hide_prompts(folder, ["red-kite"], keeper)
     assert keeper.read_text() == kept
-    assert open_suite(folder, private=keeper).prompts[0].prompt.text == example("x").prompts[0].prompt.text
-    write_draft(example("y"), tmp_path / "other")
+    assert open_suite(folder, private=keeper).prompts[0].prompt.text == example_suite("x").prompts[0].prompt.text
+    write_draft(example_suite("y"), tmp_path / "other")
     lines = (tmp_path / "other" / "prompts.jsonl").read_text()
     (tmp_path / "other" / "prompts.jsonl").write_text(lines.replace("red kite", "blue kite"))
     with pytest.raises(BadValue, match="keeper's file"):
@@ -100,10 +99,10 @@ def test_hiding_that_was_interrupted_goes_on_and_spoils_nothing_kept_before(tmp_
 
 
 def test_hiding_needs_a_draft_and_a_file_elsewhere(tmp_path: Path) -> None:
-    write_draft(example("x"), tmp_path / "x")
+    write_draft(example_suite("x"), tmp_path / "x")
     with pytest.raises(BadFile, match="outside the suite"):
         hide_prompts(tmp_path / "x", ["red-kite"], tmp_path / "x" / "private.jsonl")
-    lock(tmp_path / "x")
+    lock_suite(tmp_path / "x")
     with pytest.raises(BadFile, match="not frozen"):
         hide_prompts(tmp_path / "x", ["red-kite"], tmp_path / "private.jsonl")
     assert not (tmp_path / "private.jsonl").exists()

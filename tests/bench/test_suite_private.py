@@ -14,14 +14,14 @@ import suite_example
 from PIL import Image
 
 from salon.bench.board import new_board, open_board, read_answers, read_entry, read_logits, write_answers, write_result
-from salon.bench.bundle import opened, pack
+from salon.bench.bundle import open_submission, pack
 from salon.bench.entry import ANSWERS
-from salon.bench.private_prompts import hide
 from salon.bench.result import entry_result
 from salon.bench.site import build_site
 from salon.bench.suite import Suite
-from salon.study.point import Point
-from salon.study.prompt import Prompt
+from salon.bench.suite_folder import hide
+from salon.study.answers import Point
+from salon.study.nouns import Prompt
 
 TEXTS = (b"zanzibar", b"quokka", b"glow")
 """In the prompt, in a point, and in a judge's reason."""
@@ -61,7 +61,7 @@ def test_nothing_of_a_private_prompt_is_published(tmp_path: Path, monkeypatch: p
 
     board = open_board(board.folder, private=keeper)  # even with the texts at hand
     build_site(board, tmp_path / "site")
-    with opened(folder, board.suite, publish=True) as brought:
+    with open_submission(folder, board.suite, publish=True) as brought:
         pack(brought, tmp_path / "one.salon.zip")
     with zipfile.ZipFile(tmp_path / "one.salon.zip") as bundle:
         files = {name: bundle.read(name) for name in bundle.namelist()}

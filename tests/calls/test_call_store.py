@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from salon.calls.answer import Answer
+from salon.calls.call import CallAnswer
 from salon.calls.store import CallStore
 from salon.errors import BadFile
 
 
-def answer(key: str = "k", body: bytes = b"{}", **more) -> Answer:
-    return Answer(key, 200, {"content-type": "application/json"}, body, 0.5, 1, "2026-01-01T00:00:00+00:00", **more)
+def answer(key: str = "k", body: bytes = b"{}", **more) -> CallAnswer:
+    return CallAnswer(key, 200, {"content-type": "application/json"}, body, 0.5, 1, "2026-01-01T00:00:00+00:00", **more)
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def test_an_answer_comes_back_as_it_was(path: Path) -> None:
         (found,) = store
         assert found.stored
         assert found == store.find("k") == store.claim("k")
-        assert {n: getattr(found, n) for n in Answer.__slots__ if n != "stored"} == {
-            n: getattr(first, n) for n in Answer.__slots__ if n != "stored"
+        assert {n: getattr(found, n) for n in CallAnswer.__slots__ if n != "stored"} == {
+            n: getattr(first, n) for n in CallAnswer.__slots__ if n != "stored"
         }
         store.keep(answer(body=b"later"), "https://host/v1")
         assert store.find("k").body == first.body  # of two for one key the first stays
@@ -108,7 +108,7 @@ def test_leftovers_of_the_dead_are_swept_when_the_store_is_opened(path: Path) ->
 COUNT = """
 import sys
 from salon.calls.store import CallStore
-from salon.calls.answer import Answer
+from salon.calls.call import Answer
 with CallStore(sys.argv[1]) as store:
     mine = 0
     for number in range(300):

@@ -18,7 +18,7 @@ RUN = """
 import sys
 from salon.calls.call import Call
 from salon.calls.client import Client
-from salon.calls.limits import Limits
+from salon.calls.service import Limits
 from salon.calls.service import Service
 from salon.calls.store import CallStore
 url, path, count = sys.argv[1:]

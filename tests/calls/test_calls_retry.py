@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from salon.calls.answer import read_error
+from salon.calls.call import read_error
 from salon.calls.errors import NotServed, QuotaSpent, WrongKey
-from salon.calls.limits import Limits
-from salon.calls.retry import RETRIED, Again, retry_after, stop_for, wait_before
+from salon.calls.service import Limits
+from salon.calls.transport import RETRY_STATUSES, RetryableError, fatal_error, retry_after, retry_delay
 
 
 @pytest.mark.parametrize(
@@ -34,16 +34,16 @@ def test_waits_are_full_jitter_under_a_doubling_ceiling() -> None:
     limits = Limits(first_wait=1, longest_wait=10)
     rng = np.random.default_rng(0)
     for attempt, ceiling in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (1000, 10)]:
-        waits = [wait_before(attempt, None, limits, rng) for _ in range(2000)]
+        waits = [retry_delay(attempt, None, limits, rng) for _ in range(2000)]
         assert 0 <= min(waits) < 0.05 * ceiling
         assert 0.95 * ceiling < max(waits) <= ceiling
         assert abs(np.mean(waits) - ceiling / 2) < 4 * ceiling / np.sqrt(12 * 2000)
-    assert 7 <= wait_before(1, 7.0, limits, rng) <= 8
+    assert 7 <= retry_delay(1, 7.0, limits, rng) <= 8
 
 
 def test_which_statuses_are_tried_again() -> None:
-    assert {408, 409, 425, 429, 500, 502, 503, 504, 529} <= RETRIED
-    assert not {200, 301, 400, 401, 403, 404, 413, 422, 501, 505} & RETRIED
+    assert {408, 409, 425, 429, 500, 502, 503, 504, 529} <= RETRY_STATUSES
+    assert not {200, 301, 400, 401, 403, 404, 413, 422, 501, 505} & RETRY_STATUSES
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_which_statuses_are_tried_again() -> None:
     ],
 )
 def test_what_ends_the_run(status: int, code: str | None, answered: bool, error: type[Exception] | None) -> None:
-    stop = stop_for(Again("x", "reason", status, code), url="https://host/v1", answered=answered)
+    stop = fatal_error(RetryableError("x", "reason", status, code), url="https://host/v1", answered=answered)
     assert type(stop) is (error or type(None))
 
 

@@ -16,17 +16,12 @@ import pytest
 from images_server import KEY, ImagesServer
 from waiting import LONGEST, until
 
-from salon.calls.answer import Answer, Refusal
-from salon.calls.budget import Budget
-from salon.calls.call import Call
+from salon.calls.call import Call, CallAnswer, Refusal
 from salon.calls.client import Client
 from salon.calls.errors import BudgetSpent, Unreachable
-from salon.calls.ledger import Ledger
-from salon.calls.limits import Limits
-from salon.calls.scripted import Scripted
-from salon.calls.secret import Secret
-from salon.calls.service import Service
-from salon.calls.store import CallStore
+from salon.calls.service import Budget, Limits, Secret, Service
+from salon.calls.store import CallStore, StoreWriter
+from salon.calls.transport import ScriptedTransport
 from salon.errors import BadValue
 
 QUICK = Limits(first_wait=0.01, attempts=3)
@@ -65,7 +60,7 @@ def test_every_call_is_answered_once_in_the_order_they_finish(server: ImagesServ
     assert sorted(order) == list(range(30))
     # with s successes 4 + s requests may be in flight: for 30 to have come, 13 must have been answered
     assert order.index(0) >= 13
-    assert all(isinstance(outcome, Answer) and not outcome.stored for _, outcome in outcomes)
+    assert all(isinstance(outcome, CallAnswer) and not outcome.stored for _, outcome in outcomes)
     assert client.account.sent == len(store) == 30
     assert client.account.tokens_out == store.totals().tokens_out == 3000
 
@@ -90,7 +85,7 @@ def test_refusals_say_what_happened(server: ImagesServer, store: CallStore, scri
         assert (refusal.kind, refusal.attempts) == (kind, len(script))
         assert len(store) == store.totals().in_flight == 0
         ((_, answer),) = client.each([call(server, "x")])
-        assert isinstance(answer, Answer)  # a refusal is never kept
+        assert isinstance(answer, CallAnswer)  # a refusal is never kept
     # requests that were sent and not answered may have been charged
     assert store.totals().lost == client.account.lost == sum(what in {"slow", "reset", "truncated"} for what in script)
 
@@ -145,7 +140,7 @@ def test_keys_are_sent_home_only_and_kept_nowhere(
     monkeypatch.setenv("SOME_KEY", KEY)
     echo = httpx2.Response(200, json={"you_sent": KEY})
     home = Service("https://home.invalid/v1", (secret,))
-    net = Scripted(echo)
+    net = ScriptedTransport(echo)
     addresses = ["https://home.invalid/v1/x", "https://home.invalid:8443/v1/x", "https://elsewhere.invalid/x"]
     with Client(home, store, transport=net) as client:
         ours, other_port, other_host = (client.each([Call(url=url)]) for url in addresses)
@@ -246,13 +241,13 @@ def test_an_error_in_the_calls_ends_the_run_cleanly(server: ImagesServer, store:
 def test_claims_granted_to_calls_that_were_cancelled_are_given_back(
     server: ImagesServer, store: CallStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = Ledger._commit
+    commit = StoreWriter._commit
 
-    def slow(ledger: Ledger, batch: list) -> None:
+    def slow(ledger: StoreWriter, batch: list) -> None:
         time.sleep(0.1)
         commit(ledger, batch)
 
-    monkeypatch.setattr(Ledger, "_commit", slow)
+    monkeypatch.setattr(StoreWriter, "_commit", slow)
     with Client(service(server, limits=QUICK.model_copy(update={"concurrency": 2})), store) as client:
         answers = client.each(numbered(server, 50))
         next(answers)
@@ -287,7 +282,7 @@ def test_an_error_in_the_work_stops_the_run_and_what_is_paid_is_delivered(
 ) -> None:
     server.takes = 0.02
 
-    async def work(caller, one: Call) -> Answer | Refusal:
+    async def work(caller, one: Call) -> CallAnswer | Refusal:
         answer = await caller.ask(one)
         if one.body["prompt"] == "1":
             raise LookupError("a fault of ours")
@@ -303,7 +298,7 @@ def test_an_error_in_the_work_stops_the_run_and_what_is_paid_is_delivered(
 def test_a_word_instead_of_a_key_does_not_spoil_answers(store: CallStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_KEY", "EMPTY")
     home = Service("https://home.invalid/v1", (Secret("SOME_KEY"),))
-    with Client(home, store, transport=Scripted({"text": "EMPTY"})) as client:
+    with Client(home, store, transport=ScriptedTransport({"text": "EMPTY"})) as client:
         ((_, answer),) = client.each([Call(url="https://home.invalid/v1/x")])
     assert answer.data() == {"text": "EMPTY"}
 
@@ -333,7 +328,7 @@ def test_a_proxy_named_in_the_environment_is_used(
 def test_a_proxy_that_cannot_be_used_is_named_without_its_password(
     store: CallStore, monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
-    monkeypatch.setattr("salon.calls.sending.find_spec", lambda name: None)
+    monkeypatch.setattr("salon.calls.transport.find_spec", lambda name: None)
     monkeypatch.setenv("http_proxy", proxy)
     monkeypatch.setenv("no_proxy", "")
     home = Service("http://elsewhere.invalid/v1", limits=Limits(first_wait=0.01, attempts=1), allow_http=True)
@@ -346,8 +341,8 @@ CTRL_C = """
 import sys
 from salon.calls.call import Call
 from salon.calls.client import Client
-from salon.calls.ledger import Ledger
-from salon.calls.limits import Limits
+from salon.calls.store import Ledger
+from salon.calls.service import Limits
 from salon.calls.service import Service
 from salon.calls.store import CallStore
 url, path = sys.argv[1:]

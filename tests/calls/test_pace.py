@@ -7,8 +7,8 @@ from collections.abc import Coroutine
 
 from loops import awaited
 
-from salon.calls.limits import Limits
-from salon.calls.pace import Pace
+from salon.calls.service import Limits
+from salon.calls.transport import Pace
 
 
 def run(coroutine: Coroutine) -> object:

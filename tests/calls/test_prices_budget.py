@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from loops import awaited
 
-from salon.calls.budget import Budget
 from salon.calls.errors import BudgetSpent
-from salon.calls.prices import Order, Prices
+from salon.calls.service import Budget, CallOrder, Prices
 from salon.errors import BadFile, BadValue
 
 LIST = """
@@ -55,11 +54,11 @@ def prices(tmp_path: Path) -> Prices:
     ],
 )
 def test_orders_by_hand(prices: Prices, order: dict, most: str | None) -> None:
-    assert prices.most(Order(**order)) == (None if most is None else Decimal(most))
+    assert prices.most(CallOrder(**order)) == (None if most is None else Decimal(most))
 
 
 def test_tokens_used_replace_tokens_ordered(prices: Prices) -> None:
-    order = Order(model="writer", input_tokens=1000, output_tokens=400)
+    order = CallOrder(model="writer", input_tokens=1000, output_tokens=400)
     assert prices.cost(order, 1000, 40) == Decimal("0.0039")
     assert prices.cost(order, None, None) == prices.most(order)
 

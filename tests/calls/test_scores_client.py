@@ -14,10 +14,10 @@ from PIL import Image
 from scoring_server import Served, png, serving
 
 from salon.calls.errors import Unreachable, WrongKey
-from salon.calls.limits import Limits
-from salon.calls.scores_client import KEY, AsyncScoresClient, Below, ScoresClient, ScoresRefused
-from salon.calls.scores_shapes import ModelsAnswer
-from salon.calls.scripted import Scripted
+from salon.calls.scores_client import TOKEN_VARIABLE, AsyncScoresClient, Below, ScoresClient, ScoresRefused
+from salon.calls.scores_schema import ModelsAnswer
+from salon.calls.service import Limits
+from salon.calls.transport import ScriptedTransport
 from salon.errors import BadFile, BadValue
 
 QUICK = Limits(attempts=4, first_wait=0.001, longest_wait=0.002)
@@ -36,7 +36,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def token(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY, served.tokens["all"])
+    monkeypatch.setenv(TOKEN_VARIABLE, served.tokens["all"])
 
 
 @pytest.mark.usefixtures("token")
@@ -82,15 +82,15 @@ def test_what_the_service_refuses_is_raised_in_its_own_words(served: Served, mon
             scores.gate([png()])
         with pytest.raises(BadFile):
             scores.score([Path("nothing.png")])
-        monkeypatch.setenv(KEY, "a token that nobody knows")
+        monkeypatch.setenv(TOKEN_VARIABLE, "a token that nobody knows")
         with pytest.raises(WrongKey, match="token"):
             scores.models()
     with pytest.raises(BadValue, match="https"):
         ScoresClient("http://scores.example.org")
 
 
-def script(*lines: object) -> tuple[AsyncScoresClient, Scripted]:
-    transport = Scripted(*lines)
+def script(*lines: object) -> tuple[AsyncScoresClient, ScriptedTransport]:
+    transport = ScriptedTransport(*lines)
     rng = np.random.default_rng(0)
     return AsyncScoresClient("https://s.example", limits=QUICK, transport=transport, rng=rng), transport
 

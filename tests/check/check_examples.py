@@ -16,7 +16,7 @@ from salon.check.results import (
     CriterionFigures,
     FactionFigures,
     Interval,
-    RaterRow,
+    RaterSummary,
     Statistics,
     TestFigures,
 )
@@ -127,7 +127,7 @@ def minimal() -> CheckReport:
         tie_rate=0.0,
         policies=(),
     )
-    return report([lone], (RaterRow(rater="Ada", kind="person", cohort=None, judgments=1),), study="one")
+    return report([lone], (RaterSummary(rater="Ada", kind="person", cohort=None, judgments=1),), study="one")
 
 
 def votes() -> CheckReport:

@@ -21,8 +21,8 @@ from salon.check.results import (
     ProtocolFigures,
     ProtocolRater,
     ProtocolRow,
-    RaterFigures,
-    RaterRow,
+    RaterAgreement,
+    RaterSummary,
     ShapeFigures,
     Statistics,
     TestFigures,
@@ -188,7 +188,7 @@ def factions(panel: tuple[str, ...], verdict: str | None) -> FactionFigures:
     )
 
 
-def rater_figures(panel: tuple[str, ...], tau: float, rng: np.random.Generator) -> RaterFigures:
+def rater_figures(panel: tuple[str, ...], tau: float, rng: np.random.Generator) -> RaterAgreement:
     size = len(panel)
     drawn = rng.normal(tau, 0.05, (size, size))
     matrix = (drawn + drawn.T) / 2
@@ -197,7 +197,7 @@ def rater_figures(panel: tuple[str, ...], tau: float, rng: np.random.Generator) 
     pairs = list(itertools.combinations(range(size), 2))
     best, worst = (pick(pairs, key=lambda p: matrix[p]) for pick in (max, min))
     blank = [[None if i == j else float(matrix[i, j]) for j in range(size)] for i in range(size)]
-    return RaterFigures(
+    return RaterAgreement(
         raters=panel,
         tau=tuple(map(tuple, blank)),
         error=tuple(tuple(None if i == j else 0.055 for j in range(size)) for i in range(size)),
@@ -208,8 +208,8 @@ def rater_figures(panel: tuple[str, ...], tau: float, rng: np.random.Generator) 
     )
 
 
-def rater_row(name: str, index: int, rng: np.random.Generator, flags: tuple[str, ...] = ()) -> RaterRow:
-    return RaterRow(
+def rater_row(name: str, index: int, rng: np.random.Generator, flags: tuple[str, ...] = ()) -> RaterSummary:
+    return RaterSummary(
         rater=name,
         kind="person",
         cohort=name.split("-")[0] if "-" in name else None,

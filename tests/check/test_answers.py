@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from salon.check.answers import (
+from salon.check.signal import (
     MOST_ITEMS,
     answers_comparisons,
     answers_rankings,
     answers_ratings,
     rank_scores,
-    shapes,
+    ranked_groups,
 )
 from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
 
@@ -52,7 +52,7 @@ def test_the_three_protocols_give_the_same_order() -> None:
     )
     expected = [[[1, 2, 0], [0, 1, 2]]]
     for answers in (answers_rankings(by_rank, 0), answers_ratings(by_rate, 0), answers_comparisons(by_pair, 0)):
-        (shape,) = shapes(answers, ties="random", rng=RNG(0))
+        (shape,) = ranked_groups(answers, ties="random", rng=RNG(0))
         assert (shape.items, shape.raters) == (3, 2)
         assert shape.ranks.tolist() == expected
         assert answers.incomplete == answers.intransitive == 0
@@ -81,7 +81,7 @@ def test_a_larger_group_that_nobody_answered_in_full_changes_no_order() -> None:
     gaps = [ranking(f"r{r}", f"q{r}", "q3") for r in range(3)]
     answers = answers_rankings(make({"rankings": pairs + gaps}, sizes={"p": 2, "q": 4}), 0)
     assert (answers.scores.shape, answers.incomplete) == ((3, 2), 3)
-    (shape,) = shapes(answers, ties="random", rng=RNG(0))
+    (shape,) = ranked_groups(answers, ties="random", rng=RNG(0))
     assert shape.ranks.tolist() == [[[0, 1], [1, 0], [0, 1]]]
 
 
@@ -132,7 +132,7 @@ def test_ragged_groups_are_sorted_into_shapes() -> None:
     rows = [ranking(r, "p0", "p1") for r in ("r0", "r1")] + [ranking(r, "q2", "q1", "q0") for r in ("r0", "r1", "r2")]
     rows += [ranking("r0", "s0", "s1")]
     study = make({"rankings": rows}, sizes={"p": 2, "q": 3, "s": 2})
-    found = shapes(answers_rankings(study, 0), ties="random", rng=RNG(0))
+    found = ranked_groups(answers_rankings(study, 0), ties="random", rng=RNG(0))
     assert [(shape.items, shape.raters, shape.n) for shape in found] == [(2, 2, 1), (3, 3, 1)]
     assert found[1].ranks.tolist() == [[[2, 1, 0]] * 3]
 
@@ -186,4 +186,4 @@ def test_rows_of_a_large_study_equal_the_slow_reading() -> None:
 
 def test_no_answers_no_shapes() -> None:
     study = make({"rankings": [ranking("r0", "p0", "p1")]}, sizes={"p": 2})
-    assert shapes(answers_ratings(study, 0), ties="random", rng=RNG(0)) == []
+    assert ranked_groups(answers_ratings(study, 0), ties="random", rng=RNG(0)) == []

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from salon.check.catalogue import drawn_items
 from salon.check.check import check_study
-from salon.check.settings import CheckSettings
-from salon.stats.vote_test import flip_cumulants
+from salon.check.criterion import sample_items
+from salon.check.results import CheckSettings
+from salon.stats.agreement_tests import flip_cumulants
 from salon.study import Criterion, Item, Rater, Rating, Study
 
 QUICK = CheckSettings(draws=100)
@@ -40,8 +40,8 @@ def test_a_catalogue_of_more_items_is_no_less_data(items, raters):
 def test_too_many_votes_are_drawn_by_item_and_said():
     study = catalogue(120, 30, 0.7, 2, share=0.4)
     few = QUICK.model_copy(update={"most_votes": 5_000})
-    drawn = drawn_items(study, 0, few)
-    assert drawn_items(study, 0, QUICK) is None
+    drawn = sample_items(study, 0, few)
+    assert sample_items(study, 0, QUICK) is None
     sizes = np.bincount(study.ratings.rater[drawn[study.ratings.item]])
     assert 4_000 < int((sizes * (sizes - 1) // 2).sum()) <= 5_000
     whole, part = (check_study(study, settings).criteria[0] for settings in (QUICK, few))

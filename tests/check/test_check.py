@@ -15,8 +15,7 @@ from studies import studies
 
 from salon.check.check import check_study
 from salon.check.report import check_page
-from salon.check.results import AnchorFigures, CheckReport
-from salon.check.settings import CheckSettings
+from salon.check.results import AnchorFigures, CheckReport, CheckSettings
 from salon.collect.simulate.studies import taste_like_study, taste_like_truth
 from salon.errors import TooFew
 from salon.report import disagreements

@@ -12,7 +12,7 @@ from browser import OVERFLOW, OVERLAPS, SEEN, open_page, page_faults
 from page_words import Page, numbers_of
 
 from salon.check.report import SIMULATED, check_page
-from salon.check.report_parts import named_apart
+from salon.check.report_signal import with_distinct_names
 from salon.report import disagreements
 from salon.report.values import numbers_in
 from salon.report.words import brief, without_shared_start
@@ -210,9 +210,9 @@ def test_hostile_names_are_inert():
 
 
 def test_names_are_told_apart():
-    names = [c.name for c in named_apart(report("full")).criteria]
+    names = [c.name for c in with_distinct_names(report("full")).criteria]
     assert {"Typography (aesthetics)", "Typography (descriptions)", "Mood"} <= set(names)
-    hostile = [c.name for c in named_apart(report("hostile")).criteria]
+    hostile = [c.name for c in with_distinct_names(report("hostile")).criteria]
     assert len(set(hostile)) == len(hostile) == 7
     assert max(map(len, hostile)) < 110
 

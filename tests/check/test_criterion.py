@@ -10,13 +10,12 @@ import pytest
 from drawn_studies import Drawn, answers_of, names, random_ranks, shared_ranks
 from scipy import stats
 
-from salon.check.criterion import Checked, _tie_control, check_criterion, power_for
-from salon.check.results import CriterionFigures
-from salon.check.settings import CheckSettings
+from salon.check.criterion import CriterionCheck, _tie_control, check_criterion, criterion_power
+from salon.check.results import CheckSettings, CriterionFigures
 from salon.stats.agreement import kendall_w
+from salon.stats.agreement_tests import vote_test
 from salon.stats.ceilings import ceilings
 from salon.stats.signal import votes_rankings
-from salon.stats.vote_test import vote_test
 from salon.store.nulls import null_for
 from salon.study import Checklist, Comparison, Criterion, Item, Ranking, Rater, Rating, Scale, Study
 
@@ -29,7 +28,7 @@ def figures(study: Study, number: int = 0, **changes) -> CriterionFigures | None
     return None if found is None else found.figures
 
 
-def checked(study: Study, number: int = 0, **changes) -> Checked | None:
+def checked(study: Study, number: int = 0, **changes) -> CriterionCheck | None:
     return check_criterion(study, number, SETTINGS.model_copy(update=changes), null_for)
 
 
@@ -284,8 +283,8 @@ def test_planted_repeats_are_not_votes() -> None:
 def test_power_of_a_silent_design() -> None:
     few = checked(Drawn(10, 4).rank(random_ranks(10, 5, 4, RNG(14))).study())
     many = checked(Drawn(200, 4).rank(random_ranks(200, 5, 4, RNG(15))).study())
-    low, high = (power_for(one, SETTINGS, 1).value for one in (few, many))
+    low, high = (criterion_power(one, SETTINGS, 1).value for one in (few, many))
     assert 0 <= low < 0.6
     assert high > 0.95
-    assert power_for(few, SETTINGS, 20).value < low
-    assert power_for(checked(Drawn(2, 2).vote("r0", 0, 0, 1, "a").study()), SETTINGS, 1) is None
+    assert criterion_power(few, SETTINGS, 20).value < low
+    assert criterion_power(checked(Drawn(2, 2).vote("r0", 0, 0, 1, "a").study()), SETTINGS, 1) is None

@@ -10,13 +10,12 @@ import pytest
 from drawn_studies import Drawn
 
 from salon.check.anchor import AnchorSettings, anchor
-from salon.check.check import check_study
-from salon.check.flags import FLAGS_NOT_RANKED, flag_figures
+from salon.check.check import FLAGS_NOT_RANKED, check_study, flag_figures
 from salon.check.report import check_page
-from salon.check.settings import CheckSettings
+from salon.check.results import CheckSettings
 from salon.errors import BadValue
 from salon.study import Cohort, Criterion, Item, Rater, Rating, Scale, Study
-from salon.train.distill_label_settings import LabelSettings
+from salon.train.distill_label_settings import DistillLabelSettings
 
 RNG = np.random.default_rng
 SETTINGS = CheckSettings(draws=500)
@@ -152,10 +151,10 @@ def test_a_flag_is_nothing_to_choose_from() -> None:
     assert anchor(study, AnchorSettings(draws=100)).cluster == "prompt"
     tables = {kind: table for kind, table in study.tables.items() if kind in ("prompts", "items")}
     before = replace(study, tables=tables)
-    assert [one.id for one in LabelSettings().criteria(before)] == ["c"]
-    assert [one.id for one in LabelSettings(source="pointwise").criteria(before)] == ["c", "flag"]
-    assert [one.id for one in LabelSettings(criterion=("flag",)).criteria(before)] == ["flag"]
-    assert LabelSettings().scale(before) == (1, 5)  # not that of the flag
+    assert [one.id for one in DistillLabelSettings().criteria(before)] == ["c"]
+    assert [one.id for one in DistillLabelSettings(source="pointwise").criteria(before)] == ["c", "flag"]
+    assert [one.id for one in DistillLabelSettings(criterion=("flag",)).criteria(before)] == ["flag"]
+    assert DistillLabelSettings().scale(before) == (1, 5)  # not that of the flag
 
 
 def test_a_criterion_may_say_what_it_is() -> None:

@@ -7,9 +7,9 @@ import pytest
 from drawn_studies import Drawn, random_ranks, shared_ranks
 
 from salon.check.check import check_study
-from salon.check.settings import CheckSettings
-from salon.evaluate.judges.judge_report import checked
-from salon.evaluate.judges.report_settings import ReportSettings
+from salon.check.results import CheckSettings
+from salon.evaluate.judges import check_people
+from salon.evaluate.results import ReportSettings
 
 
 @pytest.mark.parametrize("noise", [1.0, 4.0, None])
@@ -22,6 +22,6 @@ def test_draws_and_judge_report_give_the_answers_of_check(noise):
     for draws in (200, 500, 2_000):
         found = check_study(study, CheckSettings(draws=draws)).criteria[0]
         answers.add((found.agree, found.taste, found.answer))
-        said = checked(study, ReportSettings(draws=draws))[found.criterion]
+        said = check_people(study, ReportSettings(draws=draws))[found.criterion]
         assert said == (found.answer, found.sentence)
     assert len(answers) == 1

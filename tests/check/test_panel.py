@@ -9,9 +9,9 @@ import pytest
 from drawn_studies import Drawn, names, random_ranks, shared_ranks
 from scipy import stats
 
-from salon.check.answers import Shape, answers_rankings, shapes
-from salon.check.panel import MOST_RATERS, _panels, faction_figures, rater_figures
-from salon.check.settings import CheckSettings
+from salon.check.raters import MOST_MATRIX_RATERS, _panels, faction_figures, rater_figures
+from salon.check.results import CheckSettings
+from salon.check.signal import RankedGroups, answers_rankings, ranked_groups
 from salon.stats.factions import faction_test
 from salon.study import Study
 
@@ -19,8 +19,8 @@ RNG = np.random.default_rng
 SETTINGS = CheckSettings(draws=200)
 
 
-def found(study: Study) -> list[Shape]:
-    return shapes(answers_rankings(study, 0), ties="random", rng=RNG(0))
+def found(study: Study) -> list[RankedGroups]:
+    return ranked_groups(answers_rankings(study, 0), ties="random", rng=RNG(0))
 
 
 def matrix(study: Study):
@@ -99,7 +99,7 @@ def test_only_the_most_active_raters_are_shown() -> None:
     panel = matrix(study)
     answered = {rater: sum(j.rater == rater for j in drawn.judgments["rankings"]) for rater in panel.raters}
     rest = set(study.ids("raters").to_pylist()) - set(panel.raters)
-    assert len(panel.raters) == MOST_RATERS
+    assert len(panel.raters) == MOST_MATRIX_RATERS
     assert panel.left_out == len(rest)
     most_left_out = max(sum(j.rater == rater for j in drawn.judgments["rankings"]) for rater in rest)
     assert min(answered.values()) >= most_left_out
@@ -168,7 +168,7 @@ def test_raters_who_seldom_meet_are_refused_by_name() -> None:
 
 
 def test_very_many_votes_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("salon.check.panel.MOST_VOTES", 6 * 5 * 100)  # six pairs of items, five raters: 100 prompts
+    monkeypatch.setattr("salon.check.raters.MOST_VOTES", 6 * 5 * 100)  # six pairs of items, five raters: 100 prompts
     figures = factions(Drawn(400, 4).rank(two_camps(400, 0.5, RNG(11))).study())
     assert figures.gap.n == 100
     assert figures.split == (("r0", "r1", "r2"), ("r3", "r4"))
@@ -180,7 +180,7 @@ def test_prompts_of_all_shapes_are_used_and_the_most_active_raters_followed(monk
     drawn = Drawn(60, 4).rank(camps[:30], raters=[f"r{i}" for i in range(7)])
     drawn.rank(camps[30:, :6], raters=[f"r{i}" for i in range(6)], first=30)  # another shape: r6 is absent
     assert factions(drawn.study()).gap.n == 60
-    monkeypatch.setattr("salon.check.panel.MOST_FOLLOWED", 6)
+    monkeypatch.setattr("salon.check.raters.MOST_FOLLOWED", 6)
     figures = factions(drawn.study())
     assert figures.split == (("r0", "r1", "r2", "r3"), ("r4", "r5"))
     assert "the 6 most active of 7 raters" in figures.law

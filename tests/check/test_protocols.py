@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn, names
 
-from salon.check.protocols import DRAWN_GROUPS, Protocols, protocol_figures
-from salon.check.results import Figure
-from salon.check.settings import CheckSettings
-from salon.stats import outcomes, stability
+from salon.check.protocols import DRAWN_GROUPS, ProtocolComparison, protocol_figures
+from salon.check.results import CheckSettings, Figure
+from salon.stats import agreement as outcomes
+from salon.stats import stability
 from salon.stats.agreement import kendall_w
 from salon.study import Criterion, Item, Rater, Scale, Study
 
@@ -141,12 +141,12 @@ def test_raters_with_one_protocol_only_and_crowds_are_left_out() -> None:
 
 def test_nothing_to_match() -> None:
     values = RNG(5).normal(size=(1, 3, 5))
-    assert protocol_figures(Drawn(1, 5).rate(values).study(), SETTINGS) == Protocols()
-    assert protocol_figures(Drawn(1, 5).compare(-values).study(), SETTINGS) == Protocols()
+    assert protocol_figures(Drawn(1, 5).rate(values).study(), SETTINGS) == ProtocolComparison()
+    assert protocol_figures(Drawn(1, 5).compare(-values).study(), SETTINGS) == ProtocolComparison()
     apart = Drawn(1, 5).rate(values, raters=["a", "b", "c"]).compare(-values, raters=["x", "y", "z"])
-    assert protocol_figures(apart.study(), SETTINGS) == Protocols()
+    assert protocol_figures(apart.study(), SETTINGS) == ProtocolComparison()
     few = Drawn(1, 3).rate(values[:, :, :3]).compare(-values[:, :, :3])
-    assert protocol_figures(few.study(), SETTINGS) == Protocols()
+    assert protocol_figures(few.study(), SETTINGS) == ProtocolComparison()
 
 
 def test_too_few_comparisons_for_the_equal_control_are_said() -> None:

@@ -9,16 +9,15 @@ import pytest
 from drawn_studies import Drawn, names, random_ranks, shared_ranks
 
 from salon.check.check import check_study
-from salon.check.raters import FEW, MOST_ROWS, rater_rows
-from salon.check.results import RaterRow
-from salon.check.settings import CheckSettings
+from salon.check.raters import FEW_JUDGMENTS, MOST_ROWS, rater_rows
+from salon.check.results import CheckSettings, RaterSummary
 from salon.study import Comparison, Criterion, Ranking, Rater, Rating, Scale, Study
 
 RNG = np.random.default_rng
 SETTINGS = CheckSettings(draws=200)
 
 
-def rows(study: Study, settings: CheckSettings = SETTINGS) -> dict[str, RaterRow]:
+def rows(study: Study, settings: CheckSettings = SETTINGS) -> dict[str, RaterSummary]:
     return {row.rater: row for row in rater_rows(study, (), settings)}
 
 
@@ -175,8 +174,8 @@ def test_a_rater_at_random_agrees_least_in_every_criterion() -> None:
 
 
 def test_few_judgments_raise_no_flag() -> None:
-    drawn = Drawn(FEW - 1, 2)
-    for prompt in range(FEW - 1):
+    drawn = Drawn(FEW_JUDGMENTS - 1, 2)
+    for prompt in range(FEW_JUDGMENTS - 1):
         drawn.add("comparisons", vote("ann", prompt, 0, 1, "a", left="a", seconds=0.1))
     row = rows(drawn.study())["ann"]
     assert row.left_rate.value == 1

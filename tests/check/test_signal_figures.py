@@ -9,9 +9,8 @@ import pytest
 from drawn_studies import answers_of, random_ranks, shared_ranks
 from scipy import stats
 
-from salon.check.answers import Answers
-from salon.check.settings import CheckSettings
-from salon.check.signal import STATISTICS, Signal, signal_of
+from salon.check.results import CheckSettings
+from salon.check.signal import STATISTICS, CompleteAnswers, Signal, criterion_signal
 from salon.stats.nulls import monte_carlo_null
 from salon.stats.signal_tests import cycle_test, holm, pmax_test, t_test
 from salon.store.nulls import null_for
@@ -20,18 +19,18 @@ RNG = np.random.default_rng
 SETTINGS = CheckSettings(draws=4000)
 
 
-def signal(answers: Answers, *, null=null_for, rng=None, **changes) -> Signal:
-    return signal_of(answers, SETTINGS.model_copy(update=changes), null, rng or RNG(0))
+def signal(answers: CompleteAnswers, *, null=null_for, rng=None, **changes) -> Signal:
+    return criterion_signal(answers, SETTINGS.model_copy(update=changes), null, rng or RNG(0))
 
 
-def joined(*parts: Answers) -> Answers:
+def joined(*parts: CompleteAnswers) -> CompleteAnswers:
     """Answers of several shapes as one."""
     width = max(part.scores.shape[1] for part in parts)
     group = np.concatenate([part.group + 1000 * i for i, part in enumerate(parts)]).astype(np.int32)
     scores = [np.pad(p.scores, ((0, 0), (0, width - p.scores.shape[1])), constant_values=np.nan) for p in parts]
     rater = np.concatenate([part.rater for part in parts])
     size = np.concatenate([part.size for part in parts])
-    return Answers("rankings", group, rater, size, np.concatenate(scores), 0, 0, 0, 0)
+    return CompleteAnswers("rankings", group, rater, size, np.concatenate(scores), 0, 0, 0, 0)
 
 
 def slow(ranks: np.ndarray) -> dict[str, np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn, names
 
-from salon.check.budget import (
+from salon.check.plan import (
     SimulatedBudgetSettings,
     ThinReport,
     ThinSettings,
@@ -14,8 +14,7 @@ from salon.check.budget import (
     thin_study,
 )
 from salon.errors import BadValue, TooFew
-from salon.stats.budget import comparison_budget
-from salon.stats.thinning import thin_comparisons
+from salon.stats.budget import comparison_budget, thin_comparisons
 from salon.study import Study
 
 SETTINGS = ThinSettings(fraction=(0.3, 1.0), repeats=4)

@@ -8,7 +8,7 @@ from drawn_studies import Drawn, shared_ranks
 
 from salon.check.check import check_study
 from salon.check.report import check_page
-from salon.check.settings import CheckSettings
+from salon.check.results import CheckSettings
 from salon.report import disagreements
 from salon.study import Study
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from salon.check.check import CriterionVerdict, adjust_p_values, judge_criterion
 from salon.check.results import (
     ANSWERS,
+    CheckSettings,
     CriterionFigures,
     FactionFigures,
     Figure,
@@ -16,8 +18,6 @@ from salon.check.results import (
     Statistics,
     TestFigures,
 )
-from salon.check.settings import CheckSettings
-from salon.check.verdict import Judged, adjust, judge
 
 SETTINGS = CheckSettings()
 
@@ -62,18 +62,18 @@ def chance(power: float) -> Figure:
     return Figure(value=power, low=power - 0.02, high=power + 0.02, n=1000, unit="set", level=0.95, method="Wilson")
 
 
-def judged(one: CriterionFigures, *, power: float | None = None, refused: str | None = None) -> Judged:
-    (adjusted,) = adjust([one])
-    return judge(adjusted, SETTINGS, power=None if power is None else chance(power), refused=refused)
+def judged(one: CriterionFigures, *, power: float | None = None, refused: str | None = None) -> CriterionVerdict:
+    (adjusted,) = adjust_p_values([one])
+    return judge_criterion(adjusted, SETTINGS, power=None if power is None else chance(power), refused=refused)
 
 
-def answer(found: Judged) -> str:
+def answer(found: CriterionVerdict) -> str:
     return ANSWERS[found.agree, found.taste]
 
 
 def test_holm_runs_over_criteria_with_the_tests_that_describe_apart() -> None:
     p = [[0.001, 0.02, None], [0.04, 0.5, 0.01], [None], [0.9, 0.03, 0.03]]
-    made = adjust([criterion(*row) for row in p])
+    made = adjust_p_values([criterion(*row) for row in p])
     for of_family in (lambda test: test.name == "agreement", lambda test: test.name != "agreement"):
         tests = [test for one in made for test in one.tests if test.p is not None and of_family(test)]
         assert [test.p_holm for test in tests] == pytest.approx(multipletests([t.p for t in tests], method="holm")[1])
@@ -81,7 +81,7 @@ def test_holm_runs_over_criteria_with_the_tests_that_describe_apart() -> None:
 
 
 def test_factions_are_a_family_of_their_own() -> None:
-    made = adjust([criterion(0.5, factions=camps(p)) for p in (0.01, 0.04, 0.03)] + [criterion(0.5)])
+    made = adjust_p_values([criterion(0.5, factions=camps(p)) for p in (0.01, 0.04, 0.03)] + [criterion(0.5)])
     assert [one.factions.p_holm for one in made[:3]] == pytest.approx([0.03, 0.06, 0.06])
     assert made[3].factions is None
     assert [one.tests[0].p_holm for one in made] == [1.0] * 4
@@ -121,9 +121,9 @@ def test_camps_are_named() -> None:
 
 def test_camps_lost_to_holm_do_not_become_one_taste() -> None:
     """The power behind 'one taste' is that of one test at .05: if that one rejects, nothing is claimed."""
-    one, *_ = adjust([criterion(1e-9, factions=camps(p)) for p in (0.01, 0.5, 0.5, 0.5, 0.5, 0.5)])
+    one, *_ = adjust_p_values([criterion(1e-9, factions=camps(p)) for p in (0.01, 0.5, 0.5, 0.5, 0.5, 0.5)])
     assert one.factions.p_holm == pytest.approx(0.06)
-    found = judge(one, SETTINGS, power=None, refused=None)
+    found = judge_criterion(one, SETTINGS, power=None, refused=None)
     assert answer(found) == "yes; one taste or camps: cannot tell"
     assert "p 0.010" in found.sentence
     assert "0.060 after Holm" in found.sentence

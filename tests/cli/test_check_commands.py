@@ -13,7 +13,7 @@ from ran_salon import Salon
 
 from salon.check.plan import PlanReport
 from salon.check.results import ANSWERS, CheckReport
-from salon.cli.check_tables import print_plan
+from salon.cli.check_report import print_plan
 from salon.report import disagreements
 from salon.report.numbers import estimate
 from salon.stats import power

@@ -18,7 +18,7 @@ from waiting import until
 
 from salon.bench.board import entry_folder, open_board, read_answers, read_published, read_result
 from salon.bench.suite_folder import save_suite
-from salon.cli.bench_standings import _prompts
+from salon.cli.bench_boards import _prompts
 
 PRICES = "[models.tiny-1]\ninput = 10.0\noutput = 100.0\nimage_tokens = 100\n"
 LINES = (

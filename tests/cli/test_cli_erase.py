@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from salon.collect.studio.open import open_studio
-from salon.store.atomic import held
+from salon.collect.studio.setup import open_studio
+from salon.store.atomic_files import held
 from salon.store.database import open_database
 from salon.store.folder import open_study, table_files
 

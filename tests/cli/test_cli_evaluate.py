@@ -13,7 +13,7 @@ from ran_salon import salon
 from scipy.special import expit
 
 from salon.models import preference_model
-from salon.models.encoder import EncoderPart
+from salon.models.encoders import EncoderPart
 from salon.store.folder import open_study, save_study
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Study
 from salon.train import train_heads as training
@@ -76,7 +76,7 @@ def place(tmp_path_factory):
     home = tmp_path_factory.mktemp("evaluated")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SALON_CACHE", str(home / "cache"))
-        patch.setattr(training, "encoder_named", lambda name, **options: Colors())
+        patch.setattr(training, "open_encoder", lambda name, **options: Colors())
         study = colored_study(home / "study")
         colored_study(home / "other", seed=1, prompts=12)
         for name, form in (("anti", "antisymmetric"), ("pair", "pairwise")):

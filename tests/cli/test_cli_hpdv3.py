@@ -16,8 +16,8 @@ from ran_salon import exit_code
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.store.folder import open_study
-from salon.store.formats import Columns, Imported, ImportOptions, Policies, import_files
-from salon.store.formats.training_pairs import PairSettings, write_pairs
+from salon.store.formats import Columns, ImportOptions, ImportResult, Policies, import_files
+from salon.store.formats.training_pairs import TrainingPairSettings, write_pairs
 
 PAIR = {"prompt": "an elk", "path1": "images/a.png", "path2": "images/b.png"}
 
@@ -28,12 +28,12 @@ def write(folder: Path, records: object, name: str = "test.json") -> Path:
     return path
 
 
-def read(folder: Path, records: object, columns: Columns | None = None, **policies: object) -> Imported:
+def read(folder: Path, records: object, columns: Columns | None = None, **policies: object) -> ImportResult:
     options = ImportOptions(policies=Policies(**policies), columns=columns or Columns())
     return import_files("hpdv3", [write(folder, records)], options)
 
 
-def outcomes(imported: Imported) -> Counter[tuple[str, str, str]]:
+def outcomes(imported: ImportResult) -> Counter[tuple[str, str, str]]:
     return Counter((one.a, one.b, one.outcome) for one in imported.study.nouns("comparisons"))
 
 
@@ -60,7 +60,7 @@ def test_votes_are_those_of_the_released_code_whatever_their_order(tmp_path: Pat
     assert share == pytest.approx(released_label(votes))
     if len(set(votes)) == 2:
         out = tmp_path / "pairs.parquet"
-        told = write_pairs("hpdv3", [tmp_path / "test.json"], out, PairSettings(train=1, validation=0))
+        told = write_pairs("hpdv3", [tmp_path / "test.json"], out, TrainingPairSettings(train=1, validation=0))
         assert told.sorted == (votes[1] > votes[0])
         assert pq_share(out) == pytest.approx(released_label(votes))
 
@@ -287,7 +287,7 @@ def benchmark(root: Path, layout: str = "category/model", categories: tuple[str,
     return root
 
 
-def imported_benchmark(root: Path, **policies: object) -> Imported:
+def imported_benchmark(root: Path, **policies: object) -> ImportResult:
     return import_files("hpdv3-benchmark", [root], ImportOptions(policies=Policies(**policies)))
 
 

@@ -17,15 +17,15 @@ from scipy import stats
 
 from salon.bench import rewards
 from salon.bench.rater_tables import RaterTables
-from salon.bench.reward_page import reward_page
-from salon.bench.reward_table import RewardTables
+from salon.bench.rewards import RewardTables
+from salon.bench.rewards_report import reward_page
 from salon.bench.site.raters_page import raters_report
 from salon.cli import bench_arena
-from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, Unscored
+from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
 from salon.report import disagreements
 from salon.store.formats.hpdv3_benchmark import CATEGORIES
-from salon.study.scorer import ScorerCard
-from salon.study.signature import Signature
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Signature
 
 MODELS = ("kolors", "flux", "playground", "infinity", "cogview4", "pixart", "gemini", "sdxl", "hunyuan", "sd3", "sd2")
 TWELVE = sorted(CATEGORIES - {"architechture"})
@@ -35,9 +35,9 @@ NO_NUMBER = 255
 def gray_scorer(name: str = "gray", *, sign: float = 1.0, version: str = "1") -> PictureScorer:
     """The gray of a picture; white ones have no number."""
 
-    def look(shown: list[Shown]) -> list[Result]:
+    def look(shown: list[ScorerInput]) -> list[ScoreResult]:
         grays = [float(np.asarray(one.image)[0, 0, 0]) for one in shown]
-        return [Unscored("white") if gray == NO_NUMBER else Scored(sign * gray) for gray in grays]
+        return [MissingScore("white") if gray == NO_NUMBER else PictureScore(sign * gray) for gray in grays]
 
     card = ScorerCard(reads="image and prompt", measures="Gray.")
     return PictureScorer(name, card, Signature(method=f"test-{name}", version=version), look, batch=64)
@@ -48,8 +48,8 @@ def scorers(monkeypatch: pytest.MonkeyPatch) -> None:
     def named(names: list[str], settings: object = None) -> list[PictureScorer]:
         return [gray_scorer(name, sign=-1.0 if name == "dark" else 1.0) for name in names]
 
-    monkeypatch.setattr(bench_arena, "named_scorers", named)
-    monkeypatch.setattr(rewards, "named_scorers", named)
+    monkeypatch.setattr(bench_arena, "open_scorers", named)
+    monkeypatch.setattr(rewards, "open_scorers", named)
 
 
 def picture(path: Path, gray: int) -> None:

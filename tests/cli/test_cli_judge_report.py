@@ -13,10 +13,9 @@ from drawn_studies import Drawn, shared_ranks
 from ran_salon import salon
 
 from salon.cli import main
+from salon.judge.protocol import JudgeSettings
 from salon.judge.run import judge_study
-from salon.judge.settings import JudgeSettings
-from salon.judge.simulated import Simulated
-from salon.judge.truth import panel_truth
+from salon.judge.simulation import SimulatedVlm, panel_truth
 from salon.store.folder import save_study
 from salon.study import Comparison, Item, Prompt, Rater, Rating, Study, builtin_criteria
 
@@ -35,7 +34,7 @@ def folder(tmp_path_factory):
     study = Drawn(10, 4).rank(shared_ranks(10, 5, 4, 1.0, np.random.default_rng(0))).study()
     save_study(study, path)
     for name, c in (("keen", 0.95), ("dull", 0.5)):
-        judge = Simulated(name, panel_truth(study), accuracy=c, position_bias=0.1)
+        judge = SimulatedVlm(name, panel_truth(study), accuracy=c, position_bias=0.1)
         judge_study(study, path, judge, JudgeSettings(), looks=False)
     return path
 
@@ -149,7 +148,7 @@ def test_a_judge_that_was_asked_for_flags_is_held_against_people(tmp_path, capsy
     tables = {"prompts": prompts, "items": items, "raters": raters, "ratings": ratings, "comparisons": votes}
     study = Study.build("flags", [flag, mood], tables=tables)
     save_study(study, tmp_path / "study")
-    judge = Simulated("watchful", panel_truth(study), accuracy=0.95)
+    judge = SimulatedVlm("watchful", panel_truth(study), accuracy=0.95)
     settings = JudgeSettings(protocol="rate", criterion=(flag.id,))
     judge_study(study, tmp_path / "study", judge, settings, looks=False)
     code, said = salon(capsys, "judge", "report", tmp_path / "study", *QUICK)

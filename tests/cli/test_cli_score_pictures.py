@@ -12,8 +12,8 @@ from PIL import Image
 
 from salon.cli.score import score
 from salon.errors import BadColumns, BadFile, BadValue, InputError
-from salon.judge import score_pictures as scoring
-from salon.judge.picture_source import open_pictures
+from salon.judge import picture_scores as scoring
+from salon.judge.picture_scores import open_pictures
 
 RNG = np.random.default_rng(5)
 
@@ -91,7 +91,7 @@ def test_prompts_come_from_beside_from_a_file_or_for_all(folder, tmp_path):
 
 def test_an_interrupted_run_goes_on_where_it_stopped(folder, tmp_path, monkeypatch):
     source = open_pictures(folder)
-    monkeypatch.setattr(scoring, "_SHARE", 1)
+    monkeypatch.setattr(scoring, "_PICTURES_PER_TASK", 1)
     settings = scoring.ScoreSettings(batch=1)
 
     def stop(done, wanted):

@@ -21,11 +21,11 @@ from loaded import start_salon
 from PIL import Image
 
 from salon.cli.check import check
-from salon.cli.serve import backup, invite, restore, serve, status
+from salon.cli.studio import backup, invite, restore, serve, status
 from salon.cli.study import export
-from salon.collect.question import Given
+from salon.collect.questions import Given
 from salon.collect.settings import read_settings
-from salon.collect.studio.open import default_settings, open_studio
+from salon.collect.studio.setup import default_settings, open_studio
 from salon.errors import BadFile, BadValue, DesignError, SalonError
 from salon.store import folder as study_folder
 from salon.store import save_study
@@ -180,7 +180,7 @@ def test_pictures_fresh_from_a_generator_are_asked_about_overall(tmp_path: Path)
 
 
 def test_the_criterion_is_named_and_can_be_chosen(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.web.run.run", lambda *_: None)
+    monkeypatch.setattr("salon.web.server.serve_app", lambda *_: None)
     items = [Item(id="x", prompt="p"), Item(id="y", prompt="p")]
     bare = Study.build("fresh", [], tables={"items": items, "prompts": [Prompt(id="p", text="A cat")]})
     for name in ("fresh", "chosen"):
@@ -315,7 +315,7 @@ def test_check_config_finds_what_is_wrong_and_changes_nothing(folder: Path) -> N
 
 
 def test_a_password_is_kept_as_its_hash(folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.cli.serve._serve", lambda *_, **__: None)
+    monkeypatch.setattr("salon.cli.studio._serve", lambda *_, **__: None)
     result = CliRunner().invoke(serve, [str(folder), "--password"], input="open sesame!\nopen sesame!\n")
     assert result.exit_code == 0
     kept = (folder / ".studio" / "password").read_text()
@@ -326,7 +326,7 @@ def test_a_password_is_kept_as_its_hash(folder: Path, monkeypatch) -> None:
 
 
 def test_a_studio_says_what_it_asks_of_each_person_and_keeps_to_a_budget(folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.web.run.run", lambda *_: None)
+    monkeypatch.setattr("salon.web.server.serve_app", lambda *_: None)
     told = call(serve, folder, "--check-config").output
     assert re.search(r"raters: \d+ questions each, about \d+ minutes", told)
     assert "raters: " in call(serve, folder, "--port", 0, "--minutes", 1).output
@@ -346,7 +346,7 @@ def test_invite_needs_no_cohort_where_there_is_one(folder: Path) -> None:
 
 
 def test_the_owners_link_is_printed_once_and_can_be_renewed(folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.web.run.run", lambda *_: None)
+    monkeypatch.setattr("salon.web.server.serve_app", lambda *_: None)
     first = read(serve, folder, "--port", 0)["owner"]
     assert "/enter/" in first
     assert read(serve, folder, "--port", 0)["owner"] is None

@@ -43,7 +43,7 @@ def red(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _colors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "encoder_named", lambda name, **options: Colors())
+    monkeypatch.setattr(training, "open_encoder", lambda name, **options: Colors())
 
 
 def test_heads_says_what_it_learned_beside_the_ceiling(red: Path, tmp_path: Path) -> None:

@@ -21,9 +21,8 @@ from salon.store.near_pictures import picture_key
 from salon.store.pictures import read_picture
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Study
 from salon.train.reward_data import PairFile, pair_rows
-from salon.train.reward_folder import RunFolder, own_run
-from salon.train.reward_logs import read_log
-from salon.train.reward_settings import RewardSettings
+from salon.train.run_folder import RunFolder, hold_run, read_log
+from salon.train.settings import RewardSettings
 
 SMALL = ["--steps", 2, "--batch", 4, "--at-once", 4, "--lr", 1e-3, "--pixels", 256, "--dropout", 0, "--save-every", 1]
 
@@ -145,7 +144,7 @@ def test_a_model_that_is_to_be_replaced_stays_until_the_new_one_is_whole(place, 
 
 def test_two_runs_in_one_folder_are_one_too_many(place, tmp_path):
     labels, out = red_pairs(tmp_path / "pictures", train=12), tmp_path / "m"
-    with own_run(out / "run", anew=False):
+    with hold_run(out / "run", anew=False):
         (out / "run" / "mine").write_text("of the first")
         for how in ("--resume", "--overwrite"):
             with pytest.raises(BadFile, match="nobody holds"):

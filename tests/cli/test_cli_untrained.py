@@ -23,16 +23,14 @@ from PIL import Image
 from ran_salon import exit_code
 from scipy import stats
 
-from salon.evaluate.leaks import Guard, picture_keys, save_guard
-from salon.evaluate.scores.evaluate_scorers import Asked, evaluate_scores
-from salon.evaluate.scores.score_evaluation_page import score_evaluation_page
-from salon.evaluate.scores.score_evaluation_results import ScoreEvaluation, ScoreEvaluationSettings
-from salon.judge.one_pass import OnePass
-from salon.judge.score import ScoreSettings, read_scores
-from salon.judge.scorers.named import scorer_named
-from salon.judge.untrained import RaterSettings, expanded, split_rater
-from salon.models.one_pass import ROLES, OnePassCard, chat, write_card
-from salon.models.preference import Criterionwise
+from salon.evaluate.leaks import LeakGuard, picture_keys, save_guard
+from salon.evaluate.score_page import score_evaluation_page
+from salon.evaluate.score_results import ScoreEvaluation, ScoreEvaluationSettings
+from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
+from salon.judge.model_scorers import OnePass, RaterSettings, expand_raters, split_rater
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import ScoreSettings, read_scores
+from salon.models.cards import ROLES, ModelCriterion, OnePassCard, picture_chat, write_one_pass_card
 from salon.models.vlm import LoadedVlm
 from salon.models.weights import fingerprint
 from salon.report import disagreements
@@ -113,14 +111,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     teach(build_speaker(place / "random"), place / "tiny-vl", place / "seen", lambda _: rng.uniform(1, 9), steps=60)
     teach(place / "tiny-vl", place / "distilled", place / "seen", lambda name: 1 + 8 * seen[name], steps=110)
     card = OnePassCard(
-        name="distilled", criteria=tuple(Criterionwise(id=one.id, name=one.id) for one in CRITERIA),
+        name="distilled", criteria=tuple(ModelCriterion(id=one.id, name=one.id) for one in CRITERIA),
         asked=FORM.record(), max_tokens=40, show_prompt=False, pixels=1024, study="elsewhere", data="",
         backbone=f"tiny-vl {fingerprint(place / 'tiny-vl')}", backbone_name="tiny-vl",
         labels={"source": "bridge", "category": "flowers", "calls_made": 47, "low": 1, "high": 9},
-        guard=save_guard(Guard.of(picture_keys(sorted((place / "seen").iterdir())), []), place / "distilled"),
+        guard=save_guard(LeakGuard.of(picture_keys(sorted((place / "seen").iterdir())), []), place / "distilled"),
         signature=Signature(method="one-pass"),
     )  # fmt: skip
-    write_card(place / "distilled", card, "")
+    write_one_pass_card(place / "distilled", card, "")
     write_study(place / "study")
     return Home(place / "study", place / "tiny-vl", place / "distilled")
 
@@ -133,7 +131,7 @@ def teach(vlm: Path, out: Path, pictures: Path, score: Callable[[str], float], *
     loaded.model.train()
     for step in range(steps):
         chosen = [files[number] for number in rng.integers(len(files), size=8)]
-        inputs = dict(loaded.inputs([chat(Image.open(file), FORM.question()) for file in chosen], 0))
+        inputs = dict(loaded.inputs([picture_chat(Image.open(file), FORM.question()) for file in chosen], 0))
         texts = [FORM.answer([score(file.stem)] * 2) for file in chosen]
         ids = [[*loaded.tokenizer(text, add_special_tokens=False)["input_ids"], end] for text in texts]
         longest = max(map(len, ids))
@@ -207,7 +205,7 @@ def endpoint(server: ChatServer) -> str:
 @pytest.fixture(scope="module")
 def report(home: Home) -> ScoreEvaluation:
     terms = RaterSettings(role="Rate.", think=False, max_tokens=40, pixels=1024)
-    asked = Asked([f"onepass:{home.base}"], [home.trained], against=["ratings", "medians"], rater=terms)
+    asked = ScoreQuestion([f"onepass:{home.base}"], [home.trained], against=["ratings", "medians"], rater=terms)
     return evaluate_scores(home.study, asked, ScoreEvaluationSettings(draws=120), device="cpu")
 
 
@@ -217,7 +215,7 @@ def values_of(home: Home, folder: Path) -> np.ndarray:
     settings = ScoreSettings(device="cpu", rater=terms.on(open_study(home.study), home.study))
     columns = []
     for one in CRITERIA:
-        scorer = scorer_named(f"onepass:{folder}@{one.id}", settings)
+        scorer = make_scorer(f"onepass:{folder}@{one.id}", settings)
         items = [Item(id=item, image=str(home.study / "images" / f"{item}.png")) for item in ITEMS]
         columns.append(scorer.score(items, [None] * len(items)))
     return np.array(columns, float).T
@@ -296,9 +294,7 @@ def test_salon_score_writes_tables_of_an_untrained_vlm(home: Home, tmp_path: Pat
 
 def test_a_trained_scorer_keeps_its_role(home: Home) -> None:
     other = ScoreSettings(device="cpu", rater=RaterSettings(role="painting"))
-    one, two = (
-        scorer_named(f"onepass:{home.trained}@q", settings) for settings in (ScoreSettings(device="cpu"), other)
-    )
+    one, two = (make_scorer(f"onepass:{home.trained}@q", settings) for settings in (ScoreSettings(device="cpu"), other))
     assert str(one.signature) == str(two.signature)
     item = Item(id="x", image=str(home.study / "images" / f"{ITEMS[0]}.png"))
     assert one.score([item], [None]) == two.score([item], [None]) != [None]
@@ -584,4 +580,8 @@ def test_names_of_untrained_vlms(home: Home) -> None:
     assert split_rater(f"onepass:{home.base}@q").criterion == "q"
     assert split_rater(f"onepass:{home.trained}") is None
     assert split_rater(f"model:{home.base}") is None
-    assert expanded(["words", "onepass:openai:m"], ["q", "r"]) == ["words", "onepass:openai:m@q", "onepass:openai:m@r"]
+    assert expand_raters(["words", "onepass:openai:m"], ["q", "r"]) == [
+        "words",
+        "onepass:openai:m@q",
+        "onepass:openai:m@r",
+    ]

@@ -119,7 +119,7 @@ def test_a_terminal_without_letters_still_gets_every_number(monkeypatch: pytest.
 
 
 def test_a_full_disk_behind_the_output_is_told_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("salon.cli.main._forget_stdout", lambda: None)  # the test's own output stays open
+    monkeypatch.setattr("salon.cli.main._discard_stdout", lambda: None)  # the test's own output stays open
     err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(_Full(), 16), write_through=True))
     monkeypatch.setattr(sys, "stderr", err)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from ran_salon import exit_code as salon
 
-from salon.check.budget import BudgetReport, ThinReport
+from salon.check.plan import BudgetReport, ThinReport
 from salon.collect.simulate.ppaint_like import ppaint_like_study
 from salon.store import save_study
 

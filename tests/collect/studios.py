@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from salon.collect.answers import Moments, is_right, to_judgments
-from salon.collect.assign import Asked, Finished, Rest, State, next_question
-from salon.collect.plan import make_plan
-from salon.collect.question import Given, Question, Shown
-from salon.collect.records import PairRow, ValueRow, rows_of
-from salon.collect.runs import Plan
-from salon.collect.screens import show
+from salon.collect.agreement import PairAnswerRow, ValueRow, answer_rows
+from salon.collect.assignment import (
+    AskedQuestion,
+    AssignmentState,
+    NoMoreQuestions,
+    Rest,
+    Tallies,
+    make_screen,
+    next_question,
+)
+from salon.collect.plan import StudioPlan, make_plan
+from salon.collect.questions import Given, RaterQuestion, RaterScreen, ScreenTimes, is_right, to_judgments
 from salon.collect.settings import StudioSettings
-from salon.collect.tally import Tallies
 from salon.study import Criterion, Item, Prompt, Scale, Study
 
 CRITERIA = (
@@ -43,17 +47,17 @@ def studio(*phases: dict[str, Any], gold: int = 0, raters: int = 5, **more: Any)
     return StudioSettings.model_validate({"cohorts": [cohort], "gold": known} | more)
 
 
-Answer = Callable[[Shown], dict[str, Any]]
+Answer = Callable[[RaterScreen], dict[str, Any]]
 
 
-def left(shown: Shown) -> dict[str, Any]:
+def left(shown: RaterScreen) -> dict[str, Any]:
     """The first place, or the lowest value, always."""
     q = shown.question
     first = {"compare": "left", "choose": 0, "rank": [[k] for k in range(len(q.items))], "flag": 0, "rate": 1}
     return {"answers": dict.fromkeys(q.criteria, first.get(q.kind, [None] * len(q.points)))}
 
 
-def right(shown: Shown) -> dict[str, Any]:
+def right(shown: RaterScreen) -> dict[str, Any]:
     """What gold and attention want; else the first place."""
     q = shown.question
     if q.expected_value is not None:
@@ -66,43 +70,45 @@ def right(shown: Shown) -> dict[str, Any]:
 class Walker:
     """A rater who answers what comes, one screen after the other."""
 
-    def __init__(self, plan: Plan, rater: str = "r0", number: int = 0, tallies: Tallies | None = None) -> None:
+    def __init__(self, plan: StudioPlan, rater: str = "r0", number: int = 0, tallies: Tallies | None = None) -> None:
         self.plan, self.rater, self.number = plan, rater, number
         self.tallies = tallies or Tallies()
         self.now = 0
-        self.asked: list[Asked] = []
-        self.shown: list[Shown] = []
-        self.rows: list[list[PairRow | ValueRow]] = []
+        self.asked: list[AskedQuestion] = []
+        self.shown: list[RaterScreen] = []
+        self.rows: list[list[PairAnswerRow | ValueRow]] = []
 
-    def state(self) -> State:
-        return State(self.rater, self.number, "designers", self.now, "active", tuple(self.asked), self.tallies)
+    def state(self) -> AssignmentState:
+        return AssignmentState(
+            self.rater, self.number, "designers", self.now, "active", tuple(self.asked), self.tallies
+        )
 
-    def step(self, answer: Answer = right) -> Question | Rest | Finished:
+    def step(self, answer: Answer = right) -> RaterQuestion | Rest | NoMoreQuestions:
         """Ask for the next question and answer it."""
         found = next_question(self.plan, self.state())
-        if isinstance(found, Question):
-            shown = show(self.plan, found, rater=self.rater, number=self.number, position=len(self.asked))
+        if isinstance(found, RaterQuestion):
+            shown = make_screen(self.plan, found, rater=self.rater, number=self.number, position=len(self.asked))
             self.tallies.ask(found, self.rater, self.now)
             self.now += SCREEN_MS
             given = Given.model_validate(answer(shown))
-            moments = Moments(self.now - SCREEN_MS, self.now)
+            moments = ScreenTimes(self.now - SCREEN_MS, self.now)
             made = to_judgments(shown, given, rater=self.rater, moments=moments, criteria=KNOWN)
             self.tallies.answer(found, self.rater, made)
-            self.asked.append(Asked(found, self.now, is_right(shown, given)))
-            self.rows.append(list(rows_of(shown, made, len(self.shown))))
+            self.asked.append(AskedQuestion(found, self.now, is_right(shown, given)))
+            self.rows.append(list(answer_rows(shown, made, len(self.shown))))
             self.shown.append(shown)
         return found
 
-    def walk(self, answer: Answer = right, most: int = 100_000) -> Question | Rest | Finished:
+    def walk(self, answer: Answer = right, most: int = 100_000) -> RaterQuestion | Rest | NoMoreQuestions:
         """Until a rest, the end, or `most` questions."""
         for _ in range(most):
             found = self.step(answer)
-            if not isinstance(found, Question):
+            if not isinstance(found, RaterQuestion):
                 return found
         return next_question(self.plan, self.state())
 
     @property
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[RaterQuestion]:
         return [task.question for task in self.asked]
 
 

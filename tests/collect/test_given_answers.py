@@ -10,23 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from studios import CRITERIA, KNOWN, study
 
-from salon.collect.answers import Moments, is_right, to_judgments
-from salon.collect.question import Given, Question, Shown, code_names
-from salon.collect.settings_phase import Phase
+from salon.collect.questions import Given, RaterQuestion, RaterScreen, ScreenTimes, code_names, is_right, to_judgments
+from salon.collect.settings import Phase
 from salon.errors import BadValue
 from salon.study import Checklist, Choice, Comparison, Ranking, Rater, Rating, Study
 
-AT = Moments(1_000, 13_500)
+AT = ScreenTimes(1_000, 13_500)
 ITEMS = {"compare": 2, "rank": 4, "choose": 3}
 
 
-def shown(kind: str, **more: Any) -> Shown:
+def shown(kind: str, **more: Any) -> RaterScreen:
     items = tuple(f"p0-{n}" for n in range(ITEMS.get(kind, 1)))
-    q = Question(kind=kind, cohort="c", phase="p", criteria=more.pop("criteria", ("overall",)), items=items, **more)
-    return Shown(question=q, order=items[::-1], code_names=code_names(len(items), kind))
+    q = RaterQuestion(
+        kind=kind, cohort="c", phase="p", criteria=more.pop("criteria", ("overall",)), items=items, **more
+    )
+    return RaterScreen(question=q, order=items[::-1], code_names=code_names(len(items), kind))
 
 
-def judged(screen: Shown, answer: Any = None, *, phase: dict | None = None, **given: Any) -> Any:
+def judged(screen: RaterScreen, answer: Any = None, *, phase: dict | None = None, **given: Any) -> Any:
     allowed = Phase(id="p", protocol=screen.question.kind, criteria=("overall",), points=("x",), **(phase or {}))
     raw = Given(answers={} if answer is None else {"overall": answer}, **given)
     return to_judgments(screen, raw, rater="r", moments=AT, criteria=KNOWN, phase=allowed)[0]

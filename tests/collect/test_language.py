@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from page_words import placeholders
 
-from salon.collect.language import Words, languages, sentences
+from salon.collect.questions import Sentences, languages, sentences
 from salon.errors import UnknownReference
 
 
@@ -25,12 +25,12 @@ def test_two_languages_and_they_differ() -> None:
 
 
 def test_sentences_are_filled_in() -> None:
-    assert Words("en")("page.progress", done=3, total=9) == "3 of 9"
-    assert Words("de")("page.progress", done=3, total=9) == "3 von 9"
+    assert Sentences("en")("page.progress", done=3, total=9) == "3 of 9"
+    assert Sentences("de")("page.progress", done=3, total=9) == "3 von 9"
 
 
 def test_unknown_languages_and_keys_are_named() -> None:
     with pytest.raises(UnknownReference, match="xx"):
-        Words("xx")
+        Sentences("xx")
     with pytest.raises(UnknownReference, match=r"no\.such"):
-        Words("en")("no.such")
+        Sentences("en")("no.such")

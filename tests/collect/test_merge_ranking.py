@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salon.collect.merge_ranking import NextPair, Settled, most_questions, next_merge_step
+from salon.collect.questions import MergedOrder, NextPair, most_questions, next_merge_step
 from salon.errors import BadValue
 
 
-def settle(worth: list[int]) -> tuple[Settled, int]:
+def settle(worth: list[int]) -> tuple[MergedOrder, int]:
     """The order a rater who prefers higher worth arrives at, and the number of questions."""
     answers: list = []
     while isinstance(step := next_merge_step(len(worth), answers), NextPair):

@@ -12,13 +12,12 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 from studios import Walker, left, studio, study
 
+from salon.collect.assignment import Tallies
 from salon.collect.design import balanced_fraction, complete_pairs, next_adaptive_pair
 from salon.collect.plan import make_plan
-from salon.collect.tally import Tallies
 from salon.errors import DesignError, TooFew
-from salon.stats.active import pair_posterior
-from salon.stats.graph import connectivity
-from salon.stats.pair_counts import PairCounts
+from salon.stats.adaptive_design import pair_posterior
+from salon.stats.comparisons import PairCounts, connectivity
 
 
 @given(items=st.integers(2, 25), share=st.floats(0, 1), seed=st.integers(0, 2**32))

@@ -9,36 +9,48 @@ import pytest
 from scipy.stats import binom, binomtest, norm, pearsonr
 from studios import SCREEN_MS, Walker, studio, study
 
-from salon.collect.agreement import panel_agreement, panel_correlation, repeat_agreement
-from salon.collect.answers import Moments, to_judgments
-from salon.collect.circles import circular_triples
+from salon.collect.agreement import (
+    AnswerRecords,
+    PairAnswerRow,
+    ScreenRow,
+    ValueRow,
+    answer_rows,
+    panel_agreement,
+    panel_correlation,
+    repeat_agreement,
+)
+from salon.collect.assignment import make_screen
 from salon.collect.plan import make_plan
-from salon.collect.quality import QualitySettings, rater_flags
-from salon.collect.question import Given
-from salon.collect.records import PairRow, Records, ScreenRow, ValueRow, rows_of
-from salon.collect.screens import show
-from salon.collect.tossed import correlation_sign, share_sign, weigh
+from salon.collect.quality import (
+    QualitySettings,
+    circular_triples,
+    combine_signs,
+    correlation_sign,
+    rater_flags,
+    share_sign,
+)
+from salon.collect.questions import Given, ScreenTimes, to_judgments
 
 RULE = QualitySettings()
 
 
-def pair(rater: str, screen: int, low: str, high: str, outcome: int, **more) -> PairRow:
-    return PairRow(rater, screen, more.pop("why", "ordinary"), "overall", low, high, outcome, more.pop("left", 0))
+def pair(rater: str, screen: int, low: str, high: str, outcome: int, **more) -> PairAnswerRow:
+    return PairAnswerRow(rater, screen, more.pop("why", "ordinary"), "overall", low, high, outcome, more.pop("left", 0))
 
 
 def screens(n: int, *, why="ordinary", seconds: float = 30, right: bool | None = None) -> list[ScreenRow]:
     return [ScreenRow("r", k, why, seconds, 10, right) for k in range(n)]
 
 
-def found(records: Records, reason: str, rater: str = "r"):
+def found(records: AnswerRecords, reason: str, rater: str = "r"):
     one = next(one for one in rater_flags(records) if one.rater == rater)
     return next((finding for finding in one.findings if finding.reason == reason), None)
 
 
 def test_an_honest_share_of_fast_screens_is_no_flag_and_a_large_one_is() -> None:
     slow, fast = screens(15), screens(5, seconds=10.5)
-    assert not found(Records((*slow, *fast)), "too fast").flagged
-    finding = found(Records(tuple(screens(2) + screens(18, seconds=10.5))), "too fast")
+    assert not found(AnswerRecords((*slow, *fast)), "too fast").flagged
+    finding = found(AnswerRecords(tuple(screens(2) + screens(18, seconds=10.5))), "too fast")
     assert (finding.value, finding.n, finding.limit) == (0.9, 20, RULE.fast_share)
     assert finding.p == pytest.approx(binomtest(18, 20, 0.25, alternative="greater").pvalue)
     assert finding.flagged
@@ -48,20 +60,20 @@ def test_an_honest_share_of_fast_screens_is_no_flag_and_a_large_one_is() -> None
 def test_one_side_counts_decided_screens_once() -> None:
     rows = [pair("r", n, "a", f"b{n}", 1, left=1) for n in range(20)]
     rows += [pair("r", n, "a", f"b{n}", 1, left=1) for n in range(20)]  # a second criterion on the same screens
-    finding = found(Records(tuple(screens(20)), tuple(rows)), "one side")
+    finding = found(AnswerRecords(tuple(screens(20)), tuple(rows)), "one side")
     assert (finding.value, finding.n) == (1.0, 20)
     assert finding.p == pytest.approx(0.6**20)
     assert finding.flagged
     mirrored = [pair("r", n, "a", f"b{n}", 1, left=-1) for n in range(20)]
-    assert "right" in found(Records(tuple(screens(20)), tuple(mirrored)), "one side").words
+    assert "right" in found(AnswerRecords(tuple(screens(20)), tuple(mirrored)), "one side").words
 
 
 def test_gold_and_attention_by_hand() -> None:
     """Gold 4 of 8 right: P(X <= 4 | 8, .9) = .0050. Attention 2 of 4 missed: P(X >= 2 | 4, .02) = .0023."""
     gold = screens(4, why="gold", right=True) + screens(4, why="gold", right=False)
-    assert found(Records(tuple(gold)), "gold").p == pytest.approx(0.00502, abs=1e-5)
+    assert found(AnswerRecords(tuple(gold)), "gold").p == pytest.approx(0.00502, abs=1e-5)
     missed = screens(2, why="attention", right=True) + screens(2, why="attention", right=False)
-    finding = found(Records(tuple(missed)), "attention")
+    finding = found(AnswerRecords(tuple(missed)), "attention")
     assert finding.p == pytest.approx(0.002336, abs=1e-5)
     assert finding.flagged
 
@@ -72,7 +84,7 @@ def test_repeats_are_corrected_for_chance() -> None:
     again = [pair("r", 10 + n, "a", f"b{n}", 1 if n < 3 else -1, why="repeat") for n in range(10)]
     alike, chance = repeat_agreement(first + again, [])
     assert (sum(alike), len(alike), chance) == (3, 10, 0.5)
-    finding = found(Records(tuple(screens(20)), tuple(first + again)), "repeats")
+    finding = found(AnswerRecords(tuple(screens(20)), tuple(first + again)), "repeats")
     assert (finding.value, finding.limit) == (0.3, 0.75)
     assert finding.p == pytest.approx(binomtest(3, 10, 0.75, alternative="less").pvalue)
     assert finding.flagged
@@ -130,7 +142,7 @@ def test_small_signs_are_weighed_by_definition() -> None:
     """Gold 4 of 7 right, attention 1 of 4 missed: the honest chance of all that speaks as much for coins."""
     gold = screens(4, why="gold", right=True) + screens(3, why="gold", right=False)
     missed = screens(3, why="attention", right=True) + screens(1, why="attention", right=False)
-    finding = found(Records(tuple(gold + missed)), "at random")
+    finding = found(AnswerRecords(tuple(gold + missed)), "at random")
 
     def weight(right: int, missed: int) -> float:
         coin, honest = binom.pmf(right, 7, 0.5) * binom.pmf(missed, 4, 0.5), chance(right, missed)
@@ -152,7 +164,7 @@ def test_the_weight_of_a_correlation_by_definition() -> None:
     error = 1 / np.sqrt(28)
     z, honest = np.arctanh([0.1, 0.5])
     assert sign.seen == pytest.approx(norm.logpdf(z, 0, error) - norm.logpdf(z, honest, error))
-    assert weigh([sign], alpha=0.005).p == pytest.approx(norm.cdf((z - honest) / error), rel=0.02)
+    assert combine_signs([sign], alpha=0.005).p == pytest.approx(norm.cdf((z - honest) / error), rel=0.02)
 
 
 def test_signs_that_cannot_tell_coins_apart_say_nothing() -> None:
@@ -160,14 +172,14 @@ def test_signs_that_cannot_tell_coins_apart_say_nothing() -> None:
     assert share_sign(0, 0, honest=0.9, coin=0.5) is None
     assert share_sign(5, 5, honest=1.0, coin=1.0) is None
     assert correlation_sign(0.2, 9, honest=0.0) is None
-    assert weigh([], alpha=0.005).p == 1.0
+    assert combine_signs([], alpha=0.005).p == 1.0
 
 
 def test_nothing_to_look_at_is_no_finding() -> None:
-    (one,) = rater_flags(Records(tuple(screens(1))))
+    (one,) = rater_flags(AnswerRecords(tuple(screens(1))))
     assert [finding.reason for finding in one.findings] == ["too fast"]
     assert one.flags == ()
-    assert rater_flags(Records(())) == ()
+    assert rater_flags(AnswerRecords(())) == ()
 
 
 def test_raters_at_the_edge_of_honesty_are_flagged_at_most_at_alpha() -> None:
@@ -178,7 +190,7 @@ def test_raters_at_the_edge_of_honesty_are_flagged_at_most_at_alpha() -> None:
         for r in range(800)
         for k, hit in enumerate(rng.random(20) < 0.9)
     ]
-    flagged = sum(any(flag.reason == "gold" for flag in one.flags) for one in rater_flags(Records(tuple(rows))))
+    flagged = sum(any(flag.reason == "gold" for flag in one.flags) for one in rater_flags(AnswerRecords(tuple(rows))))
     assert 0 < flagged <= 800 * RULE.alpha + 3 * np.sqrt(800 * RULE.alpha)
 
 
@@ -203,7 +215,7 @@ def test_through_the_studio_each_kind_has_its_reason(kind: str, reason: str | No
     rng = np.random.default_rng(4)
     plan = make_plan(study(12), studio({"checks": {"repeats": 20}}))
     worth = {item: rng.standard_normal() for unit in plan.runs["designers"][0].units for item in unit.items}
-    rows: dict[type, list] = {ScreenRow: [], PairRow: [], ValueRow: []}
+    rows: dict[type, list] = {ScreenRow: [], PairAnswerRow: [], ValueRow: []}
     for number, behaves in enumerate(["honest"] * 4 + [kind]):
         rater = Walker(plan, f"r{number}", number)
         rater.walk(answers(behaves, worth, rng))
@@ -212,7 +224,7 @@ def test_through_the_studio_each_kind_has_its_reason(kind: str, reason: str | No
             rows[ScreenRow].append(ScreenRow(rater.rater, place, task.question.why, seconds, 10))
             for row in rater.rows[place]:
                 rows[type(row)].append(row)
-    flags = rater_flags(Records(tuple(rows[ScreenRow]), tuple(rows[PairRow])))
+    flags = rater_flags(AnswerRecords(tuple(rows[ScreenRow]), tuple(rows[PairAnswerRow])))
     assert [one.flags for one in flags[:4]] == [()] * 4
     assert (reason in {flag.reason for flag in flags[4].flags}) if reason else flags[4].flags == ()
 
@@ -221,10 +233,12 @@ def test_rankings_and_choices_become_pairs() -> None:
     for protocol, pairs in (("rank", 6), ("choose", 3)):
         plan = make_plan(study(1), studio({"protocol": protocol}))
         q = plan.runs["designers"][0].question(0)
-        shown = show(plan, q, rater="r", number=0, position=0)
+        shown = make_screen(plan, q, rater="r", number=0, position=0)
         answer = [[0], [1], [2], [3]] if protocol == "rank" else 0
-        made = to_judgments(shown, Given(answers={"overall": answer}), rater="r", moments=Moments(0, 1), criteria={})
-        rows = list(rows_of(shown, made, 0))
+        made = to_judgments(
+            shown, Given(answers={"overall": answer}), rater="r", moments=ScreenTimes(0, 1), criteria={}
+        )
+        rows = list(answer_rows(shown, made, 0))
         assert len(rows) == pairs
         best = shown.order[0]
         assert all((row.outcome > 0) == (row.low == best) for row in rows if best in (row.low, row.high))

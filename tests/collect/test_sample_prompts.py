@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salon.collect.sample import sample_prompts, shared_order
+from salon.collect.design import sample_prompts, shared_order
 
 CATEGORIES = st.lists(st.sampled_from("abc"), min_size=1, max_size=40)
 

@@ -10,10 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from studios import Walker, left, right, studio, study, walker
 
-from salon.collect.assign import Asked, Finished, Rest, State, next_question
+from salon.collect.assignment import (
+    HOLD_MS,
+    AskedQuestion,
+    AssignmentState,
+    NoMoreQuestions,
+    Rest,
+    Tallies,
+    next_question,
+)
 from salon.collect.plan import make_plan
-from salon.collect.question import Question
-from salon.collect.tally import HOLD_MS, Tallies
+from salon.collect.questions import RaterQuestion
 from salon.errors import DesignError
 from salon.study import Criterion
 
@@ -40,7 +47,7 @@ PHASES = st.fixed_dictionaries(
 @settings(max_examples=60)
 def test_all_is_asked_once_and_repeats_keep_their_distance(phase: dict, seed: int) -> None:
     rater = walker(study(gold=3), studio(phase, gold=3, seed=seed))
-    assert rater.walk() == Finished("done")
+    assert rater.walk() == NoMoreQuestions("done")
     for run in rater.plan.runs["designers"]:
         asked = [q for q in rater.questions if q.criteria == run.criteria]
         ordinary = [q.key for q in asked if q.why == "ordinary"]
@@ -102,7 +109,7 @@ def test_every_question_reaches_r_raters_even_when_some_drop_out(each: int, seed
     for quitter in gone:
         raters[quitter].walk(most=3)
         found = next_question(plan, raters[quitter].state())
-        if isinstance(found, Question):
+        if isinstance(found, RaterQuestion):
             tallies.ask(found, raters[quitter].rater, raters[quitter].now)
     for rater in raters:
         rater.now += HOLD_MS + HOUR
@@ -125,8 +132,8 @@ def test_answers_are_spread_evenly_while_they_come_in() -> None:
 def test_enough_answers_end_a_rater_who_is_not_needed() -> None:
     made = studio({"stop": {"kind": "fixed", "raters_each": 1}}, raters=2)
     plan, tallies = make_plan(study(1), made), Tallies()
-    assert Walker(plan, "a", 0, tallies).walk() == Finished("done")
-    assert Walker(plan, "b", 1, tallies).walk() == Finished("enough answers")
+    assert Walker(plan, "a", 0, tallies).walk() == NoMoreQuestions("done")
+    assert Walker(plan, "b", 1, tallies).walk() == NoMoreQuestions("enough answers")
 
 
 def test_asking_stops_at_the_agreement_wanted() -> None:
@@ -169,7 +176,7 @@ def test_rest_between_phases() -> None:
     assert ended == Rest(rater.asked[-1].answered + 48 * HOUR, "pairs")
     assert {q.phase for q in rater.questions} == {"ratings"}
     rater.now += 48 * HOUR
-    assert rater.walk() == Finished("done")
+    assert rater.walk() == NoMoreQuestions("done")
     assert [q.phase for q in rater.questions] == ["ratings"] * 4 + ["pairs"] * 6
 
 
@@ -185,7 +192,7 @@ def test_nobody_sees_a_prompt_in_two_views(seed: int) -> None:
     seen = defaultdict(set)
     for n in range(2):
         rater = Walker(plan, f"r{n}", n)
-        assert rater.walk() == Finished("done")
+        assert rater.walk() == NoMoreQuestions("done")
         views = defaultdict(set)
         for q in rater.questions:
             views[q.prompt].add(q.view)
@@ -274,24 +281,24 @@ def test_two_attempts_with_different_gold_and_then_no_more() -> None:
         return {"answers": {"overall": ("right", "left")[place]}}
 
     rater = walker(study(1, gold=8), studio(**QUALIFIED))
-    assert rater.walk(wrong) == Finished("not qualified")
+    assert rater.walk(wrong) == NoMoreQuestions("not qualified")
     assert len(rater.asked) == 8
     assert len({q.items for q in rater.questions}) == 8
     second = walker(study(1, gold=8), studio(**QUALIFIED), rater="r1")
     second.walk(wrong, most=4)
-    assert isinstance(second.walk(right), Finished)
+    assert isinstance(second.walk(right), NoMoreQuestions)
     assert sum(q.why == "ordinary" for q in second.questions) == 6
 
 
 @pytest.mark.parametrize("status", ["paused", "removed", "withdrawn"])
 def test_who_is_out_is_asked_nothing(status: str) -> None:
     plan = make_plan(study(), studio())
-    assert next_question(plan, State("r", 0, "designers", 0, status)) == Finished(status)
+    assert next_question(plan, AssignmentState("r", 0, "designers", 0, status)) == NoMoreQuestions(status)
 
 
 def test_an_open_question_comes_back_after_a_reload_and_after_an_undo() -> None:
     rater = walker(study(), studio())
     rater.walk(most=5)
     again = rater.asked[3].question
-    rater.asked[3] = Asked(again)
+    rater.asked[3] = AskedQuestion(again)
     assert next_question(rater.plan, rater.state()) == again

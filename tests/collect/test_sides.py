@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from studios import studio, study, walker
 
-from salon.collect.design import complete_pairs
+from salon.collect.assignment import make_screen
+from salon.collect.design import balanced_sides, complete_pairs, rotated_order
 from salon.collect.plan import make_plan
-from salon.collect.screens import show
-from salon.collect.sides import balanced_sides, turned
 
 
 @st.composite
@@ -38,12 +37,12 @@ def test_two_raters_in_turn_see_every_pair_both_ways() -> None:
     run = plan.runs["designers"][0]
     for unit in range(len(run.units)):
         q = run.question(unit)
-        first, second = (show(plan, q, rater=f"r{n}", number=n, position=0).order for n in (4, 5))
+        first, second = (make_screen(plan, q, rater=f"r{n}", number=n, position=0).order for n in (4, 5))
         assert first == second[::-1]
 
 
 def test_over_p_raters_every_item_stands_in_every_place() -> None:
-    orders = [turned("abcd", by, rng=np.random.default_rng(3)) for by in range(4)]
+    orders = [rotated_order("abcd", by, rng=np.random.default_rng(3)) for by in range(4)]
     assert all({order[place] for order in orders} == set("abcd") for place in range(4))
 
 

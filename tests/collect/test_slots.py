@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salon.collect.slots import free_to_repeat, slots
+from salon.collect.design import free_to_repeat, plan_slots
 
 SMALL = st.integers(0, 12)
 
@@ -17,7 +17,9 @@ SMALL = st.integers(0, 12)
 def test_all_stand_somewhere_and_repeats_have_something_to_repeat(
     ordinary: int, repeats: int, gap: int, gold: int, attention: int, seed: int
 ) -> None:
-    found = slots(ordinary, repeats=repeats, gap=gap, gold=gold, attention=attention, rng=np.random.default_rng(seed))
+    found = plan_slots(
+        ordinary, repeats=repeats, gap=gap, gold=gold, attention=attention, rng=np.random.default_rng(seed)
+    )
     counts = Counter(found)
     assert (counts["ordinary"], counts["gold"], counts["attention"]) == (ordinary, gold, attention)
     assert counts["repeat"] <= min(repeats, ordinary)
@@ -29,18 +31,18 @@ def test_all_stand_somewhere_and_repeats_have_something_to_repeat(
 
 def test_long_runs_hold_every_repeat() -> None:
     for seed in range(20):
-        found = slots(60, repeats=30, gap=10, rng=np.random.default_rng(seed))
+        found = plan_slots(60, repeats=30, gap=10, rng=np.random.default_rng(seed))
         assert Counter(found)["repeat"] == 30
 
 
 def test_a_gap_longer_than_the_run_leaves_no_repeats() -> None:
-    assert slots(4, repeats=4, gap=10, rng=np.random.default_rng(0)) == ("ordinary",) * 4
+    assert plan_slots(4, repeats=4, gap=10, rng=np.random.default_rng(0)) == ("ordinary",) * 4
 
 
 def test_planted_questions_are_spread() -> None:
     """One attention check in each quarter of the 104 places."""
     for seed in range(20):
-        found = slots(100, attention=4, rng=np.random.default_rng(seed))
+        found = plan_slots(100, attention=4, rng=np.random.default_rng(seed))
         places = [place for place, why in enumerate(found) if why == "attention"]
         assert all(26 * quarter <= place <= 26 * (quarter + 1) for quarter, place in enumerate(places))
 

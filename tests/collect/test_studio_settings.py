@@ -9,8 +9,7 @@ import pytest
 from studios import studio, study
 
 from salon.collect.plan import make_plan, study_design
-from salon.collect.settings import StudioSettings, read_settings
-from salon.collect.settings_phase import PairDesign, Phase
+from salon.collect.settings import PairDesign, Phase, StudioSettings, read_settings
 from salon.errors import BadFile, BadValue, DesignError, SalonError, UnknownReference
 
 PPAINT = """

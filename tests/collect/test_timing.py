@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from salon.collect.questions import RemainingWait, break_due, check_guidelines, check_pair, check_ready, check_time
 from salon.collect.settings import Times
-from salon.collect.timing import TooFast, break_due, check_guidelines, check_pair, check_ready, check_time
 
 TIMES = Times(guidelines=10, prompt=20, compare=10, rate=5)
 
@@ -34,7 +34,7 @@ def wait(kind: str, answered: float, *, ready: float | None = None, prompt: bool
     ],
 )
 def test_least_times(kind: str, answered: float, ready: float | None, prompt: bool, left: float | None) -> None:
-    assert wait(kind, answered, ready=ready, prompt=prompt) == (None if left is None else TooFast(left))
+    assert wait(kind, answered, ready=ready, prompt=prompt) == (None if left is None else RemainingWait(left))
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6))
@@ -55,14 +55,16 @@ def test_a_clock_that_was_set_back_holds_nobody_up(back: int) -> None:
             moments = {"shown_at": back, "ready_at": ready, "answered_at": 0}
             assert check_time("compare", **moments, prompt_first=prompt_first, times=slow) is None
     reading = {"shown_at": 0, "ready_at": None, "answered_at": 19_000}
-    assert check_time("compare", **reading, prompt_first=True, times=slow) == TooFast(10.0), "the prompt is not over"
+    assert check_time("compare", **reading, prompt_first=True, times=slow) == RemainingWait(10.0), (
+        "the prompt is not over"
+    )
 
 
 def test_the_guidelines_and_the_ready_button() -> None:
-    assert check_guidelines(shown_at=0, left_at=4_000, times=TIMES) == TooFast(6.0)
+    assert check_guidelines(shown_at=0, left_at=4_000, times=TIMES) == RemainingWait(6.0)
     assert check_guidelines(shown_at=0, left_at=10_000, times=TIMES) is None
     assert check_ready(shown_at=0, ready_at=0, times=TIMES) is None
-    assert check_ready(shown_at=0, ready_at=1_000, times=Times(ready_after=5)) == TooFast(4.0)
+    assert check_ready(shown_at=0, ready_at=1_000, times=Times(ready_after=5)) == RemainingWait(4.0)
 
 
 def test_a_break_is_suggested_after_the_time_set() -> None:

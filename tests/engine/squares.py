@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from salon.engine.work import Task
+from salon.engine.work import WorkTask
 from salon.errors import BadValue
 
 
@@ -40,5 +40,5 @@ class Squares:
         return {"square": value * value, "note": None if value % 2 else "even"}
 
 
-def tasks(count: int) -> list[Task]:
-    return [Task(f"{number:05d}", number) for number in range(count)]
+def tasks(count: int) -> list[WorkTask]:
+    return [WorkTask(f"{number:05d}", number) for number in range(count)]

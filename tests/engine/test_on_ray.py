@@ -21,7 +21,7 @@ import json, sys
 sys.path[:0] = [{str(HERE)!r}]
 from pathlib import Path
 from squares import Squares, tasks
-from salon.engine.run import run_work
+from salon.engine.work import run_work
 from salon.engine.work import EngineSettings
 settings = EngineSettings(engine="ray", workers=2, batch={batch}, attempts=2)
 work = Squares(Path({str(folder)!r}), **{dies!r})

@@ -15,7 +15,7 @@ import pytest
 from waiting import LONGEST, until
 
 from salon.engine import processes
-from salon.engine.processes import WorkerDied, over_processes
+from salon.engine.processes import WorkerDied, map_processes
 from salon.errors import BadValue, UnknownReference
 
 
@@ -38,17 +38,17 @@ def picky(n: int) -> object:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_every_task_comes_back(count):
-    found = dict(over_processes(square, range(9), processes=count))
+    found = dict(map_processes(square, range(9), processes=count))
     assert found == {n: n * n for n in range(9)}
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_no_tasks_no_work(count):
-    assert list(over_processes(square, [], processes=count)) == []
+    assert list(map_processes(square, [], processes=count)) == []
 
 
 def test_errors_come_as_results_and_a_killed_worker_is_replaced():
-    found = dict(over_processes(picky, range(8), processes=2))
+    found = dict(map_processes(picky, range(8), processes=2))
     assert [found[n] for n in (0, 1, 6, 7)] == [0, 1, 6, 7]
     assert isinstance(found[2], UnknownReference)
     assert (found[2].needed, found[2].remedy, str(found[2]).count("\n")) == ("a poster", "draw one", 3)
@@ -60,13 +60,13 @@ def test_errors_come_as_results_and_a_killed_worker_is_replaced():
 
 
 def test_a_task_that_cannot_be_sent_is_its_own_error():
-    found = dict(over_processes(square, [2, lambda: 3, 4], processes=2))
+    found = dict(map_processes(square, [2, lambda: 3, 4], processes=2))
     assert (found[0], found[2]) == (4, 16)
     assert isinstance(found[1], Exception)
 
 
 def test_errors_come_as_results_without_processes_too():
-    found = dict(over_processes(picky, [1, 2], processes=1))
+    found = dict(map_processes(picky, [1, 2], processes=1))
     assert found[0] == 1
     assert isinstance(found[1], UnknownReference)
 
@@ -74,7 +74,7 @@ def test_errors_come_as_results_without_processes_too():
 def test_tasks_are_taken_only_when_needed():
     taken = []
     tasks = (taken.append(n) or n for n in itertools.count())
-    results = over_processes(square, tasks, processes=2)
+    results = map_processes(square, tasks, processes=2)
     for _ in range(5):
         next(results)
     assert len(taken) <= 5 + 2
@@ -91,31 +91,31 @@ def workers(found) -> set[int]:
 
 
 def test_the_next_call_takes_up_the_workers_of_the_last(monkeypatch, tmp_path):
-    first = workers(over_processes(who, range(6), processes=2))
-    assert workers(over_processes(who, range(6), processes=2)) <= first
-    assert not workers(over_processes(own_id, range(4), processes=2)) & first, "another function has others"
-    again = workers(over_processes(who, range(4), processes=2))
+    first = workers(map_processes(who, range(6), processes=2))
+    assert workers(map_processes(who, range(6), processes=2)) <= first
+    assert not workers(map_processes(own_id, range(4), processes=2)) & first, "another function has others"
+    again = workers(map_processes(who, range(4), processes=2))
     monkeypatch.setenv("SALON_TEST", "new")
-    found = list(over_processes(who, range(4), processes=2))
+    found = list(map_processes(who, range(4), processes=2))
     assert {answer[1] for _, answer in found} == {"new"}, "and so has another environment"
     assert not workers(found) & again
     monkeypatch.chdir(tmp_path)
-    assert not workers(over_processes(who, range(4), processes=2)) & workers(found), "or folder"
+    assert not workers(map_processes(who, range(4), processes=2)) & workers(found), "or folder"
 
 
 def test_a_worker_that_died_while_it_rested_costs_nothing():
-    (one, *_) = workers(over_processes(who, range(4), processes=2))
+    (one, *_) = workers(map_processes(who, range(4), processes=2))
     os.kill(one, signal.SIGKILL)
     until(lambda: one not in {child.pid for child in multiprocessing.active_children()}, "the death of a worker")
-    found = list(over_processes(who, range(4), processes=2))
+    found = list(map_processes(who, range(4), processes=2))
     assert len(found) == 4
     assert one not in workers(found)
 
 
 def test_rested_too_long_a_worker_is_not_taken_up(monkeypatch):
-    first = workers(over_processes(who, range(4), processes=2))
-    monkeypatch.setattr(processes, "RESTS", 0.0)
-    assert not workers(over_processes(who, range(4), processes=2)) & first
+    first = workers(map_processes(who, range(4), processes=2))
+    monkeypatch.setattr(processes, "REUSE_SECONDS", 0.0)
+    assert not workers(map_processes(who, range(4), processes=2)) & first
 
 
 def own_id(n: int) -> tuple[int]:
@@ -124,7 +124,7 @@ def own_id(n: int) -> tuple[int]:
 
 def test_fewer_than_one_process_is_refused():
     with pytest.raises(BadValue, match="at least one process"):
-        over_processes(square, [1], processes=0)
+        map_processes(square, [1], processes=0)
 
 
 INTERRUPTED = """

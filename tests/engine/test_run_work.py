@@ -9,13 +9,12 @@ from loaded import start_loaded
 from squares import Squares, tasks
 from waiting import until
 
-from salon.engine.run import results, run_work
-from salon.engine.work import EngineSettings, Task
+from salon.engine.work import EngineSettings, WorkTask, read_results, run_work
 from salon.errors import BadFile, BadValue
 
 
 def found(work: Squares, folder: Path) -> dict[str, int]:
-    table = results(work, folder)
+    table = read_results(work, folder)
     return dict(zip(table.column("key").to_pylist(), table.column("square").to_pylist()))
 
 
@@ -30,7 +29,7 @@ def test_every_task_once_and_a_second_run_makes_nothing(engine: str, tmp_path: P
     done = run_work(work, tasks(50), out, settings, steps.append)
     assert (done.made, done.kept, sum(steps)) == (50, 0, 50)
     assert found(work, out) == wanted(50)
-    assert results(work, out).column("note").to_pylist()[:2] == ["even", None]
+    assert read_results(work, out).column("note").to_pylist()[:2] == ["even", None]
     again = run_work(work, tasks(60), out, settings.model_copy(update={"batch": 4}))
     assert (again.made, again.kept) == (10, 50)
     assert found(work, out) == wanted(60)
@@ -56,7 +55,7 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "out"
     code = (
         "from pathlib import Path; from squares import Squares, tasks\n"
-        "from salon.engine.run import run_work; from salon.engine.work import EngineSettings\n"
+        "from salon.engine.work import run_work; from salon.engine.work import EngineSettings\n"
         f"run_work(Squares(Path({str(tmp_path)!r}), slow=.01), tasks(400), {str(out)!r}, EngineSettings(batch=5))\n"
     )
     with start_loaded(code) as running:
@@ -71,7 +70,7 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
 
 
 def test_what_the_work_raises_ends_the_run_and_keeps_what_is_done(tmp_path: Path) -> None:
-    given = [*tasks(20), Task("bad", -1)]
+    given = [*tasks(20), WorkTask("bad", -1)]
     with pytest.raises(BadValue, match="negative"):
         run_work(Squares(tmp_path), given, tmp_path / "out", EngineSettings(batch=5))
     assert found(Squares(tmp_path), tmp_path / "out") == wanted(20)
@@ -80,8 +79,8 @@ def test_what_the_work_raises_ends_the_run_and_keeps_what_is_done(tmp_path: Path
 def test_keys_and_shards_are_checked(tmp_path: Path) -> None:
     work, out = Squares(tmp_path), tmp_path / "out"
     with pytest.raises(BadValue, match="two with"):
-        run_work(work, [Task("a", 1), Task("a", 2)], out)
-    assert results(work, out).num_rows == 0
+        run_work(work, [WorkTask("a", 1), WorkTask("a", 2)], out)
+    assert read_results(work, out).num_rows == 0
     run_work(work, tasks(3), out)
     other = Squares(tmp_path)
     other.signature = "cubes"

@@ -16,7 +16,7 @@ from salon.bench.arena_fit import ALIKE, WEIGHED, ArenaSettings, arena_snapshot
 from salon.collect.simulate.designers import DesignerSettings, designers_study
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.fuse.fuse import fuse_study
-from salon.fuse.settings import FuseSettings
+from salon.fuse.results import FuseSettings
 from salon.study import Comparison, Item, Rater, Study
 
 

@@ -11,11 +11,11 @@ import pytest
 from tiny_bench import Colors, eyes, green, tiny_suite
 
 from salon.bench.board import Board, entry_folder, new_board, open_board, read_logits, read_published, read_result
-from salon.bench.freeze import carry_entries, field_reference, with_reference
+from salon.bench.reference import carry_entries, field_reference, with_reference
 from salon.bench.run import run_suite
-from salon.bench.suite_folder import hashed
+from salon.bench.suite_folder import with_hashes
 from salon.errors import BadFile, BadValue, DesignError, TooFew
-from salon.judge.scorers.table import TableScorer
+from salon.judge.scorers.registry import TableScorer
 
 NAMES = ("one", "two", "three")
 
@@ -136,7 +136,7 @@ def test_entries_go_to_boards_of_the_same_prompts_only(tmp_path: Path) -> None:
 def test_answers_stay_behind_where_points_are_others(tmp_path: Path) -> None:
     board = field(tmp_path / "field", "one")
     points = [point.model_copy(update={"text": "Is it otherwise?"}) for point in board.suite.points]
-    suite = hashed(replace(board.suite, points=tuple(points)))
+    suite = with_hashes(replace(board.suite, points=tuple(points)))
     first = run_suite(suite, tmp_path / "board", carry=board)
     assert len(first.entries[0].open) == 2
     assert read_published(entry_folder(open_board(tmp_path / "board"), "one")) is None

@@ -11,7 +11,7 @@ from PIL import Image
 from tiny_bench import Colors, eyes, green, tiny_suite
 
 from salon.bench.board import entry_folder, open_board, published_results, read_result
-from salon.bench.freeze import field_reference, with_reference
+from salon.bench.reference import field_reference, with_reference
 from salon.bench.run import run_suite
 from salon.errors import BadFile
 from salon.judge.vlm import NoReply

@@ -11,7 +11,7 @@ from scipy import stats
 
 from salon.bench.rater_evaluation import rater_tables
 from salon.errors import TooFew, UnknownReference
-from salon.evaluate.judges.report_settings import ReportSettings
+from salon.evaluate.results import ReportSettings
 from salon.study import Study
 
 SETTINGS = ReportSettings(draws=100)

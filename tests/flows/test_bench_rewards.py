@@ -13,16 +13,15 @@ from arena_study import GENERATORS, SCORES, arena_study
 from browser import chromium, page_faults
 from click.testing import CliRunner
 
-from salon.bench.reward_page import reward_page
-from salon.bench.reward_table import RewardTables
-from salon.bench.rewards import RewardSettings, reward_tables
+from salon.bench.rewards import RewardTables, RewardTableSettings, reward_tables
+from salon.bench.rewards_report import reward_page
 from salon.cli.main import salon
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.report import disagreements
 from salon.report.values import numbers_in
 from salon.store.folder import open_study, save_study
 from salon.study import Item, Prompt, Study
-from salon.study.scorer import ScorerCard
+from salon.study.interfaces import ScorerCard
 
 __all__ = ["chromium"]
 
@@ -58,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def tables(folder: Path, missing: str = "refuse", **more: object) -> RewardTables:
-    return reward_tables(open_study(folder), folder, RewardSettings(missing=missing), **more)
+    return reward_tables(open_study(folder), folder, RewardTableSettings(missing=missing), **more)
 
 
 def test_means_are_those_of_the_prompts_and_the_planted_order_is_found(folder: Path) -> None:

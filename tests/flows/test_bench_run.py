@@ -9,15 +9,14 @@ import pytest
 from tiny_bench import Colors, by_red, eyes, green, tiny_suite
 
 from salon.bench.board import entry_folder, open_board, read_answers, read_logits, read_published, read_result, retract
-from salon.bench.judging import any_study
-from salon.bench.run import run_suite
-from salon.bench.run_report import SuiteRun
+from salon.bench.judging import open_for_any_study
+from salon.bench.run import SuiteRun, run_suite
 from salon.bench.suite import Suite
 from salon.errors import BadFile, BadValue, DesignError
-from salon.judge.scripted import Scripted
-from salon.judge.unread import UnreadLimits
+from salon.judge.simulation import ScriptedVlm
+from salon.judge.verdicts import UnreadLimits
 from salon.judge.vlm import Conversation, NoReply
-from salon.store.atomic import held
+from salon.store.atomic_files import held
 from salon.study import Ask, Failed
 
 
@@ -108,7 +107,7 @@ def test_an_outage_of_a_judge_leaves_bounds_and_heals(tmp_path: Path) -> None:
     def ear(asked: Conversation) -> object:
         return NoReply(kind="timeout", reason="no answer") if down[0] and asked.point == "p1-large" else "PASS"
 
-    judges = {**eyes(lambda _: "PASS", "eye"), "ear": any_study(Scripted("ear", ear))}
+    judges = {**eyes(lambda _: "PASS", "eye"), "ear": open_for_any_study(ScriptedVlm("ear", ear))}
     first = run(board, "one", judges=judges)
     assert first.entries[0].open == ("1 answers of ear are open: run again",)
     result = read_result(entry(board))

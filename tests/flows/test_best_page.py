@@ -11,23 +11,22 @@ import pytest
 from PIL import Image
 
 from salon.report import disagreements
-from salon.select.best import BestReport, Offered, choose_best
-from salon.select.best_page import best_page
-from salon.select.pick import PickSettings
-from salon.select.score_table import ScoreTable
-from salon.select.weights import ScoreColumn, blend
+from salon.select.best import BestReport, OfferedPicture, PickSettings, choose_best
+from salon.select.best_of import best_page
+from salon.select.scores import ScoreTable
+from salon.select.weights import ScorerColumn, blend_columns
 
 IDS = ("taste/mood", "words", "own")
 
 
 def best_of(values: list[list[float]], sds: list[list[float]] | None = None, k: float = 1.0) -> BestReport:
     """The report of some items of one prompt under as many of `IDS` as there are columns."""
-    columns = tuple(ScoreColumn(criterion=id, scorer=id, scale="logits") for id in IDS[: len(values[0])])
+    columns = tuple(ScorerColumn(criterion=id, scorer=id, scale="logits") for id in IDS[: len(values[0])])
     items = tuple(f"item-{number}" for number in range(len(values)))
     spreads = np.full(np.shape(values), np.nan) if sds is None else np.array(sds)
     table = ScoreTable(items, columns, np.array(values, float), spreads, {}, "data")
-    offered = [Offered(item=item, prompt="p", image=f"{item}.png") for item in items]
-    return choose_best(offered, table, blend(columns), PickSettings(k=k), place="here", texts={"p": "a poster"})
+    offered = [OfferedPicture(item=item, prompt="p", image=f"{item}.png") for item in items]
+    return choose_best(offered, table, blend_columns(columns), PickSettings(k=k), place="here", texts={"p": "a poster"})
 
 
 def page_of(report: BestReport, folder: Path) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from prove.cohp import desks, pair_accuracy, run
-from salon.generate.houses import house_named
+from salon.generate.houses import find_house
 from salon.render.draw import draw_poster, drawn_quality
 from salon.select.cohp import CohpSettings
 
@@ -42,7 +42,7 @@ def test_a_scorer_that_errs_is_right_less_often_and_brings_less(posters):
 
 def test_the_worth_of_a_poster_is_known_without_drawing_it(posters):
     """Also where flaws are given up for want of room."""
-    house = house_named("apprentice+crowding@1+broken-hierarchy@1")
+    house = find_house("apprentice+crowding@1+broken-hierarchy@1")
     for seed, desk in enumerate(posters):
         asked = {"seed": seed, "knobs": house.knobs(seed), "width": 300, "height": 300}
         drawn = draw_poster(desk.brief, house.hand, **asked).layout

@@ -10,9 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 from salon.cli.check import check
-from salon.cli.select import select
+from salon.cli.lazy_commands import select
 from salon.errors import BadValue, ConflictingJudgment, TooFew, UnknownReference
-from salon.select.service.decisions import Decision, DecisionLog, DecisionSettings, Feedback, NotAmong, decision_lines
+from salon.select.service.decisions import (
+    Decision,
+    DecisionLog,
+    DecisionSettings,
+    Feedback,
+    PictureNotInDecision,
+    decision_lines,
+)
 from salon.select.service.feedback_study import feedback_study, save_feedback
 from salon.store.folder import open_study
 
@@ -98,7 +105,7 @@ def test_what_is_not_theirs_nobody_reads_or_writes(log):
 @pytest.mark.parametrize("chosen", [3, -1, "0" * 64, ""])
 def test_a_picture_that_was_not_shown_is_refused(log, chosen):
     id = log.record(decision())
-    with pytest.raises(NotAmong, match="one of the pictures"):
+    with pytest.raises(PictureNotInDecision, match="one of the pictures"):
         log.feedback(said(id, chosen), owner="team")
 
 

@@ -10,8 +10,7 @@ import pyarrow.csv
 import pytest
 
 from salon.check.results import CheckReport
-from salon.cli.demo import board as demo_board
-from salon.cli.demo import demo
+from salon.cli import demo, demo_board
 from salon.collect.simulate.studies import ppaint_like_study
 from salon.fuse.results import FuseReport
 from salon.generate.prompts import read_prompts
@@ -56,8 +55,8 @@ def test_what_is_told_has_intervals(
     paintings: tuple[Path, CheckReport, FuseReport], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     demo.draw_posters(tmp_path, read_prompts("briefs")[:2])
-    demo._tell_studio(tmp_path)
-    demo._tell_paintings(*paintings[1:])
+    demo._print_studio(tmp_path)
+    demo._print_paintings(*paintings[1:])
     told = capsys.readouterr().out
     assert re.search(rf"; {SHARE} name the better poster", told)
     assert re.search(rf"comparing {NUMBER}, rating {NUMBER}\n", told)

@@ -9,10 +9,10 @@ from scipy.stats import kendalltau
 from salon.collect.simulate.designers import DesignerSettings, designers_planted, designers_study, read_layout
 from salon.errors import DesignError
 from salon.fuse.fuse import fuse_study
-from salon.fuse.settings import FuseSettings
+from salon.fuse.results import FuseSettings
 from salon.generate.houses import HOUSES, expected_quality, house_generator
+from salon.generate.record import GenerateSettings
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
 from salon.render.brief import Brief
 from salon.render.brief_text import brief_prompt
 from salon.store.folder import open_study, save_study

@@ -13,20 +13,18 @@ from browser import chromium, page_faults
 from click.testing import CliRunner
 from scipy import stats
 
-from salon.cli.distill_ablate import ablate as command
+from salon.cli.distill import ablate as command
 from salon.errors import BadValue, InputError
 from salon.evaluate.pseudo_scores import PseudoScores, read_pseudo_scores, write_pseudo_scores
-from salon.evaluate.scores.evaluate_scorers import Asked, evaluate_scores
-from salon.evaluate.scores.score_evaluation_results import ScoreEvaluation, ScoreEvaluationSettings
-from salon.judge.named import Named
-from salon.judge.score import COLUMNS
+from salon.evaluate.score_results import ScoreEvaluation, ScoreEvaluationSettings
+from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
+from salon.judge.registry import JudgeSpec
+from salon.judge.scoring import SCORE_COLUMNS
 from salon.report import disagreements
 from salon.store.folder import save_study
 from salon.study import Criterion, Item, Rater, Rating, Scale, Study
-from salon.train.ablation import make_cells, over_seeds
-from salon.train.ablation_page import ablation_page
-from salon.train.ablation_results import AblateReport, AblateSettings, Cell
-from salon.train.distill_ablate import Ablation, ablate
+from salon.train.ablation import Ablation, ablate, ablation_page, make_cells, over_seeds
+from salon.train.ablation_results import AblateReport, AblateSettings, AblationCell
 
 __all__ = ["chromium"]
 
@@ -55,13 +53,13 @@ class Made:
     def __init__(self, home: Path) -> None:
         self.home, self.labelled, self.trained, self.stop_at = home, 0, 0, -1
 
-    def label(self, cell: Cell, place: Path) -> None:
+    def label(self, cell: AblationCell, place: Path) -> None:
         self.labelled += 1
         noise = np.random.default_rng([cell.seed, 1]).normal(0, 1 / cell.opponents, len(ITEMS))
         values = np.clip(TRUTH + noise, 1, 5)[:, None]
         write_pseudo_scores(place, PseudoScores(ITEMS, ("c",), values, np.full_like(values, np.nan), 1, 5, "bridge"))
 
-    def train(self, cell: Cell, labels: Path, place: Path) -> None:
+    def train(self, cell: AblationCell, labels: Path, place: Path) -> None:
         if self.trained == self.stop_at:
             raise KeyboardInterrupt
         self.trained += 1
@@ -70,12 +68,12 @@ class Made:
         values = np.clip(known.values[:, 0] + rng.normal(0, NOISE[cell.weigh], len(known.items)), 1, 5)
         place.mkdir()
         nothing = [None] * len(values)
-        pq.write_table(pa.table([list(known.items), values, nothing, nothing], COLUMNS), place / "scores.parquet")
+        pq.write_table(pa.table([list(known.items), values, nothing, nothing], SCORE_COLUMNS), place / "scores.parquet")
 
-    def test(self, cell: Cell, place: Path) -> ScoreEvaluation:
+    def test(self, cell: AblationCell, place: Path) -> ScoreEvaluation:
         (self.home / "scores").mkdir(exist_ok=True)
         (self.home / "scores" / "one.parquet").write_bytes((place / "scores.parquet").read_bytes())
-        return evaluate_scores(self.home, Asked(["one"]), ScoreEvaluationSettings(draws=100, within="all"))
+        return evaluate_scores(self.home, ScoreQuestion(["one"]), ScoreEvaluationSettings(draws=100, within="all"))
 
     def run(self, out: Path, settings: AblateSettings = GRID) -> AblateReport:
         fixed = Ablation(self.home, "tiny")
@@ -146,7 +144,7 @@ def test_the_page_says_what_the_json_says(done: tuple[Made, Path, AblateReport],
 def test_labels_are_those_of_salon_distill_label(home: Path, tmp_path: Path) -> None:
     made, few = Made(home), GRID.model_copy(update={"weigh": ("gap",), "opponents": (2,), "seeds": (0,)})
     grid = few.model_copy(update={"source": ("bridge", "pointwise"), "category": ("", "a")})
-    fixed = Ablation(home, "tiny", Named(simulated="accuracy=0.9"), labels={"across": True, "low": 1, "high": 5})
+    fixed = Ablation(home, "tiny", JudgeSpec(simulated="accuracy=0.9"), labels={"across": True, "low": 1, "high": 5})
     report = ablate(fixed, tmp_path / "out", grid, train=made.train, test=made.test)
     calls = {(row.factor, row.value): row.calls for row in report.rows}
     assert calls[report.rows[0].factor, report.rows[0].value] == 15 + 18 * 2  # C(6, 2) + (24 - 6) x 2

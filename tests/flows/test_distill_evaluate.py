@@ -16,23 +16,22 @@ from click.testing import CliRunner
 from PIL import Image
 from scipy import stats
 
-from salon.cli.distill_evaluate import evaluate
+from salon.cli.distill import evaluate
 from salon.errors import BadFile, BadValue, DesignError, TooFew, UnknownReference
-from salon.evaluate.leaks import Guard, picture_keys, save_guard
+from salon.evaluate import score_tables as distill_predicted
+from salon.evaluate.leaks import LeakGuard, picture_keys, save_guard
 from salon.evaluate.pseudo_scores import PseudoScores, write_pseudo_scores
-from salon.evaluate.scores import predicted as distill_predicted
-from salon.evaluate.scores.evaluate_scorers import Asked, evaluate_scores
-from salon.evaluate.scores.score_evaluation import target_figures
-from salon.evaluate.scores.score_evaluation_draws import Frame, Predicted, Target, make_draws
-from salon.evaluate.scores.score_evaluation_page import score_evaluation_page
-from salon.evaluate.scores.score_evaluation_results import ScoreEvaluation, ScoreEvaluationSettings
-from salon.judge.score import COLUMNS, ScoreRun
-from salon.models.one_pass import OnePassCard, write_card
-from salon.models.preference import Criterionwise
+from salon.evaluate.score_cells import Prediction, ScoreFrame, Target, make_draws
+from salon.evaluate.score_page import score_evaluation_page
+from salon.evaluate.score_results import ScoreEvaluation, ScoreEvaluationSettings
+from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
+from salon.evaluate.scores import target_figures
+from salon.judge.scoring import SCORE_COLUMNS, ScoreRun
+from salon.models.cards import ModelCriterion, OnePassCard, write_one_pass_card
 from salon.report import disagreements
 from salon.store.folder import save_study
 from salon.study import Criterion, Item, Rater, Rating, Scale, Signature, Study
-from salon.study.scorer import ScorerCard
+from salon.study.interfaces import ScorerCard
 
 __all__ = ["chromium"]
 
@@ -78,7 +77,9 @@ def write(folder: Path, name: str, values: np.ndarray, card: ScorerCard | None =
     (folder / "scores").mkdir(exist_ok=True)
     for c, criterion in enumerate(CRITERIA):
         rows = [(item, float(v)) for item, v in zip(ITEMS, values[:, c]) if not np.isnan(v)]
-        table = pa.table([[i for i, _ in rows], [v for _, v in rows], [None] * len(rows), [None] * len(rows)], COLUMNS)
+        table = pa.table(
+            [[i for i, _ in rows], [v for _, v in rows], [None] * len(rows), [None] * len(rows)], SCORE_COLUMNS
+        )
         file = folder / "scores" / f"{name}@{criterion}.parquet"
         pq.write_table(table, file)
         told = (card or ScorerCard(low=1, high=5)).model_copy(update={"criterion": criterion})
@@ -89,7 +90,7 @@ def write(folder: Path, name: str, values: np.ndarray, card: ScorerCard | None =
 
 @pytest.fixture(scope="module")
 def report(home: Path) -> ScoreEvaluation:
-    return evaluate_scores(home, Asked(["good", "flat"], against=["ratings"]), FEW)
+    return evaluate_scores(home, ScoreQuestion(["good", "flat"], against=["ratings"]), FEW)
 
 
 def test_figures_are_those_of_scipy(report: ScoreEvaluation) -> None:
@@ -146,7 +147,7 @@ def test_leaving_out_what_it_gets_wrong_gains_nothing(home: Path) -> None:
     gaps = GOOD.copy()
     gaps[wrong, 0] = np.nan
     write(home, "gaps", gaps)
-    asked = Asked(["good", "gaps"], against=["ratings"])
+    asked = ScoreQuestion(["good", "gaps"], against=["ratings"])
     told = {one.name: one.overall for one in evaluate_scores(home, asked, FEW).targets[0].scorers}
     assert told["gaps"].srcc.value < told["good"].srcc.value < told["gaps"].scored_srcc
     assert told["gaps"].mae.value > told["good"].mae.value
@@ -160,7 +161,11 @@ def test_other_scales_have_an_order_and_no_distance(home: Path) -> None:
     write(home, "logits", 3 * GOOD, ScorerCard(is_logit=True))
     write(home, "turned", -GOOD, ScorerCard(higher_is_better=False))
     write(home, "constant", np.full_like(GOOD, 3.0))
-    found = evaluate_scores(home, Asked(["logits", "turned", "constant"], against=["ratings"]), FEW).targets[0].scorers
+    found = (
+        evaluate_scores(home, ScoreQuestion(["logits", "turned", "constant"], against=["ratings"]), FEW)
+        .targets[0]
+        .scorers
+    )
     told = {one.name: one for one in found}
     for name in ("logits", "turned"):
         assert told[name].scale == "own scale"
@@ -169,7 +174,9 @@ def test_other_scales_have_an_order_and_no_distance(home: Path) -> None:
     assert told["constant"].overall.srcc.value == 0
     assert told["constant"].overall.srcc.low is None  # never an interval of no width
     assert told["constant"].overall.constant == 4
-    few = Asked(["constant"], against=["ratings"], items=ITEMS[:3])  # some draws of three items have no correlation
+    few = ScoreQuestion(
+        ["constant"], against=["ratings"], items=ITEMS[:3]
+    )  # some draws of three items have no correlation
     assert evaluate_scores(home, few, FEW).targets[0].scorers[0].overall.srcc.low is None
 
 
@@ -194,7 +201,7 @@ def test_where_lower_is_better_the_target_is_turned_round(tmp_path: Path) -> Non
     for name, values, card in (("one-pass", good, ScorerCard(low=0, high=2, criterion="flag")),
                                ("dangers", 2 * bad, ScorerCard(higher_is_better=False, criterion="flag"))):  # fmt: skip
         file = place / "scores" / f"{name}.parquet"
-        pq.write_table(pa.table([items, values.tolist(), [None] * 20, [None] * 20], COLUMNS), file)
+        pq.write_table(pa.table([items, values.tolist(), [None] * 20, [None] * 20], SCORE_COLUMNS), file)
         run = ScoreRun(scorer=name, items=20, scored=20, unscored={}, reused=0, low=0, high=2, card=card, data="",
                        signature="test", file=file.name)  # fmt: skip
         file.with_suffix(".json").write_text(json.dumps(run.model_dump(mode="json")))
@@ -204,12 +211,12 @@ def test_where_lower_is_better_the_target_is_turned_round(tmp_path: Path) -> Non
     against = ["ratings", "fused", str(tmp_path / "means.csv"), str(tmp_path / "logits.csv")]
     right = stats.spearmanr(good, 2 - mean).statistic
     assert right > 0.8
-    for target in evaluate_scores(place, Asked(["one-pass", "dangers"], against=against), FEW).targets:
+    for target in evaluate_scores(place, ScoreQuestion(["one-pass", "dangers"], against=against), FEW).targets:
         for one in target.scorers:
             assert one.overall.srcc.value == pytest.approx(right, abs=0.05), (target.name, one.name)
             if one.name == "one-pass" and target.low is not None:
                 assert one.overall.mae.value < 0.4
-    people = evaluate_scores(place, Asked(["one-pass"], against=["ratings"]), FEW).targets[0]
+    people = evaluate_scores(place, ScoreQuestion(["one-pass"], against=["ratings"]), FEW).targets[0]
     assert people.scorers[0].overall.mae.value == pytest.approx(np.abs(good - (2 - mean)).mean())
     assert people.rater_level.srcc.value > 0.3
 
@@ -217,9 +224,11 @@ def test_where_lower_is_better_the_target_is_turned_round(tmp_path: Path) -> Non
 def test_a_mean_that_no_draw_moves_has_no_interval() -> None:
     """Scores of each prompt sum to 0, but for rounding: the target's mean is the same in every draw."""
     prompt = np.repeat(np.arange(5), 3)
-    frame = Frame(tuple(map(str, range(15))), (("c", "c"),), tuple("abcde"), prompt, "prompt", prompt, (), prompt * 0)
+    frame = ScoreFrame(
+        tuple(map(str, range(15))), (("c", "c"),), tuple("abcde"), prompt, "prompt", prompt, (), prompt * 0
+    )
     target = Target("centred", np.array([0.1, 0.2, -0.3, 0.7, -0.6, -0.1, *[0.3, -0.2, -0.1] * 3])[:, None])
-    said = Predicted("one", np.random.default_rng(0).normal(size=(15, 1)), np.array([True]))
+    said = Prediction("one", np.random.default_rng(0).normal(size=(15, 1)), np.array([True]))
     found = target_figures(frame, target, [said], make_draws(frame, 200, 0), FEW).scorers[0].overall
     assert abs(found.target_mean.value) < 1e-12
     assert (found.target_mean.low, found.target_mean.high, found.target_mean.n) == (None, None, 5)
@@ -227,26 +236,28 @@ def test_a_mean_that_no_draw_moves_has_no_interval() -> None:
 
 
 def test_what_is_drawn_anew_is_said(home: Path, tmp_path: Path) -> None:
-    again = evaluate_scores(home, Asked(["good"], against=["medians"]), FEW.model_copy(update={"within": "all"}))
+    again = evaluate_scores(
+        home, ScoreQuestion(["good"], against=["medians"]), FEW.model_copy(update={"within": "all"})
+    )
     assert again.drawn == "items"
     assert again.targets[0].scorers[0].overall.groups == 2
     assert again.targets[0].name.startswith("median")
     bare = Study.build("bare", [Criterion(id="color")], tables={"items": [Item(id="a"), Item(id="b")]})
     save_study(bare, tmp_path / "bare")
     with pytest.raises(TooFew, match="answers of people"):
-        evaluate_scores(tmp_path / "bare", Asked(["good"]), FEW)
+        evaluate_scores(tmp_path / "bare", ScoreQuestion(["good"]), FEW)
 
 
 def model_in(folder: Path, trained_on: list[Path], split: dict[str, str] | None = None) -> Path:
     """The folder of a one-pass scorer, but for its weights."""
     (folder / "run").mkdir(parents=True)
-    guard = save_guard(Guard.of(picture_keys(trained_on), []), folder)
+    guard = save_guard(LeakGuard.of(picture_keys(trained_on), []), folder)
     card = OnePassCard(
-        name=folder.name, criteria=tuple(Criterionwise(id=id, name=id) for id in CRITERIA), asked={}, max_tokens=8,
+        name=folder.name, criteria=tuple(ModelCriterion(id=id, name=id) for id in CRITERIA), asked={}, max_tokens=8,
         show_prompt=False, pixels=64, backbone="", backbone_name="", labels={"source": "bridge", "calls_made": 47},
         study="painted", data="", guard=guard, signature=Signature(method="one-pass"),
     )  # fmt: skip
-    write_card(folder, card, "")
+    write_one_pass_card(folder, card, "")
     if split:
         table = pa.table({"item": list(split), "split": list(split.values())})
         pq.write_table(table, folder / "run" / "split.parquet")
@@ -258,7 +269,7 @@ def told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model says what is in the tables of its name."""
     files = lambda *rest: sorted((home / "scores").glob(f"{rest[2][0]}@*.parquet"))  # noqa: E731
     monkeypatch.setattr(distill_predicted, "scorer_names", lambda folder: [folder.name])
-    monkeypatch.setattr(distill_predicted, "_scored", files)
+    monkeypatch.setattr(distill_predicted, "_run_scorers", files)
 
 
 def _pictures(home: Path, items: list[str]) -> list[Path]:
@@ -277,7 +288,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def test_a_model_that_saw_a_test_picture_is_refused(home, tmp_path, elsewhere, told) -> None:
     model = model_in(tmp_path / "good", [*elsewhere, *_pictures(home, ITEMS[3:4])])
-    asked = Asked(models=[model], against=["ratings"])
+    asked = ScoreQuestion(models=[model], against=["ratings"])
     with pytest.raises(DesignError, match="1 picture"):
         evaluate_scores(home, asked, FEW)
     leaking = evaluate_scores(home, asked, LEAKY)
@@ -285,7 +296,7 @@ def test_a_model_that_saw_a_test_picture_is_refused(home, tmp_path, elsewhere, t
     assert "LEAK" in score_evaluation_page(leaking).html()
     labels = PseudoScores((ITEMS[3],), CRITERIA, TRUTH[3:4], np.full((1, 2), np.nan), 1, 5, "bridge")
     write_pseudo_scores(tmp_path / "labels", labels)
-    clean = evaluate_scores(home, Asked(models=[model], against=["ratings"], labels=[tmp_path / "labels"]), FEW)
+    clean = evaluate_scores(home, ScoreQuestion(models=[model], against=["ratings"], labels=[tmp_path / "labels"]), FEW)
     assert not clean.leaking
     assert clean.targets[0].items == len(ITEMS) - 1
     assert any("trained or chosen on" in words for words in clean.policies)
@@ -293,19 +304,19 @@ def test_a_model_that_saw_a_test_picture_is_refused(home, tmp_path, elsewhere, t
 
 def test_in_its_own_study_a_model_is_tested_on_the_rest(home, tmp_path, told) -> None:
     model = model_in(tmp_path / "good", _pictures(home, ITEMS[::2]))
-    found = evaluate_scores(home, Asked(["flat"], models=[model], against=["ratings"]), FEW)
+    found = evaluate_scores(home, ScoreQuestion(["flat"], models=[model], against=["ratings"]), FEW)
     assert not found.leaking
     assert found.targets[0].items == len(ITEMS) // 2
     assert f"{len(ITEMS) // 2} items with a target were trained or chosen on and are in no figure." in found.policies
     assert [(one.name, one.label_calls) for one in found.cost[:2]] == [("flat", None), ("good", 47)]
-    whole = evaluate_scores(home, Asked(models=[model], against=["ratings"]), LEAKY)
+    whole = evaluate_scores(home, ScoreQuestion(models=[model], against=["ratings"]), LEAKY)
     assert (whole.leaking, whole.targets[0].items) == (True, len(ITEMS))
 
 
 def test_a_guard_that_is_gone_is_missed(home, tmp_path, told) -> None:
     model = model_in(tmp_path / "good", _pictures(home, ITEMS[:1]))
     (model / "guard.parquet").unlink()
-    asked = Asked(models=[model], against=["ratings"])
+    asked = ScoreQuestion(models=[model], against=["ratings"])
     with pytest.raises(BadFile, match="--allow-leak"):
         evaluate_scores(home, asked, FEW)
     assert evaluate_scores(home, asked, LEAKY).leaking
@@ -313,7 +324,7 @@ def test_a_guard_that_is_gone_is_missed(home, tmp_path, told) -> None:
 
 def test_a_table_of_a_trained_model_is_told_to_have_no_guard(home) -> None:
     write(home, "learned", GOOD, signature="one-pass|data:0123|model:learned")
-    found = evaluate_scores(home, Asked(["learned", "good"], against=["ratings"]), FEW)
+    found = evaluate_scores(home, ScoreQuestion(["learned", "good"], against=["ratings"]), FEW)
     assert [words for words in found.warnings if "guard" in words] == [
         "learned: a table says nothing of what its model was trained on; with --model its guard is asked."
     ]
@@ -323,7 +334,7 @@ def test_a_checkpoint_in_a_folder_is_guarded_and_chosen_on_what_it_did_not_learn
     side = {item: ("train", "validation", "test")[n % 3] for n, item in enumerate(ITEMS)}
     seen = [item for item in ITEMS if side[item] != "test"]
     models = [model_in(tmp_path / name, _pictures(home, seen), side) for name in ("good", "flat")]
-    asked = Asked(checkpoints=[str(one) for one in models], validation="ratings", against=["ratings"])
+    asked = ScoreQuestion(checkpoints=[str(one) for one in models], validation="ratings", against=["ratings"])
     with pytest.raises(TooFew, match="all of them trained or chosen on"):
         evaluate_scores(home, asked, FEW)  # all that none of them was trained on have chosen
     chosen = tuple(item for item in ITEMS if side[item] != "test")
@@ -344,13 +355,13 @@ def test_a_checkpoint_is_chosen_on_other_items(home: Path, tmp_path: Path) -> No
     chosen = tuple(item for item, inside in zip(ITEMS, half) if inside)
     labels = PseudoScores(chosen, CRITERIA, TRUTH[half], np.full((half.sum(), 2), np.nan), 1, 5, "bridge")
     write_pseudo_scores(tmp_path / "valid", labels)
-    asked = Asked(checkpoints=["early", "late"], validation=str(tmp_path / "valid"), against=["ratings"])
+    asked = ScoreQuestion(checkpoints=["early", "late"], validation=str(tmp_path / "valid"), against=["ratings"])
     found = evaluate_scores(home, asked, FEW)
     assert found.choice.chosen == "late"
     assert [one.name for one in found.targets[0].scorers] == ["late"]
     assert found.targets[0].items == len(ITEMS) - half.sum()
     with pytest.raises(BadValue, match="goes with"):
-        evaluate_scores(home, Asked(checkpoints=["early"]), FEW)
+        evaluate_scores(home, ScoreQuestion(checkpoints=["early"]), FEW)
 
 
 def test_targets_by_table_and_by_labels(home: Path, tmp_path: Path) -> None:
@@ -358,15 +369,15 @@ def test_targets_by_table_and_by_labels(home: Path, tmp_path: Path) -> None:
     table = pa.table({"item": [r[0] for r in rows], "criterion": [r[1] for r in rows], "value": [r[2] for r in rows],
                       "scale": ["1-5"] * len(rows)})  # fmt: skip
     pq.write_table(table, tmp_path / "truth.parquet")
-    found = evaluate_scores(home, Asked(["good"], against=[str(tmp_path / "truth.parquet")]), FEW).targets[0]
+    found = evaluate_scores(home, ScoreQuestion(["good"], against=[str(tmp_path / "truth.parquet")]), FEW).targets[0]
     assert (found.low, found.high) == (1, 5)
     assert found.scorers[0].overall.mae.value == pytest.approx(np.abs(GOOD - TRUTH).mean())
     with pytest.raises(BadValue, match="a target is needed"):
-        evaluate_scores(home, Asked(["good"], against=["nothing"]), FEW)
+        evaluate_scores(home, ScoreQuestion(["good"], against=["nothing"]), FEW)
     with pytest.raises(BadFile, match="folder of labels"):
-        evaluate_scores(home, Asked(["good"], against=[str(home)]), FEW)
+        evaluate_scores(home, ScoreQuestion(["good"], against=[str(home)]), FEW)
     with pytest.raises(UnknownReference, match="STUDY/scores"):
-        evaluate_scores(home, Asked(["nobody"], against=["ratings"]), FEW)
+        evaluate_scores(home, ScoreQuestion(["nobody"], against=["ratings"]), FEW)
 
 
 def test_the_command_tells_what_is_missing_beside_the_order_of_what_is_there(home: Path) -> None:
@@ -377,7 +388,7 @@ def test_the_command_tells_what_is_missing_beside_the_order_of_what_is_there(hom
         evaluate, [str(home), "-s", "lacking", "-s", "good", "--against", "ratings", "--draws", "100"]
     )
     assert told.exit_code == 0, told.output
-    found = evaluate_scores(home, Asked(["lacking"], against=["ratings"]), FEW).targets[0].scorers[0].overall
+    found = evaluate_scores(home, ScoreQuestion(["lacking"], against=["ratings"]), FEW).targets[0].scorers[0].overall
     assert f"36 of 48, SRCC of these {found.scored_srcc:.3f}" in told.output
     assert "48 of 48\n" in told.output.replace(" \n", "\n")
 

@@ -13,18 +13,18 @@ from scipy.stats import spearmanr
 
 from salon.errors import BadFile, BadValue, TooFew
 from salon.evaluate.pseudo_scores import PseudoScores, read_label_card, read_pseudo_scores
-from salon.judge.named import Named
-from salon.judge.scripted import Scripted
+from salon.judge.registry import JudgeSpec
+from salon.judge.simulation import ScriptedVlm
 from salon.judge.vlm import Conversation, NoReply
-from salon.models.one_pass import ROLES
+from salon.models.cards import ROLES
 from salon.study import Criterion, Item, Scale, Study
 from salon.train.distill_label import LabelPlan, plan_labels, write_labels
-from salon.train.distill_label_settings import LabelSettings, budget_of
+from salon.train.distill_label_settings import DistillLabelSettings, plan_budget
 
 TEXTS = {"question": "Which is better?", "rate_question": "How good is it?", "rubric": "Look at it."}
 CRITERIA = tuple(Criterion(id=id, scale=Scale(low=1, high=5), **TEXTS) for id in ("mood", "overall"))
 ITEMS = [f"item-{number:02}" for number in range(14)]
-NAMED = Named(simulated="accuracy=1")
+NAMED = JudgeSpec(simulated="accuracy=1")
 SMALL = {"pool": 6, "opponents": 4}
 
 
@@ -48,11 +48,11 @@ def _better(asked: Conversation) -> str:
 
 
 def _plan(study: Study | None = None, **settings) -> LabelPlan:
-    return plan_labels(study or _study(), Path("nowhere"), NAMED, LabelSettings(**settings))
+    return plan_labels(study or _study(), Path("nowhere"), NAMED, DistillLabelSettings(**settings))
 
 
 def _labels(tmp_path: Path, say=_better, **settings) -> PseudoScores:
-    write_labels(_plan(**settings), Scripted("judge", say), tmp_path / "labels", overwrite=True)
+    write_labels(_plan(**settings), ScriptedVlm("judge", say), tmp_path / "labels", overwrite=True)
     return read_pseudo_scores(tmp_path / "labels")
 
 
@@ -67,8 +67,8 @@ def test_where_lower_is_better_a_number_is_turned_round(tmp_path: Path) -> None:
         worth = _worth(asked.sights[0].item)  # 0 to 13
         return _answer(mood=1 + worth / 4, flaws=10 - worth / 2)
 
-    plan = plan_labels(study, Path("nowhere"), NAMED, LabelSettings(source="pointwise"))
-    write_labels(plan, Scripted("judge", say), tmp_path / "labels")
+    plan = plan_labels(study, Path("nowhere"), NAMED, DistillLabelSettings(source="pointwise"))
+    write_labels(plan, ScriptedVlm("judge", say), tmp_path / "labels")
     found = read_pseudo_scores(tmp_path / "labels")
     worth = np.array([_worth(item) for item in found.items])
     assert (found.low, found.high) == (1, 5)
@@ -90,30 +90,30 @@ def test_where_lower_is_better_a_number_is_turned_round(tmp_path: Path) -> None:
     ],
 )
 def test_the_papers_budgets(settings, calls) -> None:
-    assert budget_of(3000, LabelSettings(**settings)).calls == calls
+    assert plan_budget(3000, DistillLabelSettings(**settings)).calls == calls
 
 
 def test_an_equal_budget_buys_what_each_source_can_use() -> None:
     budgets = {
-        source: budget_of(3000, LabelSettings(source=source, max_calls=30_725))
+        source: plan_budget(3000, DistillLabelSettings(source=source, max_calls=30_725))
         for source in ("bridge", "majority", "pointwise", "elo")
     }
     assert (budgets["bridge"].pool, budgets["bridge"].opponents, budgets["bridge"].calls) == (50, 10, 30_725)
     assert (budgets["majority"].pairs, budgets["majority"].each, budgets["majority"].calls) == (3000, 10, 30_000)
     assert (budgets["pointwise"].each, budgets["pointwise"].calls) == (10, 30_000)
-    few = budget_of(4, LabelSettings(source="majority", partners=3, votes=2))
+    few = plan_budget(4, DistillLabelSettings(source="majority", partners=3, votes=2))
     assert (few.pairs, few.calls) == (6, 12)  # four items have no more pairs
     assert (budgets["elo"].pairs, budgets["elo"].calls) == (30_725, 30_725)
-    few = budget_of(3000, LabelSettings(max_calls=3_500))  # the pool shrinks: C(33, 2) + 2,967 x 1 is the most
+    few = plan_budget(3000, DistillLabelSettings(max_calls=3_500))  # the pool shrinks: C(33, 2) + 2,967 x 1 is the most
     assert (few.pool, few.opponents, few.calls) == (33, 1, 528 + 2967)
-    more = budget_of(3000, LabelSettings(max_calls=96_000))
+    more = plan_budget(3000, DistillLabelSettings(max_calls=96_000))
     assert (more.opponents, more.calls) == (32, 1225 + 2950 * 32)
 
 
 @pytest.mark.parametrize(("source", "calls"), [("bridge", 12), ("pointwise", 13), ("elo", 12)])
 def test_too_few_calls_are_refused_with_the_least(source, calls) -> None:
     with pytest.raises(BadValue, match=f"at least {calls + 1}"):
-        budget_of(14, LabelSettings(source=source, max_calls=calls))
+        plan_budget(14, DistillLabelSettings(source=source, max_calls=calls))
 
 
 # -- the bridge ------------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_a_study_smaller_than_the_pool_is_compared_exhaustively(tmp_path) -> Non
     with pytest.raises(TooFew, match="at least 2"):
         _plan(category="gouache")
     with pytest.raises(BadValue, match="--opponents"):
-        LabelSettings(pool=5, opponents=10)
+        DistillLabelSettings(pool=5, opponents=10)
 
 
 def test_items_of_several_groups_share_no_scale_unasked() -> None:
@@ -372,7 +372,7 @@ def test_a_question_asked_again_needs_warmth() -> None:
     assert _plan(source="majority").asking.settings.temperature == 1
     assert _plan().asking.settings.temperature == 0
     with pytest.raises(BadValue, match="temperature"):
-        LabelSettings(source="majority", temperature=0)
+        DistillLabelSettings(source="majority", temperature=0)
     with pytest.raises(BadValue, match="temperature"):
         _plan(source="pointwise", max_calls=28, temperature=0)
 
@@ -381,10 +381,10 @@ def test_a_question_asked_again_needs_warmth() -> None:
 
 
 def test_labels_of_other_settings_are_not_replaced_unasked(tmp_path) -> None:
-    judge = Scripted("judge", _better)
+    judge = ScriptedVlm("judge", _better)
     write_labels(_plan(**SMALL), judge, tmp_path / "labels")
     write_labels(_plan(**SMALL), judge, tmp_path / "labels")  # the same may be made again
-    for plan, who in ((_plan(pool=6, opponents=5), judge), (_plan(**SMALL), Scripted("judge", lambda _: "A"))):
+    for plan, who in ((_plan(pool=6, opponents=5), judge), (_plan(**SMALL), ScriptedVlm("judge", lambda _: "A"))):
         with pytest.raises(BadFile, match="--overwrite"):
             write_labels(plan, who, tmp_path / "labels")
     (tmp_path / "other").mkdir()
@@ -394,7 +394,7 @@ def test_labels_of_other_settings_are_not_replaced_unasked(tmp_path) -> None:
 
 
 def test_labels_that_came_meanwhile_from_another_judge_are_not_replaced(tmp_path: Path) -> None:
-    first = Scripted("first", _better)
+    first = ScriptedVlm("first", _better)
 
     def overtaken(asked: Conversation) -> str:
         if not (tmp_path / "labels").exists():
@@ -402,7 +402,7 @@ def test_labels_that_came_meanwhile_from_another_judge_are_not_replaced(tmp_path
         return _better(asked)
 
     with pytest.raises(BadFile, match="only replaced by labels of the same"):
-        write_labels(_plan(), Scripted("second", overtaken), tmp_path / "labels")
+        write_labels(_plan(), ScriptedVlm("second", overtaken), tmp_path / "labels")
     assert read_label_card(tmp_path / "labels").judge == "first"
 
 
@@ -434,4 +434,4 @@ def test_a_role_opens_every_question_and_is_part_of_the_labels(tmp_path: Path) -
         assert plain.settings["texts"] != told.settings["texts"]
         assert painting in told.signature
     with pytest.raises(ValueError, match="one line"):
-        LabelSettings(role=" ")
+        DistillLabelSettings(role=" ")

@@ -13,7 +13,7 @@ from images_server import picture
 from loaded import start_salon
 from waiting import until
 
-from salon.cli.distill_label import label
+from salon.cli.distill import label
 from salon.errors import BadFile
 from salon.evaluate.pseudo_scores import read_pseudo_scores
 from salon.store import save_study

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from salon.cli.select import select
+from salon.cli.lazy_commands import select
 from salon.errors import BadFile
 from salon.select.service.decisions import Decision, DecisionLog, DecisionSettings, Feedback
 from salon.select.service.drift import (

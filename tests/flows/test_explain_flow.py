@@ -14,24 +14,22 @@ from browser import chromium, page_faults
 from click.testing import CliRunner
 from PIL import Image
 
-from salon.cli.select import select
+from salon.cli.lazy_commands import select
 from salon.errors import BadFile, BadValue
-from salon.judge.score import score_study
-from salon.judge.scorers import trained
-from salon.judge.scorers.named import scorer_named
+from salon.judge import trained_model as trained
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import score_study
 from salon.models import preference_model
-from salon.models.preference import Criterionwise, ModelCard
+from salon.models.cards import ModelCard, ModelCriterion
 from salon.models.preference_heads import HeadShape, PreferenceHeads
 from salon.models.preference_model import save_heads
 from salon.report import disagreements
-from salon.select.explain_near import said_of
-from salon.select.explain_page import explain_page
-from salon.select.explain_picture import ExplainSettings, explain, judged_study
-from salon.select.explain_served import neighbourhood
-from salon.select.service.parts import Looked
+from salon.select.explain_picture import ExplainSettings, explain, open_judged_study, open_neighborhood, rater_opinions
+from salon.select.explain_report import explain_page
+from salon.select.service.model import ModelAnswer
 from salon.store.folder import open_study, save_study
 from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
-from salon.study.signature import Signature
+from salon.study.nouns import Signature
 
 __all__ = ["chromium"]
 
@@ -51,7 +49,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shape = HeadShape(form="scalar", parts=colors.parts, text_width=3, criteria=("mood", "type"), width=4)
     card = ModelCard(
         kind="heads", name="tiny", backbone="colors", backbone_name="colors", form="scalar", is_logit=True, study="red",
-        criteria=tuple(Criterionwise(id=id, name=id.title(), view=("intent",)) for id in shape.criteria), data="0",
+        criteria=tuple(ModelCriterion(id=id, name=id.title(), view=("intent",)) for id in shape.criteria), data="0",
         signature=Signature(method="test", version="test"),
     )  # fmt: skip
     save_heads(folder / "model", PreferenceHeads(shape), card, readme="tiny")
@@ -61,13 +59,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _colors(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setenv("SALON_CACHE", str(home / "cache"))
-    monkeypatch.setattr(preference_model, "encoder_named", lambda name, **options: red_study.Colors())
-    trained._opened.cache_clear()
+    monkeypatch.setattr(preference_model, "open_encoder", lambda name, **options: red_study.Colors())
+    trained._load_cached.cache_clear()
 
 
 @pytest.fixture
 def judged(home: Path):
-    return judged_study(open_study(home / "study"), home / "study")
+    return open_judged_study(open_study(home / "study"), home / "study")
 
 
 def image(home: Path, name: str) -> Path:
@@ -85,7 +83,7 @@ def test_parts_sum_to_what_the_model_says(home: Path, judged) -> None:
     found = told(home, judged, "0-0", weights="mood=3,type=1").pictures[0]
     prompt = judged.prompts["q0"]
     item = Item(id="x", image=str(image(home, "0-0")))
-    values = [scorer_named(f"model:{home / 'model'}@{id}").score([item], [prompt])[0] for id in ("mood", "type")]
+    values = [make_scorer(f"model:{home / 'model'}@{id}").score([item], [prompt])[0] for id in ("mood", "type")]
     assert found.total == pytest.approx(0.75 * values[0] + 0.25 * values[1])
     assert [part.adds for part in found.contributions] == pytest.approx([0.75 * values[0], 0.25 * values[1]])
 
@@ -131,16 +129,16 @@ def test_what_raters_said_by_hand() -> None:
             "ratings": [Rating(criterion="c", rater="r0", item="b", value=4)],
         },
     )  # fmt: skip
-    (won,) = said_of(study, 0)
+    (won,) = rater_opinions(study, 0)
     assert (won.kind, won.raters, won.figure.value) == ("won", 3, pytest.approx(2.5 / 3))
     assert 0 <= won.figure.low < 2.5 / 3 < won.figure.high <= 1
-    rated = said_of(study, 1)[1]
+    rated = rater_opinions(study, 1)[1]
     assert (rated.kind, rated.figure.value, rated.figure.low) == ("rated", 4, None)  # one rater: no interval
 
 
 def test_measurements_stand_among_those_the_study_keeps(home: Path, judged) -> None:
     study = open_study(home / "study")
-    score_study(study, home / "study", scorer_named("naturalness"))
+    score_study(study, home / "study", make_scorer("naturalness"))
     found = explain(
         [image(home, "1-0")], models=[home / "model"], judged=judged, settings=ExplainSettings(neighbours=0)
     )
@@ -197,13 +195,13 @@ def test_the_command(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_service_knows_the_neighbourhood_of_its_model_alone(home: Path, judged) -> None:
-    near = neighbourhood(home / "study", home / "model")
+    near = open_neighborhood(home / "study", home / "model")
     own = {"mean": red_study.Colors().pictures([Image.open(image(home, "3-0"))], "mean")[0]}
     sha = judged.hashes[[item.id for item in judged.items].index("3-0")]
-    found, note = near.nearest(Looked({}, {"tiny": own}), sha, 3)
+    found, note = near.nearest(ModelAnswer({}, {"tiny": own}), sha, 3)
     assert (len(found), note) == (3, "")
     assert "3-0" not in {one.item for one in found}
-    assert near.nearest(Looked({}), sha, 3) == (
+    assert near.nearest(ModelAnswer({}), sha, 3) == (
         (),
         "neighbours are known by the vectors of tiny, which does not serve now",
     )

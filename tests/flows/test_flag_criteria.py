@@ -9,15 +9,14 @@ import pytest
 
 from salon.collect.simulate.taste_like import taste_like_study
 from salon.errors import TooFew
-from salon.evaluate.judges.judge_report import report_judges, report_page
-from salon.evaluate.judges.report_flags import NOT_RANKED
-from salon.evaluate.judges.report_settings import ReportSettings
+from salon.evaluate.flags import NOT_RANKED
+from salon.evaluate.judges import report_judges, report_page
+from salon.evaluate.results import ReportSettings
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.judge.plan import plan_run
+from salon.judge.protocol import JudgeSettings
 from salon.judge.run import run_plan
-from salon.judge.settings import JudgeSettings
-from salon.judge.simulated import Simulated
-from salon.judge.truth import panel_truth
+from salon.judge.simulation import SimulatedVlm, panel_truth
 from salon.report import disagreements
 from salon.study import Study
 
@@ -48,9 +47,9 @@ def test_a_report_keeps_flags_apart(taste: Study, tmp_path) -> None:
     truth = panel_truth(study)
     every = study.ids("criteria").to_pylist()
     asked = JudgeSettings(criterion=tuple(every))  # somebody asked for the flag too
-    run_plan(plan_run(study, tmp_path, asked, looks=False), Simulated("pairs", truth, accuracy=0.8))
+    run_plan(plan_run(study, tmp_path, asked, looks=False), SimulatedVlm("pairs", truth, accuracy=0.8))
     rated = JudgeSettings(criterion=(FLAG,), protocol="rate")
-    run_plan(plan_run(study, tmp_path, rated, looks=False), Simulated("flags", truth, accuracy=1.0))
+    run_plan(plan_run(study, tmp_path, rated, looks=False), SimulatedVlm("flags", truth, accuracy=1.0))
     quick = ReportSettings(draws=100, deals=99)
     made = report_judges(study, tmp_path, quick, check=False)
     (judge,) = made.judges

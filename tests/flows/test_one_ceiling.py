@@ -7,8 +7,8 @@ import pytest
 from drawn_studies import Drawn, shared_ranks
 
 from salon.check.check import check_study
-from salon.check.settings import CheckSettings
-from salon.evaluate.judges.report_panel import Places, panels
+from salon.check.results import CheckSettings
+from salon.evaluate.people import ItemOrder, vote_panels
 from salon.stats.ceilings import ceilings
 from salon.study import Criterion, Ranking, Scale, Study
 
@@ -77,7 +77,7 @@ def test_check_and_judges_have_one_ceiling(make) -> None:
     study = make()
     quick = CheckSettings(draws=200, tie_repeats=3)
     (found,) = check_study(study, quick, criteria=["c"]).criteria  # named, as flags are ranked only then
-    (panel,) = panels(study, Places(study), ["c"])
+    (panel,) = vote_panels(study, ItemOrder(study), ["c"])
     held = ceilings(panel.votes[:, 0], panel.votes[:, :2].sum(axis=1), panel.cluster, draws=200, rng=RNG(0))
     for name in ("next_rater", "oracle", "panel", "leave_one_out", "leave_one_out_dropped", "cap"):
         assert getattr(found.ceilings, name).value == pytest.approx(getattr(held, name).value, abs=1e-9), name
@@ -86,7 +86,7 @@ def test_check_and_judges_have_one_ceiling(make) -> None:
 
 def test_a_rater_has_one_vote_on_a_pair() -> None:
     study = ranked_and_compared()
-    (panel,) = panels(study, Places(study))
+    (panel,) = vote_panels(study, ItemOrder(study))
     assert (panel.votes.sum(axis=1) == 4).all()
 
 

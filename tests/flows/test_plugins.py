@@ -16,15 +16,15 @@ from loaded import start_salon
 from PIL import Image
 
 from salon import conformance
-from salon.cli.plugin_list import builtin_words, list_plugins
+from salon.cli.plugins import builtin_words, list_plugins
 from salon.errors import BadValue
-from salon.judge.scorers.named import scorer_lines, scorer_named
-from salon.judge.scorers.picture import Scored, Shown
+from salon.judge.scorers.registry import make_scorer, scorer_lines
+from salon.judge.scoring import PictureScore, ScorerInput
 from salon.judge.vlm import NoReply, Reply
 from salon.store.formats import recognize
 from salon.study import Abilities, Item, Made, Signature
+from salon.study.interfaces import ScorerCard
 from salon.study.plugins import GROUPS, load_plugin
-from salon.study.scorer import ScorerCard
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 ORIGIN = "salon-example 0.1.0"
@@ -139,10 +139,10 @@ def test_a_built_in_name_is_refused_to_a_plugin(tmp_path: Path, monkeypatch: pyt
     assert refused.pop(("scorers", "twice")) == "several packages have a plugin of this name"
     assert set(refused.values()) == {"the name is built in"}
     assert len(refused) == 4
-    assert "plugin" not in str(scorer_named("contrast").signature)
+    assert "plugin" not in str(make_scorer("contrast").signature)
     assert [name for name, _ in scorer_lines()].count("contrast") == 1
     with pytest.raises(BadValue, match="refused") as error:
-        scorer_named("twice")
+        make_scorer("twice")
     assert "several packages" in error.value.message()
 
 
@@ -165,7 +165,7 @@ def test_what_is_wrong_with_a_word_is_said(
     (tmp_path / "broken_plugin2.py").write_text("class Scorer:\n    def __init__(self, size): ...\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(BadValue) as error:
-        scorer_named(word)
+        make_scorer(word)
     assert said in error.value.message()
 
 
@@ -210,18 +210,18 @@ def test_an_object_of_a_module_is_a_scorer(own: str, tmp_path: Path) -> None:
     Image.new("RGB", (8, 8), (90, 90, 90)).save(tmp_path / "a.png")
     items = [Item(id="a", image=str(tmp_path / "a.png"), prompt="p"), Item(id="b", image=str(tmp_path / "no.png"))]
     for name in ("Mean", "make_mean"):
-        scorer = scorer_named(f"{own}:{name}")
+        scorer = make_scorer(f"{own}:{name}")
         assert scorer.score(items, [None, None]) == [90.0, None]
         assert "own_plugins:" in str(scorer.signature)
         assert "source " in str(scorer.signature)
-    sent = Shown(Image.new("RGB", (8, 8), (7, 7, 7)), None, "", Path("no-file"), "0" * 64)
-    assert scorer.look([sent]) == [Scored(7.0)]  # as the scoring service asks: a picture without a file
+    sent = ScorerInput(Image.new("RGB", (8, 8), (7, 7, 7)), None, "", Path("no-file"), "0" * 64)
+    assert scorer.look([sent]) == [PictureScore(7.0)]  # as the scoring service asks: a picture without a file
 
 
 def test_a_reward_function_is_a_scorer(own: str) -> None:
-    sent = Shown(Image.new("RGB", (8, 8)), None, "four", Path("no-file"), "0" * 64)
-    scorer = scorer_named(f"{own}:scaled")
-    assert (scorer.name, scorer.look([sent])) == ("scaled", [Scored(4.0)])
+    sent = ScorerInput(Image.new("RGB", (8, 8)), None, "four", Path("no-file"), "0" * 64)
+    scorer = make_scorer(f"{own}:scaled")
+    assert (scorer.name, scorer.look([sent])) == ("scaled", [PictureScore(4.0)])
 
 
 class _Bad(Mean):
@@ -241,8 +241,8 @@ class _Wrong(Mean):
 
 
 def test_a_plugin_that_fails_says_whose_fault_it_is(own: str) -> None:
-    sent = Shown(Image.new("RGB", (8, 8)), None, "", Path("no-file"), "0" * 64)
-    scorer = scorer_named(f"{own}:_Wrong")
+    sent = ScorerInput(Image.new("RGB", (8, 8)), None, "", Path("no-file"), "0" * 64)
+    scorer = make_scorer(f"{own}:_Wrong")
     with pytest.raises(BadValue, match="numbers or None are needed"):
         scorer.look([sent])
     with pytest.raises(BadValue) as error:
@@ -254,7 +254,7 @@ def test_a_plugin_that_fails_says_whose_fault_it_is(own: str) -> None:
 # -- checks for authors --------------------------------------------------------------------------------------------
 
 
-def failed(checks: list[conformance.Check]) -> list[str]:
+def failed(checks: list[conformance.ConformanceCheck]) -> list[str]:
     return [check.name for check in checks if not check.passed]
 
 

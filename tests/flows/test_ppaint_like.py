@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from salon.collect.simulate.ppaint_law import (
+from salon.collect.simulate.ppaint_like import (
     PpaintSettings,
     Profiles,
     draw_comparisons,
@@ -14,13 +14,15 @@ from salon.collect.simulate.ppaint_law import (
     draw_pairs,
     draw_ratings,
     expected_ratings,
-    plan,
+    ppaint_like_planted,
+    ppaint_like_study,
+    ppaint_like_truth,
+    ppaint_plan,
     profiles,
     tiers,
 )
-from salon.collect.simulate.ppaint_like import ppaint_like_planted, ppaint_like_study, ppaint_like_truth
 from salon.errors import BadValue
-from salon.stats.graph import connectivity
+from salon.stats.comparisons import connectivity
 from salon.study import Study
 
 
@@ -60,7 +62,7 @@ def test_every_rater_and_criterion_of_a_category_gets_the_same_pairs(study: Stud
 
 
 def test_the_same_seed_gives_the_same_study_and_its_truth_stays_when_only_answers_change(study: Study) -> None:
-    assert ppaint_like_study(plan()["seed"]).hash == study.hash != ppaint_like_study(1).hash
+    assert ppaint_like_study(ppaint_plan()["seed"]).hash == study.hash != ppaint_like_study(1).hash
     quiet, loud = ppaint_like_truth(3), ppaint_like_truth(3, ties=2.0, sides=0.0)
     assert np.array_equal(quiet.latent, loud.latent)
     assert np.array_equal(quiet.panel_rating, loud.panel_rating)
@@ -71,7 +73,7 @@ def test_truth_lines_up_with_the_study(study: Study) -> None:
     assert list(truth.items) == study.ids("items").to_pylist()
     assert list(truth.criteria) == study.ids("criteria").to_pylist()
     assert list(truth.category) == study.table("items").column("category").to_pylist()
-    assert np.allclose(truth.score, 1 + 4 * expit(plan()["law"]["steepness"] * truth.latent))
+    assert np.allclose(truth.score, 1 + 4 * expit(ppaint_plan()["law"]["steepness"] * truth.latent))
     view = study.ratings
     total, count = np.zeros((150, 5)), np.zeros((150, 5))
     np.add.at(total, (view.item, view.criterion), view.value)
@@ -118,7 +120,7 @@ def test_raters_do_what_they_were_fitted_to_do() -> None:
     outcome = draw_comparisons(seen, pairs, profile, rng)
     ratings = draw_ratings(settings, seen, profile, rng)
     goal = {
-        name: np.array([rater[name] for rater in plan()["rater"]]).reshape(3, 5)
+        name: np.array([rater[name] for rater in ppaint_plan()["rater"]]).reshape(3, 5)
         for name in ("tie_rate", "left_wins", "mean_rating", "extreme_share")
     }
     decided = (outcome != 2).sum(axis=(2, 3))
@@ -129,12 +131,12 @@ def test_raters_do_what_they_were_fitted_to_do() -> None:
 
 
 def test_what_was_fitted_matches_and_misses_are_written_down() -> None:
-    figures = plan()["figures"]
+    figures = ppaint_plan()["figures"]
     fitted = (("fleiss_kappa", 0), ("rater_spearman", 0), ("rater_spearman", 1), ("triplets", 0))
     for name, protocol in fitted:
         assert figures[name]["large_n"][protocol] == pytest.approx(figures[name]["paper"][protocol], abs=0.01)
     for name in ("tie_rate", "left_wins", "mean_rating", "extreme_share"):
-        ends = plan()["ranges"][name]
+        ends = ppaint_plan()["ranges"][name]
         assert ends["large_n"] == pytest.approx(ends["paper"], abs=0.06)
 
 

@@ -12,16 +12,14 @@ from refine_example import PROMPTS, Lightness, Painter, critic, gray, loop, revi
 from salon.errors import BadFile, BadValue
 from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
+from salon.generate.record import GenerateSettings
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
-from salon.judge.measured_diagnosis import layout_diagnosis
-from salon.judge.scripted import Said, Scripted
+from salon.judge.measuring_judge import layout_diagnosis
+from salon.judge.simulation import ScriptAnswer, ScriptedVlm
 from salon.judge.vlm import Conversation, NoReply
-from salon.select.refine.record import Card, open_refinement, prompts_hash, read_replies
-from salon.select.refine.refine import RefineSettings
-from salon.select.refine.results import RefineReport
-from salon.select.refine.run import refine_study
-from salon.select.refine.scores import Marks
+from salon.select.refine import RefineCard, RefineSettings, open_refinement, prompts_hash, read_replies
+from salon.select.refine_run import refine_study
+from salon.select.refine_scores import LoopScores, RefineReport
 from salon.store import open_study
 from salon.study import Ask, Prompt
 
@@ -60,7 +58,7 @@ def test_the_folder_is_a_study_of_the_original_prompts(tmp_path: Path) -> None:
 def test_the_critic_is_shown_the_picture_and_the_original_and_nothing_else(tmp_path: Path) -> None:
     heard: list[Conversation] = []
 
-    def says(asked: Conversation) -> Said:
+    def says(asked: Conversation) -> ScriptAnswer:
         heard.append(asked)
         return critic(asked)
 
@@ -75,7 +73,7 @@ def test_the_critic_is_shown_the_picture_and_the_original_and_nothing_else(tmp_p
 def test_with_both_it_is_shown_the_prompt_the_picture_was_drawn_from(tmp_path: Path) -> None:
     heard: list[Conversation] = []
 
-    def says(asked: Conversation) -> Said:
+    def says(asked: Conversation) -> ScriptAnswer:
         heard.append(asked)
         return critic(asked)
 
@@ -121,7 +119,7 @@ BAD = {
 def test_what_cannot_be_read_keeps_the_former_prompt_and_is_counted(tmp_path: Path, case: str) -> None:
     said, reason = BAD[case]
 
-    def says(asked: Conversation) -> Said:
+    def says(asked: Conversation) -> ScriptAnswer:
         return said if asked.sights[0].item == "p1/painter-round-1/1" else critic(asked)
 
     report = loop(tmp_path / "loop", says=says, rounds=3)
@@ -138,7 +136,7 @@ def test_what_cannot_be_read_keeps_the_former_prompt_and_is_counted(tmp_path: Pa
 def test_an_outage_makes_a_chain_wait_and_costs_nothing_twice(tmp_path: Path) -> None:
     painter, heard, down = Painter(), [], [True]
 
-    def says(asked: Conversation) -> Said:
+    def says(asked: Conversation) -> ScriptAnswer:
         item = asked.sights[0].item
         heard.append(item)
         return NoReply(kind="timeout", reason="gone") if down[0] and item.startswith("p2/") else critic(asked)
@@ -203,8 +201,10 @@ def test_another_loop_may_not_go_on_in_the_folder(tmp_path: Path) -> None:
         loop(tmp_path / "other", rounds=1)
 
 
-def card(prompts: list[Prompt]) -> Card:
-    return Card(generator="g", vlm="v", wording="w", sees="original", images=1, seed=0, prompts=prompts_hash(prompts))
+def card(prompts: list[Prompt]) -> RefineCard:
+    return RefineCard(
+        generator="g", vlm="v", wording="w", sees="original", images=1, seed=0, prompts=prompts_hash(prompts)
+    )
 
 
 def test_two_runs_at_once_are_told_apart(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_every_reply_is_on_record_with_its_picture(tmp_path: Path) -> None:
 
 
 def test_scorers_that_clash_and_unknown_picks_are_refused(tmp_path: Path) -> None:
-    vlm, settings = Scripted("critic", critic), RefineSettings()
+    vlm, settings = ScriptedVlm("critic", critic), RefineSettings()
     with pytest.raises(BadValue, match="different names"):
         refine_study(PROMPTS, Painter(), vlm, settings, tmp_path / "a", scorers=[Lightness(), Lightness()])
     with pytest.raises(BadValue, match="to pick by"):
@@ -286,13 +286,13 @@ def test_means_and_differences_are_paired_over_prompts(tmp_path: Path) -> None:
 
 def test_where_lower_is_better_the_lowest_is_the_best() -> None:
     values = {"a": 3.0, "b": 1.0, "c": 2.0}
-    assert Marks("flaws", values, False, "", {}).best("abcd") == "b"
-    assert Marks("worth", values, True, "", {}).best("abcd") == "a"
-    assert Marks("worth", values, True, "", {}).best("d") is None
+    assert LoopScores("flaws", values, False, "", {}).best("abcd") == "b"
+    assert LoopScores("worth", values, True, "", {}).best("abcd") == "a"
+    assert LoopScores("worth", values, True, "", {}).best("d") is None
 
 
 def test_the_best_round_need_not_be_the_last(tmp_path: Path) -> None:
-    def says(asked: Conversation) -> Said:
+    def says(asked: Conversation) -> ScriptAnswer:
         text = revised("poster!!!") if "round-0" in asked.sights[0].item else revised("poster")
         return text
 

@@ -9,22 +9,22 @@ import pytest
 from browser import chromium, page_faults
 from refine_example import PROMPTS, Painter, critic, loop, revised
 
-from salon.judge.scripted import Said
+from salon.judge.simulation import ScriptAnswer
 from salon.judge.vlm import Conversation, NoReply
 from salon.report import disagreements
-from salon.report.filmstrip import Filmstrip, Frame, marked_changes
-from salon.select.refine.page import refine_page
-from salon.select.refine.results import RefineReport
+from salon.report.filmstrip import FilmFrame, Filmstrip, mark_changes
+from salon.select.refine_report import refine_page
+from salon.select.refine_scores import RefineReport
 from salon.study import Ask
 
 __all__ = ["chromium"]
 HOSTILE = '</style><script>window.pwned=1</script><img src=x onerror="window.pwned=1">\u202e“&amp;”'
 
 
-def says(asked: Conversation) -> Said:
+def says(asked: Conversation) -> ScriptAnswer:
     """A good answer, an unread one, a hostile one, and none."""
     item = asked.sights[0].item
-    told: dict[str, Said] = {"p1": "no", "p2": revised(f"{HOSTILE} {'long' * 60}", HOSTILE)}
+    told: dict[str, ScriptAnswer] = {"p1": "no", "p2": revised(f"{HOSTILE} {'long' * 60}", HOSTILE)}
     if item.startswith("p3/painter-round-1"):
         return NoReply(kind="timeout", reason="gone")
     return told.get(item.partition("/")[0]) or critic(asked)
@@ -83,7 +83,7 @@ def test_only_so_many_prompts_are_shown_and_that_is_said(made: tuple[RefineRepor
 
 
 def test_changes_are_marked_word_by_word() -> None:
-    found = str(marked_changes("a bold poster for cats", "a calm poster for cats & dogs"))
+    found = str(mark_changes("a bold poster for cats", "a calm poster for cats & dogs"))
     assert "<del" in found
     assert found.index("bold") < found.index("calm")
     assert found.count("<ins") == 2
@@ -92,12 +92,12 @@ def test_changes_are_marked_word_by_word() -> None:
 
 @pytest.mark.parametrize("before", [None, "one two three"])
 def test_without_a_change_nothing_is_marked(before: str | None) -> None:
-    assert str(marked_changes(before, "one two three")) == "one two three"
+    assert str(mark_changes(before, "one two three")) == "one two three"
 
 
 def test_long_stretches_without_a_change_are_cut() -> None:
     words = [f"w{number}" for number in range(200)]
-    found = str(marked_changes(" ".join(words), " ".join([*words[:100], "new", *words[100:]])))
+    found = str(mark_changes(" ".join(words), " ".join([*words[:100], "new", *words[100:]])))
     assert "w92 w93" in found
     assert "w50" not in found
     assert found.startswith("… ")
@@ -105,7 +105,7 @@ def test_long_stretches_without_a_change_are_cut() -> None:
 
 
 def test_a_frame_leaves_out_what_it_has_not() -> None:
-    html = Filmstrip([Frame("Round 0")]).__html__()
+    html = Filmstrip([FilmFrame("Round 0")]).__html__()
     assert "no picture" in html
     assert "what was said" not in html
 

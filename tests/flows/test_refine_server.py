@@ -12,11 +12,10 @@ from chat_server import ChatServer
 from refine_example import PROMPTS, Lightness, Painter, revised
 from tiny_vlm import build_tiny_vlm
 
-from salon.judge.named import Named
-from salon.select.refine.refine import RefineSettings
-from salon.select.refine.results import RefineReport
-from salon.select.refine.run import refine_study
-from salon.select.refine.scores import diagnosing_vlm
+from salon.judge.registry import JudgeSpec
+from salon.select.refine import RefineSettings
+from salon.select.refine_run import refine_study
+from salon.select.refine_scores import RefineReport, open_diagnosing_vlm
 
 BAD = {
     1: "x" * 100_000,
@@ -39,8 +38,8 @@ def server() -> Iterator[ChatServer]:
 
 
 def loop(server: ChatServer, folder: Path) -> RefineReport:
-    named = Named(model="tiny-1", endpoint=server.url, key_env="none", most_tokens=0)  # asks nothing again
-    with diagnosing_vlm(named, folder) as vlm:
+    named = JudgeSpec(model="tiny-1", endpoint=server.url, key_env="none", most_tokens=0)  # asks nothing again
+    with open_diagnosing_vlm(named, folder) as vlm:
         return refine_study(
             PROMPTS, Painter(), vlm, RefineSettings(rounds=1, control=False), folder, scorers=[Lightness()]
         )
@@ -74,8 +73,8 @@ def test_a_second_run_asks_nothing_and_a_lost_line_costs_nothing(server: ChatSer
 def test_a_real_vlm_in_a_folder_says_nothing_of_use_and_nothing_is_guessed(tmp_path: Path) -> None:
     config = build_tiny_vlm(tmp_path / "tiny") / "config.json"
     config.write_text(config.read_text().replace('"max_position_embeddings": 512', '"max_position_embeddings": 4096'))
-    named = Named(transformers=str(tmp_path / "tiny"), device="cpu")
-    with diagnosing_vlm(named, tmp_path / "loop") as vlm:
+    named = JudgeSpec(transformers=str(tmp_path / "tiny"), device="cpu")
+    with open_diagnosing_vlm(named, tmp_path / "loop") as vlm:
         report = refine_study(
             PROMPTS[:1], Painter(), vlm, RefineSettings(rounds=1, control=False, max_tokens=8), tmp_path / "loop",
         )  # fmt: skip

@@ -12,10 +12,10 @@ import reward_worker
 from click.testing import CliRunner
 
 import salon
-from salon.cli.select_reference import reference
+from salon.cli.select_best import reference
 from salon.errors import BadFile, BadValue
-from salon.judge.scorers import trained
-from salon.select.reward_named import open_scorers
+from salon.judge import trained_model as trained
+from salon.select.reward import open_scorers
 from salon.store.folder import save_study
 
 
@@ -24,7 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A study of twelve pictures, and a model of two criteria."""
     monkeypatch.setattr(reward_worker.preference_model, "encoder_named", lambda name, **options: reward_worker.Pixels())
     monkeypatch.setenv("SALON_CACHE", str(tmp_path / "cache"))
-    trained._opened.cache_clear()
+    trained._load_cached.cache_clear()
     study = red_study.study_in(tmp_path / "study", prompts=4)
     save_study(study, tmp_path / "tables")
     for file in (tmp_path / "tables").iterdir():

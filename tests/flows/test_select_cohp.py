@@ -11,12 +11,12 @@ from browser import chromium, page_faults
 from cohp_example import PROMPTS, Lightness, Shader, chain, shaders
 from loaded import run_loaded
 
-from salon.collect.simulate.true_scorer import TrueQuality
+from salon.collect.simulate.designers import TrueQuality
 from salon.errors import BadValue, SalonError
 from salon.generate.houses import house_generator
-from salon.select.best_of import Wish
+from salon.select.best_of import BestSettings
 from salon.select.cohp import CohpSettings
-from salon.select.cohp_page import cohp_page
+from salon.select.cohp_report import cohp_page
 from salon.select.cohp_run import chain_study, read_decisions
 from salon.store.folder import open_study
 from salon.study import Ask, Prompt
@@ -168,9 +168,9 @@ def test_scales_weights_and_scorers_are_checked_before_anything_is_drawn(tmp_pat
     makers = shaders()
     two = [Lightness(), Lightness(5, name="other")]
     cases = {
-        "frozen reference": Wish(),
-        "sum to a number": Wish(weights="lightness=0"),
-        "criterion": Wish(weights="mood=1"),
+        "frozen reference": BestSettings(),
+        "sum to a number": BestSettings(weights="lightness=0"),
+        "criterion": BestSettings(weights="mood=1"),
     }
     for said, wish in cases.items():
         with pytest.raises(SalonError, match=said):
@@ -179,7 +179,7 @@ def test_scales_weights_and_scorers_are_checked_before_anything_is_drawn(tmp_pat
         chain_study(PROMPTS, makers, CohpSettings(), tmp_path / "c")
     assert not (tmp_path / "c").exists()
     assert [maker.asked for maker in makers] == [[], []]
-    wish = Wish(weights="lightness=1,other=3", equal_scales=True)
+    wish = BestSettings(weights="lightness=1,other=3", equal_scales=True)
     told = CohpSettings(tries=1, rounds=0)
     report = chain_study(PROMPTS[:1], makers, told, tmp_path / "c", (), wish, scorers=two)
     answer = report.chains[0].answer

@@ -18,20 +18,26 @@ from scipy import stats
 from salon.bench.arena_fit import ArenaSettings, arena_snapshot
 from salon.errors import BadFile, BadValue, SalonError, TooFew, UnknownReference
 from salon.fuse.fuse import fuse_study
-from salon.fuse.settings import FuseSettings
-from salon.generate.settings import GenerateSettings
+from salon.fuse.results import FuseSettings
+from salon.generate.record import GenerateSettings
 from salon.report.values import disagreements
-from salon.select.best import NO_ERRORS, BestReport
-from salon.select.best_of import Wish, best_of_drawn, best_of_study, write_best
+from salon.select.best import NO_ERRORS, BestReport, PickSettings
+from salon.select.best_of import BestSettings, best_of_study, draw_and_pick, write_best
 from salon.select.gate import GateSettings
-from salon.select.gate_page import SIMULATED_GATE, gate_page
-from salon.select.gate_use import gate_for_study, pass_gate
-from salon.select.pick import PickSettings
-from salon.select.route import Arm, Feedback, Route, Routes, heed
-from salon.select.route_study import arena_routes, fused_routes, read_arena, routes_in, study_routes
-from salon.select.route_use import choices, read_feedback, routed
-from salon.select.scores import reference_of, scorer_words, study_scores
-from salon.select.sealed import write_sealed
+from salon.select.gate_run import SIMULATED_GATE, gate_for_study, gate_page, pass_gate
+from salon.select.route import (
+    Arm,
+    GeneratorRoute,
+    RouteFeedback,
+    Routes,
+    apply_feedback,
+    choose_routes,
+    read_feedback,
+    route_prompts,
+)
+from salon.select.route_sources import arena_routes, fused_routes, read_any_routes, read_arena, study_routes
+from salon.select.scores import list_scorers, reference_from_scores, study_scores
+from salon.select.weights import write_sealed
 from salon.store.folder import open_study, save_study
 from salon.study import Criterion, Item, Prompt, Rater, Rating, Scale, Signature, Study
 
@@ -40,9 +46,9 @@ __all__ = ["chromium"]
 FOUR = GenerateSettings(seeds=4)
 
 
-def drawn(folder: Path, painter: Painter | None = None, wish: Wish | None = None, **how: object) -> BestReport:
+def drawn(folder: Path, painter: Painter | None = None, wish: BestSettings | None = None, **how: object) -> BestReport:
     given = {"scorers": [Lightness()], **how}
-    return best_of_drawn(PROMPTS, [painter or Painter()], FOUR, folder, (), wish or Wish(), **given)
+    return draw_and_pick(PROMPTS, [painter or Painter()], FOUR, folder, (), wish or BestSettings(), **given)
 
 
 def test_the_lightest_of_four_is_chosen_for_every_prompt_and_recorded(tmp_path: Path) -> None:
@@ -92,9 +98,12 @@ def test_a_generator_that_makes_nothing_leaves_nothing_to_choose_from(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"), [(Wish(weights="lightness=0"), "sum to a number"), (Wish(weights="hue=1"), "'hue'")]
+    ("wish", "said"),
+    [(BestSettings(weights="lightness=0"), "sum to a number"), (BestSettings(weights="hue=1"), "'hue'")],
 )
-def test_weights_are_refused_before_anything_is_drawn_or_looked_at(tmp_path: Path, wish: Wish, said: str) -> None:
+def test_weights_are_refused_before_anything_is_drawn_or_looked_at(
+    tmp_path: Path, wish: BestSettings, said: str
+) -> None:
     painter = Painter()
     with pytest.raises(SalonError, match=said):
         drawn(tmp_path / "study", painter, wish)
@@ -107,7 +116,7 @@ def test_weights_are_refused_before_anything_is_drawn_or_looked_at(tmp_path: Pat
 
 
 def test_none_is_good_enough(tmp_path: Path) -> None:
-    report = drawn(tmp_path / "study", wish=Wish(pick=PickSettings(least=44)))
+    report = drawn(tmp_path / "study", wish=BestSettings(pick=PickSettings(least=44)))
     assert (report.chosen, report.outcomes) == (0, {"none good enough": 4})
 
 
@@ -115,12 +124,12 @@ def test_each_prompt_is_drawn_by_the_generator_its_route_names(tmp_path: Path) -
     first, second = Painter(), Painter()
     second.name = "other"  # type: ignore[misc]
     arms = (Arm(generator="painter", score=0.1, sd=1.0), Arm(generator="other", score=0.0, sd=1.0))
-    job = Route(job="all", weights={"lightness": 1.0}, arms=arms)
+    job = GeneratorRoute(job="all", weights={"lightness": 1.0}, arms=arms)
     write_sealed(Routes(source="s", routes=(job,), signature=Signature(method="select-route")), tmp_path / "r.json")
-    routing, notes = routed(tmp_path / "r.json", PROMPTS, None, 1, "thompson")
+    routing, notes = route_prompts(tmp_path / "r.json", PROMPTS, None, 1, "thompson")
     assert "routes: explored by thompson, seed 1" in notes
-    report = best_of_drawn(
-        PROMPTS, [first, second], FOUR, tmp_path / "s", (), Wish(), routing=routing, scorers=[Lightness()]
+    report = draw_and_pick(
+        PROMPTS, [first, second], FOUR, tmp_path / "s", (), BestSettings(), routing=routing, scorers=[Lightness()]
     )
     called = {one.prompt: one.chosen.generator for one in report.picks if one.chosen}
     assert set(called.values()) == {"painter", "other"}  # nobody is called twice as often as the other may be better
@@ -141,23 +150,23 @@ def test_scores_on_different_scales_need_a_reference(tmp_path: Path) -> None:
     table.write_text("item,value\n" + "".join(f"{id},{-int(id[-1]) * 100}\n" for id in items[:-1]))
     words, scorers = [f"table:{table}"], [Lightness()]
     with pytest.raises(BadValue, match="frozen reference"):
-        best_of_study(tmp_path / "study", words, Wish(), scorers=scorers)
+        best_of_study(tmp_path / "study", words, BestSettings(), scorers=scorers)
     scores = study_scores(open_study(tmp_path / "study"), tmp_path / "study", words, scorers=scorers)
-    wish = Wish(weights="dark=3,lightness=1", reference=reference_of(scores, "all"))
+    wish = BestSettings(weights="dark=3,lightness=1", reference=reference_from_scores(scores, "all"))
     report = best_of_study(tmp_path / "study", words, wish, scorers=scorers)
     assert {one.chosen.item[-1] for one in report.picks if one.chosen} == {"0"}
     assert NO_ERRORS in report.policies  # "0 tied" is no proof that anything was told apart
     assert report.unscored == 1
     assert report.reasons == {"dark: the table has no value for the item": 1}
     with pytest.raises(UnknownReference, match="'hue'"):
-        best_of_study(tmp_path / "study", words, Wish(weights="hue=1"), scorers=scorers)
+        best_of_study(tmp_path / "study", words, BestSettings(weights="hue=1"), scorers=scorers)
     with pytest.raises(BadValue, match="sum"):
-        best_of_study(tmp_path / "study", words, Wish(weights="dark=0"), scorers=scorers)
+        best_of_study(tmp_path / "study", words, BestSettings(weights="dark=0"), scorers=scorers)
 
 
 def test_a_scorer_is_needed() -> None:
     with pytest.raises(BadValue, match="at least one scorer"):
-        scorer_words([])
+        list_scorers([])
 
 
 # -- gates -------------------------------------------------------------------------------------------------------------
@@ -248,10 +257,10 @@ def test_routes_come_from_a_study_or_its_arena_and_decide_for_prompts(tmp_path: 
     assert routes.route("type=6,color=2").arms[0].generator == "bo"
     assert all(arm.sd and arm.sd > 0 for one in routes.routes for arm in one.arms)
     prompts = [Prompt(id="a", text="x", category="mug"), Prompt(id="b", text="x", category="flag")]
-    found = choices(routes, prompts, weights="type=1")
+    found = choose_routes(routes, prompts, weights="type=1")
     assert [(one.generator, one.category) for one in found] == [("bo", "mug"), ("bo", None)]
     write_sealed(routes, tmp_path / "routes.json")
-    routing, notes = routed(tmp_path / "routes.json", prompts, "type=1", 0)
+    routing, notes = route_prompts(tmp_path / "routes.json", prompts, "type=1", 0)
     assert {id: one.generator for id, one in routing.items()} == {"a": "bo", "b": "bo"}
     assert any("1 prompts are of a category without a route" in note for note in notes)
     snapshot = arena_snapshot(study)
@@ -279,7 +288,7 @@ def test_routes_come_from_fused_scores_of_generators(tmp_path: Path) -> None:
     study = arena_study(prompts=24, raters=4)
     fused = fuse_study(study, FuseSettings(by="generator"))
     (tmp_path / "fused.json").write_text(json.dumps(fused.model_dump(mode="json")))
-    routes = routes_in(tmp_path / "fused.json", "type=3,color=1")
+    routes = read_any_routes(tmp_path / "fused.json", "type=3,color=1")
     top = routes.route("type=3,color=1").arms[0]
     assert top.generator == "bo"
     rows = {row.criterion: row for row in fused.scores if row.generator == "bo"}
@@ -290,14 +299,14 @@ def test_routes_come_from_fused_scores_of_generators(tmp_path: Path) -> None:
         fused_routes(fuse_study(study, FuseSettings(), criteria=["color"]))
     (tmp_path / "fused.json").write_text('{"format": "salon.fuse/1"}')
     with pytest.raises(BadFile, match="fused scores"):
-        routes_in(tmp_path / "fused.json")
+        read_any_routes(tmp_path / "fused.json")
 
 
 def test_ratings_give_routes_that_feedback_does_not_move(tmp_path: Path) -> None:
     routes = arena_routes(arena_snapshot(arena_study("ratings", prompts=12), criteria=["color"]))
     assert routes.routes[0].scale != "logit"
     with pytest.raises(UnknownReference, match="in logits"):
-        heed(routes, [Feedback(winner="ada", loser="bo")])
+        apply_feedback(routes, [RouteFeedback(winner="ada", loser="bo")])
 
 
 def test_where_lower_is_better_the_lowest_is_called() -> None:
@@ -314,9 +323,9 @@ def test_where_lower_is_better_the_lowest_is_called() -> None:
     routes = arena_routes(arena_snapshot(study, criteria=["flag"]))
     assert [arm.generator for arm in routes.routes[0].arms] == ["clean", "wild"]
     assert "turned round" in routes.routes[0].scale
-    assert choices(routes, [Prompt(id="a", text="x")])[0].generator == "clean"
+    assert choose_routes(routes, [Prompt(id="a", text="x")])[0].generator == "clean"
     fused = fused_routes(fuse_study(study, FuseSettings(by="generator", method="mean")))
-    assert choices(fused, [Prompt(id="a", text="x")])[0].generator == "clean"
+    assert choose_routes(fused, [Prompt(id="a", text="x")])[0].generator == "clean"
 
 
 def test_files_that_are_no_arena_and_no_feedback_are_refused(tmp_path: Path) -> None:

@@ -15,16 +15,15 @@ import red_study
 from click.testing import CliRunner
 from PIL import Image
 
-from salon.cli.select_pairs import pairs
+from salon.cli.select_decisions import pairs
 from salon.errors import BadColumns, BadFile, DesignError, InputError, UnknownReference
-from salon.judge.score import ScoreRun
-from salon.select import pairs_study as flow
-from salon.select.pair_sources import fused_candidates, scorer_candidates, vote_candidates
-from salon.select.pairs import Candidate, PairSettings
-from salon.select.pairs_study import _check_apart
+from salon.judge.scoring import ScoreRun
+from salon.select import pair_export as flow
+from salon.select.pair_export import _check_apart, fused_candidates, scorer_candidates, vote_candidates
+from salon.select.pairs import PairCandidate, PreferencePairSettings
 from salon.store.folder import save_study
 from salon.study import Study
-from salon.study.scorer import ScorerCard
+from salon.study.interfaces import ScorerCard
 
 PROMPTS = 8
 
@@ -79,14 +78,14 @@ def test_votes_become_rows_that_diffusers_reads(folder: Path, tmp_path: Path) ->
 def test_pairs_that_came_meanwhile_are_not_replaced(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, keep = tmp_path / "out", flow.keep_pairs
+    out, keep = tmp_path / "out", flow.select_pairs
 
     def overtaken(*given: Any) -> Any:
         out.mkdir()
         (out / "pairs.json").write_text("the first")
         return keep(*given)
 
-    monkeypatch.setattr(flow, "keep_pairs", overtaken)
+    monkeypatch.setattr(flow, "select_pairs", overtaken)
     with pytest.raises(BadFile, match="only replaced when asked to"):
         run(folder, "-o", out)
     assert (out / "pairs.json").read_text() == "the first"
@@ -134,7 +133,7 @@ def test_fused_scores_and_scorers_order_pairs_too(folder: Path, study: Study, tm
 def test_values_on_a_scale_where_lower_is_better_are_turned(study: Study, tmp_path: Path) -> None:
     rows = [{"criterion": "flag", "group": "q0", "item": f"0-{n}", "value": n, "latent": -n} for n in range(3)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "fused.parquet")
-    found = fused_candidates(study, PairSettings(), tmp_path / "fused.parquet")
+    found = fused_candidates(study, PreferencePairSettings(), tmp_path / "fused.parquet")
     assert {(one.chosen, one.rejected) for one in found} == {("0-0", "0-1"), ("0-0", "0-2"), ("0-1", "0-2")}
 
 
@@ -148,7 +147,7 @@ def test_a_scorer_s_numbers_where_lower_is_better_are_turned(folder: Path, study
     run = ScoreRun(scorer="flaws", items=3, scored=3, unscored={}, reused=0, low=0, high=2, card=card, data="",
                    signature="test", file=file.name)  # fmt: skip
     file.with_suffix(".json").write_text(json.dumps(run.model_dump(mode="json")))
-    found = scorer_candidates(study, PairSettings(), folder, "flaws")
+    found = scorer_candidates(study, PreferencePairSettings(), folder, "flaws")
     a, b, c = items
     assert {(one.chosen, one.rejected) for one in found} == {(a, b), (a, c), (b, c)}
     file.unlink()
@@ -173,8 +172,10 @@ def test_copies_of_a_picture_are_found_by_their_looks(tmp_path: Path) -> None:
 
 
 def test_leaks_are_refused() -> None:
-    rows = [Candidate(criterion="c", group=split, split=split, a=f"{split}-a", b=f"{split}-b", gap=1.0, text="A  Fair")
-            for split in ("train", "test")]  # fmt: skip
+    rows = [
+        PairCandidate(criterion="c", group=split, split=split, a=f"{split}-a", b=f"{split}-b", gap=1.0, text="A  Fair")
+        for split in ("train", "test")
+    ]
     looks = {item: n for n, item in enumerate(item for row in rows for item in (row.a, row.b))}
     with pytest.raises(DesignError, match="prompt text"):
         _check_apart(rows, looks)
@@ -195,6 +196,6 @@ def test_bad_input_is_told(folder: Path, study: Study, tmp_path: Path) -> None:
         run(folder, "-o", tmp_path / "new", "--scorer", "a", "--scores", "b.csv")
     (tmp_path / "bare.csv").write_text("item,value\n0-0,1\n")
     with pytest.raises(BadColumns, match="'criterion'"):
-        fused_candidates(study, PairSettings(), tmp_path / "bare.csv")
+        fused_candidates(study, PreferencePairSettings(), tmp_path / "bare.csv")
     assert not (tmp_path / "new").exists()
-    assert len(vote_candidates(study, PairSettings(), ["mood"])) == 3 * PROMPTS
+    assert len(vote_candidates(study, PreferencePairSettings(), ["mood"])) == 3 * PROMPTS

@@ -12,12 +12,12 @@ from PIL import Image
 
 from salon.cli.main import run
 from salon.errors import TooFew
-from salon.judge.scorers import trained
+from salon.judge import trained_model as trained
 from salon.models import preference_model
-from salon.select.best_of import Wish, best_of_study
+from salon.select.best_of import BestSettings, best_of_study
 from salon.select.gate import GateSettings
-from salon.select.gate_use import gate_for_study, pass_gate
-from salon.select.scores import scorer_words
+from salon.select.gate_run import gate_for_study, pass_gate
+from salon.select.scores import list_scorers
 from salon.store.folder import open_study, save_study
 from salon.study import Study
 from salon.train import train_heads as training
@@ -34,7 +34,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file.rename(folder / "study" / file.name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SALON_CACHE", str(folder / "cache"))
-        patch.setattr(training, "encoder_named", lambda name, **options: red_study.Colors())
+        patch.setattr(training, "open_encoder", lambda name, **options: red_study.Colors())
         settings = HeadSettings(
             encoder="colors", form="scalar", width=8, lr=0.02, epochs=15, axes=0, train=0.5, validation=0.1, test=0.4
         )
@@ -45,8 +45,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _colors(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setenv("SALON_CACHE", str(home / "cache"))
-    monkeypatch.setattr(preference_model, "encoder_named", lambda name, **options: red_study.Colors())
-    trained._opened.cache_clear()
+    monkeypatch.setattr(preference_model, "open_encoder", lambda name, **options: red_study.Colors())
+    trained._load_cached.cache_clear()
 
 
 def redness(home: Path, item: str) -> float:
@@ -84,9 +84,9 @@ def test_a_study_that_was_all_trained_on_makes_no_gate(home: Path, tmp_path: Pat
 
 
 def test_the_redder_picture_is_the_best_and_the_flag_head_has_no_say(home: Path) -> None:
-    words = scorer_words([], [home / "model"])
+    words = list_scorers([], [home / "model"])
     assert [word.rpartition("@")[2] for word in words] == ["mood"]
-    report = best_of_study(home / "study", words, Wish())
+    report = best_of_study(home / "study", words, BestSettings())
     assert report.chosen == 90
     assert report.scale.startswith("logits of ")
     right = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from salon.collect.simulate.panel import Panel, compared, item_ids, numbered, tie_chance, with_ties
+from salon.collect.simulate.panel import SimulatedPanel, item_ids, number_ids, panel_comparisons, tie_chance, with_ties
 from salon.collect.simulate.studies import SimulateSettings, planted, simulate_study, taste_like_study, taste_like_truth
 from salon.errors import BadValue
 from salon.stats.alpha import krippendorff_alpha
@@ -119,9 +119,9 @@ def test_items_are_ordered_by_prompt_so_that_codes_equal_ids() -> None:
 
 
 def test_ids_are_all_of_one_width() -> None:
-    assert numbered("p", 3).to_pylist() == ["p1", "p2", "p3"]
-    assert numbered("p", 10).to_pylist()[::9] == ["p01", "p10"]
-    assert item_ids(numbered("q", 2), 2).to_pylist() == ["q1-1", "q1-2", "q2-1", "q2-2"]
+    assert number_ids("p", 3).to_pylist() == ["p1", "p2", "p3"]
+    assert number_ids("p", 10).to_pylist()[::9] == ["p01", "p10"]
+    assert item_ids(number_ids("q", 2), 2).to_pylist() == ["q1-1", "q1-2", "q2-1", "q2-2"]
 
 
 # -- ties, sides, levels -----------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_ties_take_their_share_of_pairs_and_leave_the_order_alone(share: float) 
     study = simulate_study(SimulateSettings(prompts=4000, tie_share=share, protocol="comparisons", seed=8))
     assert np.mean(study.comparisons.outcome == 2) == pytest.approx(share, abs=0.012)
     ranks = np.random.default_rng(1).permuted(np.tile(np.arange(6, dtype=np.int8), (50, 3, 1)), axis=-1)
-    panel = with_ties(Panel(0, np.arange(3, dtype=np.int32), 0, ranks), share, rng=np.random.default_rng(2))
+    panel = with_ties(SimulatedPanel(0, np.arange(3, dtype=np.int32), 0, ranks), share, rng=np.random.default_rng(2))
     above = ranks[..., :, None] < ranks[..., None, :]
     levels = panel.levels
     assert (levels[..., :, None] <= levels[..., None, :])[above].all()
@@ -156,8 +156,8 @@ def test_tied_rankings_are_stored_best_first() -> None:
 def test_comparisons_follow_the_orders_they_come_from(items: int, seed: int, share: float) -> None:
     rng = np.random.default_rng(seed)
     ranks = rng.permuted(np.tile(np.arange(items, dtype=np.int8), (7, 2, 1)), axis=-1)
-    panel = with_ties(Panel(0, np.arange(2, dtype=np.int32), 0, ranks), share, rng=rng)
-    outcome = compared(panel, rng=rng).outcome
+    panel = with_ties(SimulatedPanel(0, np.arange(2, dtype=np.int32), 0, ranks), share, rng=rng)
+    outcome = panel_comparisons(panel, rng=rng).outcome
     pairs = [(i, j) for i in range(items) for j in range(i + 1, items)]
     for prompt, rater in np.ndindex(7, 2):
         levels = panel.levels[prompt, rater]

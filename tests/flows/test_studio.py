@@ -7,16 +7,16 @@ from itertools import count
 
 import pytest
 
-from salon.collect.assign import Finished, Rest
-from salon.collect.question import Given
+from salon.collect.assignment import NoMoreQuestions, Rest
+from salon.collect.questions import Given
 from salon.collect.settings import StudioSettings
-from salon.collect.studio.figures import figures_of
-from salon.collect.studio.live import FiguresWorker
-from salon.collect.studio.steps import Needs, ShownTask, TooEarly
+from salon.collect.studio.figures import compute_figures
+from salon.collect.studio.figures_worker import FiguresWorker
+from salon.collect.studio.rater_side import EntryStep, ShownTask, TooEarly
 from salon.collect.studio.studio import Studio
 from salon.errors import BadValue, DesignError
 from salon.store.database import open_database
-from salon.store.database.errors import AlreadyAnswered, BadLink, NothingToUndo, NotYours
+from salon.store.database.connection import AlreadyAnswered, BadLink, NothingToUndo, NotYours
 from salon.store.folder import open_study
 from salon.study import Criterion, Item, Prompt, Scale, Study
 
@@ -100,7 +100,7 @@ def test_a_rater_goes_from_the_link_to_the_end_and_the_study_holds_every_answer(
     assert studio.enter(token).role == "rater"
     visitor = Visitor(studio)
     end = visitor.walk(lambda task: "right" if task.shown.question.kind == "compare" else 4)
-    assert end == Finished("done")
+    assert end == NoMoreQuestions("done")
     assert studio.database.rater(visitor.rater).status == "done"
     study = studio.database.read_study()
     assert study.counts["comparisons"] == 2 * 3
@@ -117,19 +117,19 @@ def test_what_comes_before_the_first_question_comes_in_order(make):
     studio = make(consent={"text": "Agree?"}, screener=[question], profile=["years"], guidelines="Look closely.",
                   times={"guidelines": 10})  # fmt: skip
     visitor = Visitor(studio)
-    assert visitor.next() == Needs("consent")
+    assert visitor.next() == EntryStep("consent")
     with pytest.raises(BadValue, match="newest version"):
         studio.consent(visitor.rater, "0")
     studio.consent(visitor.rater, "1")
-    assert visitor.next() == Needs("screener")
+    assert visitor.next() == EntryStep("screener")
     with pytest.raises(BadValue, match="yes, no"):
         studio.screener(visitor.rater, {"job": "perhaps"})
     assert studio.screener(visitor.rater, {"job": "yes"})
-    assert visitor.next() == Needs("profile")
+    assert visitor.next() == EntryStep("profile")
     studio.profile(visitor.rater, {"years": "12", "unasked": "x"})
-    assert visitor.next() == Needs("guidelines", 10)
+    assert visitor.next() == EntryStep("guidelines", 10)
     visitor.now += 9_000
-    assert visitor.next() == Needs("guidelines", 1)
+    assert visitor.next() == EntryStep("guidelines", 1)
     with pytest.raises(TooEarly):
         studio.read_guidelines(visitor.rater, now=visitor.now)
     visitor.now += 1_000
@@ -143,14 +143,14 @@ def test_who_does_not_fit_the_screener_gets_no_question_and_cannot_answer_it_aga
     visitor = Visitor(studio)
     assert not studio.screener(visitor.rater, {"job": "no"})
     assert not studio.screener(visitor.rater, {"job": "yes"})
-    assert visitor.next() == Finished("not qualified")
+    assert visitor.next() == NoMoreQuestions("not qualified")
 
 
 def test_a_new_consent_text_is_asked_for_again(make):
     studio = make(consent={"text": "Agree?", "version": "2"})
     visitor = Visitor(studio)
     studio.database.consent(visitor.rater, "1")
-    assert visitor.next() == Needs("consent", again=True)
+    assert visitor.next() == EntryStep("consent", again=True)
 
 
 def test_the_prompt_comes_first_once_and_its_clock_is_the_servers(make):
@@ -259,10 +259,10 @@ def test_a_phase_after_a_rest(make):
 def test_answers_wanted_from_two_are_not_asked_of_a_third_even_after_a_restart(make):
     studio = make({"stop": {"kind": "fixed", "raters_each": 2}})
     for _ in range(2):
-        assert Visitor(studio).walk() == Finished("done")
+        assert Visitor(studio).walk() == NoMoreQuestions("done")
     again = Studio(studio.database, studio.settings, studio.folder)
     third = Visitor(again)
-    assert third.next() == Finished("enough answers")
+    assert third.next() == NoMoreQuestions("enough answers")
     leaver = again.progress()[0].rater
     again.withdraw(leaver)  # whose answers are wanted anew
     assert isinstance(third.next(), ShownTask)
@@ -272,7 +272,7 @@ def test_answers_wanted_from_two_are_not_asked_of_a_third_even_after_a_restart(m
 def test_two_raters_are_never_given_the_last_place_both(make):
     studio = make({"stop": {"kind": "fixed", "raters_each": 1}}, study=small_study(prompts=1, items=2))
     assert isinstance(Visitor(studio).next(), ShownTask)
-    assert Visitor(studio).next() == Finished("enough answers")
+    assert Visitor(studio).next() == NoMoreQuestions("enough answers")
 
 
 def test_the_qualification_lets_in_who_knows_and_its_answers_are_not_in_the_study(make):
@@ -288,11 +288,11 @@ def test_the_qualification_lets_in_who_knows_and_its_answers_are_not_in_the_stud
         return {"left": "right", "right": "left"}[wrong(task)]
 
     failing, learning = Visitor(studio), Visitor(studio)
-    assert failing.walk(wrong) == Finished("not qualified")
+    assert failing.walk(wrong) == NoMoreQuestions("not qualified")
     assert [task.trial.attempt for task in failing.seen] == [1, 1, 2, 2]
     assert [task.trial.before for task in failing.seen] == [None, None, 0, 0]
     learning.walk(wrong, most=2)
-    assert learning.walk(right) == Finished("done")
+    assert learning.walk(right) == NoMoreQuestions("done")
     assert studio.database.read_study().counts["comparisons"] == 6
 
 
@@ -317,7 +317,7 @@ def test_withdrawn_answers_leave_the_study_and_the_link_ends(make):
     studio.withdraw(visitor.rater)
     study = studio.database.read_study()
     assert (study.counts.get("comparisons", 0), study.revision > before) == (0, True)
-    assert visitor.next() == Finished("withdrawn")
+    assert visitor.next() == NoMoreQuestions("withdrawn")
     with pytest.raises(BadLink):
         studio.enter(token)
     with pytest.raises(BadValue, match="withdrawn"):
@@ -329,7 +329,7 @@ def test_a_paused_rater_waits_until_invited_again(make):
     visitor = Visitor(studio)
     task = visitor.next()
     studio.pause(visitor.rater)
-    assert visitor.next() == Finished("paused")
+    assert visitor.next() == NoMoreQuestions("paused")
     token = studio.reinvite(visitor.rater).token
     assert studio.enter(token).rater == visitor.rater
     assert visitor.next().id == task.id
@@ -372,7 +372,7 @@ def test_the_owner_sees_progress_hours_pay_flags_and_the_live_check(make):
 
 def test_too_few_answers_are_told_and_no_error(make, monkeypatch):
     # That a worker finds what this process does is shown in test_studio_owner_live.py, on a study without answers.
-    monkeypatch.setattr(FiguresWorker, "ask", lambda self, *asked: figures_of(*asked))
+    monkeypatch.setattr(FiguresWorker, "ask", lambda self, *asked: compute_figures(*asked))
     live = make().live_check(wait=True)
     assert live.report is None
     assert live.words

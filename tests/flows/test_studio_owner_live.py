@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from salon.check.results import Figure, RaterRow
-from salon.collect.adjudicate import Disagreement
+from salon.check.results import Figure, RaterSummary
+from salon.collect.agreement import Disagreement
 from salon.collect.settings import StudioSettings
-from salon.collect.studio.adjudicate import rulings_of
-from salon.collect.studio.figures import figures_of, hours_of, judged_of, over_raters
-from salon.collect.studio.live import FiguresFailed, FiguresWorker
+from salon.collect.studio.adjudication import list_rulings
+from salon.collect.studio.figures import compute_figures, judgments_by_hour, judgments_by_item, mean_over_raters
+from salon.collect.studio.figures_worker import FiguresFailed, FiguresWorker
+from salon.collect.studio.removal import without_items, without_raters
 from salon.collect.studio.studio import Studio
-from salon.collect.studio.trim import without_items, without_raters
 from salon.errors import BadValue
 from salon.store.database import open_database
 from salon.study import Choice, Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
 
 
-def row(rater: str, **figures: object) -> RaterRow:
-    return RaterRow(rater=rater, kind="person", cohort=None, judgments=1, **figures)
+def row(rater: str, **figures: object) -> RaterSummary:
+    return RaterSummary(rater=rater, kind="person", cohort=None, judgments=1, **figures)
 
 
 def share(value: float) -> Figure:
@@ -33,17 +33,17 @@ def share(value: float) -> Figure:
 
 def test_raters_are_the_units_of_a_mean_over_raters() -> None:
     rows = [row("a", left_rate=share(0.5)), row("b", left_rate=share(0.7)), row("c", left_rate=share(0.9)), row("d")]
-    made = over_raters(rows, "left_rate")
+    made = mean_over_raters(rows, "left_rate")
     assert made is not None
     # mean .7, s = .2, half width t(.975, 2) x .2 / sqrt(3) = 4.303 x .11547 = .497: cut off at 1
     assert (made.n, made.unit, made.high) == (3, "rater", 1.0)
     assert made.value == pytest.approx(0.7)
     assert made.low == pytest.approx(0.7 - stats.t.ppf(0.975, 2) * np.std([0.5, 0.7, 0.9], ddof=1) / np.sqrt(3))
-    alone = over_raters(rows[:1], "left_rate")
+    alone = mean_over_raters(rows[:1], "left_rate")
     assert alone is not None
     assert (alone.n, alone.low, alone.high) == (1, None, None)
-    assert over_raters(rows[3:], "left_rate") is None
-    slow = over_raters([row("a", median_seconds=20.0), row("b", median_seconds=60.0)], "median_seconds")
+    assert mean_over_raters(rows[3:], "left_rate") is None
+    slow = mean_over_raters([row("a", median_seconds=20.0), row("b", median_seconds=60.0)], "median_seconds")
     assert slow is not None
     assert slow.high is not None
     assert slow.high > 60, "seconds do not end at 1"
@@ -78,8 +78,8 @@ def study() -> Study:
 
 
 def test_judgments_are_counted_by_item_and_by_hour(study: Study) -> None:
-    assert judged_of(study) == {"a": 5, "b": 4, "c": 2, "d": 3}
-    assert hours_of(study) == {"2026-01-31T12": 1, "2026-01-31T13": 1}
+    assert judgments_by_item(study) == {"a": 5, "b": 4, "c": 2, "d": 3}
+    assert judgments_by_hour(study) == {"2026-01-31T12": 1, "2026-01-31T13": 1}
 
 
 def test_without_an_item_everything_that_needs_it_goes_and_rankings_close_up(study: Study) -> None:
@@ -125,7 +125,7 @@ def test_the_worker_computes_what_this_process_would_also_after_one_died(studio)
     try:
         with pytest.raises(FiguresFailed):
             worker.ask(studio.database, studio.settings)
-        found, here = worker.ask(studio.database, studio.settings), figures_of(studio.database, studio.settings)
+        found, here = worker.ask(studio.database, studio.settings), compute_figures(studio.database, studio.settings)
         assert (found.revision, found.words, found.judged) == (here.revision, here.words, here.judged)
     finally:
         worker.close()
@@ -148,7 +148,7 @@ def test_figures_that_fail_are_told_and_the_old_ones_stay(studio, monkeypatch) -
             calls.append(1)
             if len(calls) > 1:
                 raise FiguresFailed("no figures")
-            return figures_of(studio.database, studio.settings)
+            return compute_figures(studio.database, studio.settings)
 
         def close(self) -> None:
             pass
@@ -174,8 +174,8 @@ def test_the_same_key_rules_once(studio) -> None:
         studio.settle(judge, dispute, "b", key="two")
     assert studio.drop(judge, "overall", "c", key="three").repeated is False
     assert studio.drop(judge, "overall", "c", key="three").repeated is True
-    assert [one.ruling.answer for one in rulings_of(studio.database)] == ["a", None]
+    assert [one.ruling.answer for one in list_rulings(studio.database)] == ["a", None]
     studio.take_ruling_back(judge, first.ids[0])
-    assert [one.ruling.answer for one in rulings_of(studio.database)] == [None]
+    assert [one.ruling.answer for one in list_rulings(studio.database)] == [None]
     with pytest.raises(BadValue):
         studio.settle(judge, dispute, "c", key="four")

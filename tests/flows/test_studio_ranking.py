@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from test_studio import empty, make
 
-from salon.collect.merge_ranking import Settled, next_merge_step
-from salon.collect.studio.steps import TooEarly
+from salon.collect.questions import MergedOrder, next_merge_step
+from salon.collect.studio.rater_side import TooEarly
 from salon.errors import BadValue
 
 __all__ = ["empty", "make"]
@@ -60,11 +60,11 @@ def test_every_pair_has_its_least_time_and_the_order_they_settle_has_none(studio
         say(studio, rater, task, ("first",), "first", 19)
     pairs = ("first",)
     for n in range(2, 5):
-        if isinstance(next_merge_step(3, pairs), Settled):
+        if isinstance(next_merge_step(3, pairs), MergedOrder):
             break
         say(studio, rater, task, pairs, "first", 10 * n)
         pairs = (*pairs, "first")
-    assert isinstance(next_merge_step(3, pairs), Settled)
+    assert isinstance(next_merge_step(3, pairs), MergedOrder)
     assert ask(studio, rater, 10 * n).wait == 0
 
 

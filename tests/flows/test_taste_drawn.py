@@ -6,27 +6,27 @@ from importlib.resources import files
 import pytest
 
 from salon.collect.simulate.designers import FLAG, DesignerSettings
-from salon.collect.simulate.taste_drawn import drawn_briefs, drawn_study
+from salon.collect.simulate.taste_drawn import draw_taste_briefs, draw_taste_study
 from salon.errors import BadFile, BadValue
 from salon.fuse.labels import make_labels
 from salon.store.folder import open_study, save_study
 from salon.study import Prompt, Study
-from salon.study.prompt import normalized
+from salon.study.nouns import normalize_text
 
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
     """One prompt a criterion, in pictures of an eighth of the usual size."""
     folder = tmp_path_factory.mktemp("drawn") / "study"
-    return folder, *drawn_study(folder, prompts=1, scale=0.125, processes=1)
+    return folder, *draw_taste_study(folder, prompts=1, scale=0.125, processes=1)
 
 
 def test_the_whole_study_has_the_published_shape():
-    briefs = drawn_briefs(seed=2026)
+    briefs = draw_taste_briefs(seed=2026)
     assert [len(group) for group in briefs.values()] == [80] * 9
     every = [brief for group in briefs.values() for brief in group]
     assert len({brief.id for brief in every}) == 720
-    looks = {normalized(f"{one.headline} {one.style} {one.mood} {one.palette} {one.headline_at}") for one in every}
+    looks = {normalize_text(f"{one.headline} {one.style} {one.mood} {one.palette} {one.headline_at}") for one in every}
     assert len(looks) == 720  # so that no two prompts are united by the split
     assert all(brief.palette and brief.headline_at for brief in every)
     for group in briefs.values():
@@ -56,7 +56,7 @@ def test_it_says_what_it_is_and_comes_out_the_same_again(drawn):
     folder, study, planted = drawn
     assert study.simulated
     assert open_study(folder).hash == study.hash
-    assert drawn_study(folder, prompts=1, scale=0.125, processes=1)[0].hash == study.hash  # nothing is drawn twice
+    assert draw_taste_study(folder, prompts=1, scale=0.125, processes=1)[0].hash == study.hash  # nothing is drawn twice
     assert {one.criterion for one in planted} == {one.id for one in study.criteria} - {FLAG}
 
 
@@ -76,9 +76,9 @@ def test_the_settings_are_the_designers_own():
 def test_it_is_not_drawn_into_another_study(tmp_path):
     save_study(Study.build("s", (), tables={"prompts": [Prompt(id="mine", text="x")]}), tmp_path / "s")
     with pytest.raises(BadFile, match="mine"):
-        drawn_study(tmp_path / "s", prompts=1)
+        draw_taste_study(tmp_path / "s", prompts=1)
 
 
 def test_there_are_only_so_many_briefs():
     with pytest.raises(BadValue, match="1 to 80"):
-        drawn_briefs(81, seed=1)
+        draw_taste_briefs(81, seed=1)

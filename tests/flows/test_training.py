@@ -12,7 +12,7 @@ from red_study import Colors, study_in
 
 from salon.errors import BadFile, BadValue, DesignError, TooFew
 from salon.models import preference_model
-from salon.models.preference import read_card
+from salon.models.cards import read_model_card
 from salon.models.preference_model import load_model
 from salon.study import Item, Rating, Study
 from salon.train import train_heads as training
@@ -57,7 +57,7 @@ def test_a_planted_preference_is_learned_written_and_used(red: tuple[Study, Path
 def test_the_card_says_everything_and_the_guard_holds_no_test_item(red: tuple[Study, Path], tmp_path: Path) -> None:
     study, folder = red
     report = train_study(study, folder, QUICK, tmp_path / "model")
-    card = read_card(tmp_path / "model")
+    card = read_model_card(tmp_path / "model")
     assert card.data == study.hash
     assert HeadSettings(**card.settings) == QUICK
     assert (card.study, card.flag, card.simulated) == ("red", "flag", True)

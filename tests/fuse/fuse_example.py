@@ -21,7 +21,7 @@ from salon.fuse.results import (
     GroupFigures,
     MethodPair,
     PairResidual,
-    RaterFigures,
+    RaterFit,
     ScoreRow,
 )
 from salon.study import Signature
@@ -174,9 +174,9 @@ def _anchor(row: ScoreRow, rng: np.random.Generator) -> AnchorFigure:
     )
 
 
-def _rater(name: str, rng: np.random.Generator) -> RaterFigures:
+def _rater(name: str, rng: np.random.Generator) -> RaterFit:
     z = float(rng.normal())
-    return RaterFigures(
+    return RaterFit(
         rater=name,
         answers=612,
         agreement=0.71 + 0.02 * z,

@@ -10,12 +10,10 @@ from scipy.stats import norm
 
 from salon.errors import BadValue, NotIdentified, TooFew, UnknownReference
 from salon.fuse.bridge import next_questions, plan_bridge, run_bridge, score_bridge
-from salon.fuse.bridge_answers import no_answers, study_answers
-from salon.fuse.bridge_ask import next_round
-from salon.fuse.bridge_plan import plan_group, planned_calls
-from salon.fuse.bridge_settings import BridgeSettings
-from salon.fuse.bridge_simulate import CurvePoint, RehearsalSettings, reached, rehearse_bridge
-from salon.stats.pair_counts import count_pairs
+from salon.fuse.bridge_plan import BridgeSettings, no_answers, plan_group, planned_calls, study_answers
+from salon.fuse.bridge_scale import next_round
+from salon.fuse.bridge_simulation import RehearsalPoint, RehearsalSettings, opponents_needed, rehearse_bridge
+from salon.stats.comparisons import count_pairs
 from salon.stats.pair_fit import fit_pairs
 from salon.study import Comparison, Criterion, Item, Rater, Study
 
@@ -95,9 +93,9 @@ def test_questions_of_a_small_plan():
 
 def test_reached_between_rounds():
     # .80 lies halfway between the first (.70) and second (.90) adaptive opponent.
-    points = [CurvePoint(opponents=k, calls=k, random=r, adaptive=a) for k, r, a in ((1, 0.6, 0.7), (2, 0.8, 0.9))]
-    assert reached(tuple(points)) == pytest.approx(1.5)
-    assert reached(tuple(p.model_copy(update={"adaptive": 0.1}) for p in points)) is None
+    points = [RehearsalPoint(opponents=k, calls=k, random=r, adaptive=a) for k, r, a in ((1, 0.6, 0.7), (2, 0.8, 0.9))]
+    assert opponents_needed(tuple(points)) == pytest.approx(1.5)
+    assert opponents_needed(tuple(p.model_copy(update={"adaptive": 0.1}) for p in points)) is None
 
 
 # ---------------------------------------------------------------------------------------------- by definition

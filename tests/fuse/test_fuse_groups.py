@@ -6,7 +6,7 @@ from drawn_studies import Drawn
 
 from salon.errors import DesignError
 from salon.fuse.groups import study_groups
-from salon.fuse.settings import FuseSettings
+from salon.fuse.results import FuseSettings
 from salon.study import Criterion, Item, Scale
 
 

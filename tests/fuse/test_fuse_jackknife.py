@@ -7,8 +7,8 @@ from scipy import stats
 
 from salon.errors import TooFew
 from salon.fuse.groups import study_groups
-from salon.fuse.jackknife import MOST_FOLDS, folds, refitted, spread
-from salon.fuse.settings import FuseSettings
+from salon.fuse.jackknife import MOST_FOLDS, jackknife_folds, jackknife_spread, refit_folds
+from salon.fuse.results import FuseSettings
 from salon.study import Criterion, Scale
 
 RATED = Criterion(id="c", scale=Scale(low=0, high=10))
@@ -29,8 +29,8 @@ def means(found):
 
 
 def jackknifed(found, cluster="rater"):
-    made = list(folds(found, cluster, rng=np.random.default_rng(0)))
-    return made, spread(*refitted(made, means(found)))
+    made = list(jackknife_folds(found, cluster, rng=np.random.default_rng(0)))
+    return made, jackknife_spread(*refit_folds(made, means(found)))
 
 
 def test_a_mean_over_raters_has_the_error_of_the_t_test():

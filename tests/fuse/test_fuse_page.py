@@ -14,7 +14,7 @@ from page_words import Page, numbers_of
 from salon.fuse.report import fuse_page
 from salon.report import disagreements
 from salon.report.values import numbers_in
-from salon.report.words import brief, told_apart
+from salon.report.words import brief, distinct_names
 
 __all__ = ["chromium"]
 
@@ -174,7 +174,7 @@ def test_hostile_names_are_inert_and_told_apart():
 
 def test_names_that_read_alike_are_numbered():
     middle = "x" * 200
-    shown = told_apart([f"a{middle}z", f"a{middle}x{middle}z", "b"])
+    shown = distinct_names([f"a{middle}z", f"a{middle}x{middle}z", "b"])
     assert len(set(shown.values())) == 3
     assert shown["b"] == "b"
     assert max(map(len, shown.values())) <= len(brief(middle)) + 5

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 import salon
 from salon.collect.simulate.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth
-from salon.fuse.anchored import anchored
-from salon.fuse.compare import values
+from salon.fuse.fuse import calibrated_scores
 from salon.fuse.groups import study_groups
 from salon.fuse.results import FuseReport
+from salon.fuse.scores import fit_anchored
 from salon.study import Study
 
 SEED = 11
@@ -82,8 +82,8 @@ def test_only_rating_anchors_make_categories_comparable() -> None:
     apart = planted[0].mean() - planted[2].mean()
     found = {}
     for pulled in (True, False):
-        fused_groups = anchored(groups, "anchored-davidson", salon.FuseSettings(), None, pulled=pulled)
-        scores = values(fused_groups)
+        fused_groups = fit_anchored(groups, "anchored-davidson", salon.FuseSettings(), None, pulled=pulled)
+        scores = calibrated_scores(fused_groups)
         found[pulled] = scores[0].mean() - scores[2].mean()
     assert apart > 1
     assert found[True] == pytest.approx(apart, abs=0.45)

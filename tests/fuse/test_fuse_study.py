@@ -10,8 +10,8 @@ from drawn_studies import Drawn, names, shared_ranks
 
 from salon.errors import DesignError, NotIdentified, TooFew
 from salon.fuse.fuse import fuse_study
-from salon.fuse.settings import FuseSettings
-from salon.stats.pair_counts import count_pairs
+from salon.fuse.results import FuseSettings
+from salon.stats.comparisons import count_pairs
 from salon.stats.pair_fit import fit_pairs
 from salon.study import Criterion, Item, Rater, Scale
 

@@ -18,7 +18,7 @@ from salon.errors import BadColumns, BadValue, DesignError, TooFew, UnknownRefer
 from salon.fuse.labels import Labels, LabelSettings, make_labels
 from salon.fuse.splits import check_splits, prompt_texts
 from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
-from salon.study.prompt import normalized
+from salon.study.nouns import normalize_text
 
 WHOLE = {"train": 1, "validation": 0, "test": 0}
 
@@ -250,7 +250,7 @@ def test_prompts_that_share_an_image_or_a_text_fall_together() -> None:
     assert all(split["q0"] == split["q1"] == split["q2"] for split in found)
     assert any(split["q3"] != split["q4"] for split in found)
     assert any(split["q0"] != split["q3"] for split in found)
-    assert normalized("A  Fox\u00a0in SNOW") == "a fox in snow"
+    assert normalize_text("A  Fox\u00a0in SNOW") == "a fox in snow"
 
 
 def test_prompts_without_a_text_or_an_image_share_nothing() -> None:

@@ -12,19 +12,16 @@ import pytest
 from images_server import ImagesServer, picture
 from loops import awaited
 
-from salon.calls.answer import read_json
+from salon.calls.call import read_json
 from salon.calls.errors import CallsStopped
-from salon.calls.ledger import Ledger
-from salon.calls.limits import Limits
-from salon.calls.prices import Prices
-from salon.calls.scripted import Line, Scripted
-from salon.calls.store import CallStore
+from salon.calls.service import Limits, Prices
+from salon.calls.store import CallStore, StoreWriter
+from salon.calls.transport import ScriptedTransport, ScriptLine
 from salon.errors import BadValue
-from salon.generate.http import HttpGenerator, Template
+from salon.generate.http import HttpGenerator, HttpTemplate
 from salon.generate.openai_images import OpenAIImages
-from salon.generate.results import GenerateReport
+from salon.generate.record import GenerateReport, GenerateSettings
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
 from salon.study import Prompt
 
 KEY = 'sk-very/secret"0123456789'
@@ -38,10 +35,10 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-def generated(folder: Path, *lines: Line, prompts: int = 1) -> GenerateReport:
+def generated(folder: Path, *lines: ScriptLine, prompts: int = 1) -> GenerateReport:
     asked = [Prompt(id=f"p{number}", text=f"cat {number}") for number in range(prompts)]
     with CallStore(folder / "calls.sqlite") as store:
-        model = OpenAIImages("m", store=store, limits=QUICK, transport=Scripted(*lines))
+        model = OpenAIImages("m", store=store, limits=QUICK, transport=ScriptedTransport(*lines))
         try:
             return generate_items(asked, [model], GenerateSettings(), folder / "study")
         finally:
@@ -154,12 +151,12 @@ TEMPLATE = {"name": "t", "url": "https://t.invalid/x", "body": {"prompt": "{prom
 )
 def test_templates_that_cannot_be_sent_or_hold_a_key(change: dict[str, object]) -> None:
     with pytest.raises(BadValue) as refused:
-        Template.parse(TEMPLATE | change).check()
+        HttpTemplate.parse(TEMPLATE | change).check()
     assert "abc" not in str(refused.value)
 
 
 def test_the_signature_of_a_template_is_short_and_tells_no_headers(tmp_path: Path) -> None:
-    template = Template.parse(TEMPLATE | {"headers": {"X-Studio": "unusual"}})
+    template = HttpTemplate.parse(TEMPLATE | {"headers": {"X-Studio": "unusual"}})
     with CallStore(tmp_path / "calls.sqlite") as store:
         assert "unusual" not in str(HttpGenerator(template, store=store).signature)
 
@@ -167,7 +164,7 @@ def test_the_signature_of_a_template_is_short_and_tells_no_headers(tmp_path: Pat
 def test_one_bad_write_does_not_cost_the_others_their_answers(tmp_path: Path) -> None:
     async def write() -> list[object]:
         with CallStore(tmp_path / "calls.sqlite") as store:
-            ledger = Ledger(store)
+            ledger = StoreWriter(store)
             done = [ledger(store.lose, "a", "x"), ledger(store.lose, "b", object()), ledger(store.lose, "c", "x")]
             outcomes = await asyncio.gather(*done, return_exceptions=True)
             ledger.close()

@@ -14,15 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import salon
-from salon.cli.fuse_tables import print_fuse
+from salon.cli.fuse import print_fuse
 from salon.cli.main import run
 from salon.errors import BadValue, DesignError, NotIdentified, SalonError, TooFew
-from salon.fuse.bridge_simulate import RehearsalSettings, rehearse_bridge
+from salon.fuse.bridge_simulation import RehearsalSettings, rehearse_bridge
 from salon.fuse.labels import LabelSettings, make_labels
-from salon.fuse.results import FuseReport
-from salon.fuse.settings import FuseSettings, Method
-from salon.stats.rating_anchors import choose_rating_anchors
-from salon.stats.rating_models import rating_mean, rating_zscored
+from salon.fuse.results import FuseReport, FuseSettings, Method
+from salon.stats.rating_models import rating_mean, rating_zscores
+from salon.stats.rating_scale import choose_rating_anchors
 from salon.study import Criterion, Item, Ranking, Rater, Scale, Study
 
 FIVE = Criterion(id="c", scale=Scale(low=1, high=5))
@@ -260,7 +259,7 @@ def test_units_of_the_scale_do_not_matter(factor):
     rng = np.random.default_rng(3)
     item, rater = np.tile(np.arange(8), 5), np.repeat(np.arange(5), 8)
     value = rng.uniform(1, 5, 40)
-    for fit in (rating_mean, rating_zscored):
+    for fit in (rating_mean, rating_zscores):
         plain, scaled = fit(item, rater, value, 8, 5), fit(item, rater, factor * value, 8, 5)
         np.testing.assert_allclose(scaled.absolute_se, factor * plain.absolute_se)
     ends = {"low": 1.0, "high": 5.0}

@@ -16,13 +16,10 @@ from PIL import Image
 from salon.collect.simulate.designers import read_layout
 from salon.errors import BadFile, BadValue
 from salon.generate.folder import folder_generators
-from salon.generate.prompts import read_prompts
-from salon.generate.ready import check_ready
-from salon.generate.record import FILE, locked, read_generations
-from salon.generate.results import GenerateReport
-from salon.generate.rows import read_lines
+from salon.generate.prompts import read_prompts, read_table_rows
+from salon.generate.readiness import check_ready
+from salon.generate.record import FILE, GenerateReport, GenerateSettings, lock_record, read_generations
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
 from salon.render.brief import Brief
 from salon.render.brief_text import LONGEST, read_brief
 from salon.render.draw import draw_poster
@@ -128,7 +125,7 @@ def test_only_line_ends_end_a_line(tmp_path: Path, end: str) -> None:
     (tmp_path / "p.csv").write_text(f"id,text\np,{text}\n")
     for name in ("p.jsonl", "p.csv"):
         assert [prompt.text for prompt in read_prompts(str(tmp_path / name))] == [text]
-        assert read_lines(tmp_path / name, ["text"])[0][1]["text"] == text
+        assert read_table_rows(tmp_path / name, ["text"])[0][1]["text"] == text
 
 
 @pytest.mark.parametrize("content", ['prompt = ["a"]', "brief = [1]"])
@@ -174,5 +171,5 @@ def test_a_record_edited_by_hand_is_told_by_its_line(tmp_path: Path) -> None:
 
 def test_a_pipe_in_place_of_the_record_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / FILE)
-    with pytest.raises(BadFile, match="no file"), locked(tmp_path):
+    with pytest.raises(BadFile, match="no file"), lock_record(tmp_path):
         pass

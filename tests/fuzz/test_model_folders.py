@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from transformers import AutoConfig, AutoImageProcessor, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 
-from salon.models.weights import MissingWeights, from_hub
+from salon.models.weights import MissingWeights, load_from_hub
 
 CODE = """
 from pathlib import Path
@@ -36,6 +36,6 @@ def test_code_in_a_model_folder_is_refused_without_asking(
     asked = []
     monkeypatch.setattr(builtins, "input", lambda *words: asked.append(words) or "y")
     with pytest.raises(MissingWeights, match="code"):
-        from_hub(auto.from_pretrained, folder, what="a model")
+        load_from_hub(auto.from_pretrained, folder, what="a model")
     assert not asked
     assert not ran.exists()

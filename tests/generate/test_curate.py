@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salon.errors import BadColumns, BadValue, DesignError
-from salon.generate.curate import by_keywords, by_table, categorized, in_turns, keep_top
+from salon.generate.curate import by_keywords, by_table, categorize, keep_top, take_category_turns
 from salon.study import Criterion, Item, Prompt, Rater, Rating, Scorer, Signature, Study
 from salon.study.tables import table_from_nouns
 
@@ -41,11 +41,11 @@ def test_categories_reach_prompts_and_items_and_what_has_none_is_named():
     prompts = [Prompt(id="a", text="a logo"), Prompt(id="b", text="?"), Prompt(id="c", text="logo", category="mine")]
     items = [Item(id=f"{p.id}{n}", prompt=p.id) for p in prompts for n in range(2)]
     study = Study.build("s", [], tables={"prompts": prompts, "items": items})
-    found = categorized(study, by_keywords(RULES))
+    found = categorize(study, by_keywords(RULES))
     assert found.counts == {"logo": 1, "mine": 1}
     assert found.without == ("b",)
     assert [item.category for item in found.study.nouns("items")] == ["logo", "logo", None, None, "mine", "mine"]
-    assert categorized(study, by_keywords(RULES), again=True).counts == {"logo": 2}
+    assert categorize(study, by_keywords(RULES), again=True).counts == {"logo": 2}
 
 
 def test_a_table_decides(tmp_path):
@@ -63,12 +63,12 @@ def test_a_table_decides(tmp_path):
 
 def test_categories_take_turns_and_a_larger_limit_only_adds():
     prompts = [Prompt(id=f"{category}{n}", category=category) for category in "aab" for n in range(3)][3:]
-    assert [prompt.id for prompt in in_turns(prompts, 3)] == ["a0", "a1", "b0"]
+    assert [prompt.id for prompt in take_category_turns(prompts, 3)] == ["a0", "a1", "b0"]
     plain = [Prompt(id=str(n)) for n in range(5)]
-    assert in_turns(plain, 2) == plain[:2]
-    assert in_turns(plain, 9) == plain
+    assert take_category_turns(plain, 2) == plain[:2]
+    assert take_category_turns(plain, 9) == plain
     for limit in range(6):
-        assert set(in_turns(prompts, limit)) < set(in_turns(prompts, limit + 1))
+        assert set(take_category_turns(prompts, limit)) < set(take_category_turns(prompts, limit + 1))
 
 
 # -- the best share --------------------------------------------------------------------------------------------------

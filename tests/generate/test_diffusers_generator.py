@@ -15,8 +15,8 @@ from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
 
 from salon.errors import BadFile, BadValue
 from salon.generate.diffusers import DiffusersGenerator, fingerprint
-from salon.study.generator import Ask, Failed, Generator, Made
-from salon.study.prompt import Prompt
+from salon.study.interfaces import Ask, Failed, Generator, Made
+from salon.study.nouns import Prompt
 
 pytestmark = pytest.mark.slow  # importing torch, transformers and diffusers takes most of it
 

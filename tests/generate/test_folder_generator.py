@@ -10,10 +10,8 @@ from PIL import Image
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.generate.folder import folder_generators
-from salon.generate.names import slug
-from salon.generate.record import read_generations
+from salon.generate.record import GenerateSettings, read_generations, slug
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
 from salon.store import open_study
 from salon.study import Ask, Failed, Made, Prompt
 

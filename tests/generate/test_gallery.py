@@ -12,10 +12,9 @@ from PIL import Image
 
 from salon.errors import BadFile, UnknownReference
 from salon.generate import gallery
-from salon.generate.gallery import write_gallery
+from salon.generate.gallery import contact_sheet, sheet_items, study_sheet, write_gallery
+from salon.generate.record import GenerateSettings
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
-from salon.generate.sheet import contact_sheet, sheet_items, study_sheet
 from salon.store import save_study
 from salon.study import Failed, Item, Prompt, Study
 
@@ -261,7 +260,7 @@ def test_a_page_that_stands_keeps_its_thumbnails_until_the_next_one_does(folder,
 
 
 def test_two_galleries_at_one_place_do_not_remove_each_others_thumbnails(folder, tmp_path, monkeypatch):
-    page, draw = tmp_path / "g.html", gallery.thumbs
+    page, draw = tmp_path / "g.html", gallery.make_thumbs
 
     def meanwhile(*args):
         drawn = draw(*args)
@@ -269,6 +268,6 @@ def test_two_galleries_at_one_place_do_not_remove_each_others_thumbnails(folder,
             write_gallery(folder, page, width=120)
         return drawn
 
-    monkeypatch.setattr(gallery, "thumbs", meanwhile)
+    monkeypatch.setattr(gallery, "make_thumbs", meanwhile)
     write_gallery(folder, page, width=100)
     assert missing(page) == []

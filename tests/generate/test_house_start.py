@@ -10,8 +10,15 @@ import pytest
 from dots import png
 
 from salon.cli.main import run
-from salon.generate.house_start import DECISIONS, kept_decisions, start_from
-from salon.generate.houses import HOUSES, house_generator, house_named, poster_seed
+from salon.generate.houses import (
+    DECISIONS,
+    HOUSES,
+    find_house,
+    house_generator,
+    kept_decisions,
+    poster_seed,
+    start_from,
+)
 from salon.render.chance import Seeds
 from salon.render.quality import true_quality
 from salon.study import Ask, Failed, Prompt
@@ -47,7 +54,7 @@ def test_at_strength_one_the_picture_is_forgotten_and_near_nought_it_stays(paren
 
 
 def test_what_is_made_anew_grows_with_strength_decision_by_decision(parent):
-    house = house_named("apprentice")
+    house = find_house("apprentice")
     ask = Ask(prompt=PROMPT, image=parent.image, layout=parent.layout)
     fresh = poster_seed("apprentice", "jazz", 9)
     strengths = (0.01, 0.3, 0.5, 0.8, 1.0)

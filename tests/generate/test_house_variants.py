@@ -7,8 +7,8 @@ import json
 import pytest
 
 from salon.errors import BadValue
-from salon.generate.houses import HOUSES, expected_quality, house_generator, house_named
-from salon.generate.named import generator_named
+from salon.generate.houses import HOUSES, expected_quality, find_house, house_generator
+from salon.generate.registry import make_generator
 from salon.render.quality import true_quality
 from salon.study import Ask, Prompt
 
@@ -33,17 +33,17 @@ def test_a_variant_is_its_parent_s_poster_with_one_flaw() -> None:
 
 
 def test_several_defects_and_a_house_with_its_own() -> None:
-    both = house_named("proof+misspelling@0.25+crowding@1")
+    both = find_house("proof+misspelling@0.25+crowding@1")
     assert both.name == "proof+crowding@1+misspelling@0.25"  # one name, in whatever order it was asked for
     assert both.knobs(7) == {"crowding": 1.0, "misspelling": 0.25}
     assert expected_quality(both) == true_quality({"crowding": 1.0, "misspelling": 0.25})
-    more = house_named("carnival+low-contrast@0.5")
+    more = find_house("carnival+low-contrast@0.5")
     assert more.knobs(3) == HOUSES["carnival"].knobs(3) | {"low-contrast": 0.5}
 
 
 def test_names_and_signatures_tell_variants_apart() -> None:
     names = ("proof", "proof+misspelling@0.3", "house:proof+misspelling@0.6")
-    made = [generator_named(name) for name in names]
+    made = [make_generator(name) for name in names]
     assert [one.name for one in made] == ["proof", "proof+misspelling@0.3", "proof+misspelling@0.6"]
     assert len({str(one.signature) for one in made}) == 3
 
@@ -63,5 +63,5 @@ def test_names_and_signatures_tell_variants_apart() -> None:
 )
 def test_wrong_names_say_what_is_wrong(text: str, told: str) -> None:
     with pytest.raises(BadValue) as caught:
-        generator_named(text)
+        make_generator(text)
     assert told in str(caught.value)

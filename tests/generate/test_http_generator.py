@@ -9,15 +9,14 @@ import httpx2
 import pytest
 from images_server import ImagesServer, picture
 
-from salon.calls.budget import Budget
 from salon.calls.errors import BudgetSpent, WrongKey
-from salon.calls.prices import Prices
-from salon.calls.scripted import Scripted
+from salon.calls.service import Budget, Prices
 from salon.calls.store import CallStore
+from salon.calls.transport import ScriptedTransport
 from salon.errors import BadFile, BadValue
-from salon.generate.http import HttpGenerator, Template, found_at
-from salon.study.generator import Ask, Failed, Generator, Made
-from salon.study.prompt import Prompt
+from salon.generate.http import HttpGenerator, HttpTemplate, value_at
+from salon.study.interfaces import Ask, Failed, Generator, Made
+from salon.study.nouns import Prompt
 
 STUDIO = """
 name = "studio"
@@ -51,9 +50,9 @@ def ask(text: str = "a cat", seed: int = 0, **more) -> Ask:
     return Ask(prompt=Prompt(id=text, text=text), seed=seed, **more)
 
 
-def template(tmp_path: Path, text: str = STUDIO) -> Template:
+def template(tmp_path: Path, text: str = STUDIO) -> HttpTemplate:
     (tmp_path / "studio.toml").write_text(text)
-    return Template.load(tmp_path / "studio.toml")
+    return HttpTemplate.load(tmp_path / "studio.toml")
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +67,7 @@ def store(tmp_path: Path):
 
 
 def test_placeholders_are_filled_and_keep_their_type(tmp_path: Path, store: CallStore) -> None:
-    net = Scripted(500, ANSWER)
+    net = ScriptedTransport(500, ANSWER)
     studio = HttpGenerator(template(tmp_path), store=store, transport=net)
     assert isinstance(studio, Generator)
     assert studio.abilities.seeded
@@ -119,7 +118,7 @@ def test_a_real_server_that_answers_with_an_address(tmp_path: Path, store: CallS
 
 
 def test_without_a_seed_to_send_each_seed_is_a_sample_of_its_own(tmp_path: Path, store: CallStore) -> None:
-    net = Scripted(ANSWER)
+    net = ScriptedTransport(ANSWER)
     plain = STUDIO.replace('seed = "{seed}"\n', "")
     results = list(
         HttpGenerator(template(tmp_path, plain), store=store, transport=net).make([ask(seed=0), ask(seed=1)])
@@ -129,7 +128,7 @@ def test_without_a_seed_to_send_each_seed_is_a_sample_of_its_own(tmp_path: Path,
 
 def test_image_to_image(tmp_path: Path, store: CallStore) -> None:
     text = STUDIO.replace("steps = 20", 'init = "{image}"\ndenoise = "{strength}"')
-    net = Scripted(ANSWER)
+    net = ScriptedTransport(ANSWER)
     studio = HttpGenerator(template(tmp_path, text), store=store, transport=net)
     assert studio.abilities.image_to_image
     assert not studio.abilities.text_to_image
@@ -153,7 +152,7 @@ def test_image_to_image(tmp_path: Path, store: CallStore) -> None:
     ],
 )
 def test_answers_without_a_picture(tmp_path: Path, store: CallStore, answer: object, said: str) -> None:
-    studio = HttpGenerator(template(tmp_path), store=store, transport=Scripted(answer))
+    studio = HttpGenerator(template(tmp_path), store=store, transport=ScriptedTransport(answer))
     ((_, failure),) = studio.make([ask()])
     assert failure.kind == "broken-image"
     assert said in failure.reason
@@ -192,7 +191,7 @@ def test_plain_http_is_refused_unless_allowed(tmp_path: Path, store: CallStore) 
 
 
 def test_asks_that_do_not_fit_are_refused_before_anything_is_sent(tmp_path: Path, store: CallStore) -> None:
-    studio = HttpGenerator(template(tmp_path), store=store, transport=Scripted(ANSWER))
+    studio = HttpGenerator(template(tmp_path), store=store, transport=ScriptedTransport(ANSWER))
     with pytest.raises(BadValue, match="never sent"):
         studio.make([ask(image=b"start")])
     bare = HttpGenerator(template(tmp_path, STUDIO.replace("width = 512", "")), store=store)
@@ -202,7 +201,9 @@ def test_asks_that_do_not_fit_are_refused_before_anything_is_sent(tmp_path: Path
 
 def test_budget_and_key(tmp_path: Path, store: CallStore, monkeypatch: pytest.MonkeyPatch) -> None:
     prices = Prices.parse({"models": {"studio": {"image": "0.5"}}})
-    studio = HttpGenerator(template(tmp_path), store=store, prices=prices, budget=Budget(1), transport=Scripted(ANSWER))
+    studio = HttpGenerator(
+        template(tmp_path), store=store, prices=prices, budget=Budget(1), transport=ScriptedTransport(ANSWER)
+    )
     made = []
     with pytest.raises(BudgetSpent):
         made.extend(studio.make([ask(seed=seed) for seed in range(5)]))
@@ -214,9 +215,9 @@ def test_budget_and_key(tmp_path: Path, store: CallStore, monkeypatch: pytest.Mo
 
 def test_paths_by_hand() -> None:
     content = {"a": [{"b c": 1}, [2, 3]], "d": {"0": 4}}
-    assert found_at(content, "a[0].b c") == 1
-    assert found_at(content, "a[1][1]") == 3
-    assert found_at(content, "d.0") == 4
-    assert found_at(content, "") is content
+    assert value_at(content, "a[0].b c") == 1
+    assert value_at(content, "a[1][1]") == 3
+    assert value_at(content, "d.0") == 4
+    assert value_at(content, "") is content
     with pytest.raises(LookupError, match="'x' is not in a, d"):
-        found_at(content, "x.y")
+        value_at(content, "x.y")

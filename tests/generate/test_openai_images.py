@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 from images_server import KEY, ImagesServer, picture
 
-from salon.calls.budget import Budget
 from salon.calls.errors import BudgetSpent, NotServed, QuotaSpent, Unreachable, WrongKey
-from salon.calls.limits import Limits
-from salon.calls.prices import Prices
+from salon.calls.service import Budget, Limits, Prices
 from salon.calls.store import CallStore
 from salon.errors import BadValue
 from salon.generate.openai_images import OpenAIImages
-from salon.study.generator import Ask, Failed, Generator, Made
-from salon.study.prompt import Prompt
+from salon.study.interfaces import Ask, Failed, Generator, Made
+from salon.study.nouns import Prompt
 
 QUICK = Limits(first_wait=0.01, attempts=3)
 HASTY = Limits(first_wait=0.01, attempts=3, read=0.6)
@@ -182,10 +180,10 @@ def test_a_picture_that_could_not_be_fetched_yet_is_not_bought_again(server: Ima
 def test_addresses_that_lead_inside_are_not_followed(
     store: CallStore, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    from salon.calls.scripted import Scripted
+    from salon.calls.transport import ScriptedTransport
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    net = Scripted({"data": [{"url": address}]})
+    net = ScriptedTransport({"data": [{"url": address}]})
     painter = OpenAIImages("painter", store=store, base_url="https://painter.example/v1", transport=net)
     result = one(painter, ask("a cat"))
     assert isinstance(result, Failed)
@@ -198,11 +196,11 @@ def test_a_picture_on_another_host_is_fetched_without_the_key(
 ) -> None:
     import httpx2
 
-    from salon.calls.scripted import Scripted
+    from salon.calls.transport import ScriptedTransport
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     file = httpx2.Response(200, content=picture("cat"), headers={"content-type": "image/png"})
-    net = Scripted({"data": [{"url": "https://files.invalid/cat.png"}]}, file)
+    net = ScriptedTransport({"data": [{"url": "https://files.invalid/cat.png"}]}, file)
     painter = OpenAIImages("painter", store=store, base_url="https://painter.invalid/v1", transport=net)
     assert one(painter, ask("a cat")).image == picture("cat")
     assert ["authorization" in request.headers for request in net.requests] == [True, False]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from dots import Dots, png
 
-from salon.generate.ready import ReadySettings, check_ready
+from salon.generate.readiness import ReadySettings, check_ready
+from salon.generate.record import GenerateSettings
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
 from salon.store import save_study
 from salon.study import Failed, Item, Made, Prompt, Study
 

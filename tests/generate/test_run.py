@@ -9,11 +9,8 @@ import pytest
 from dots import Dots, png
 
 from salon.errors import BadFile, BadValue, InputError, SalonError
-from salon.generate.names import item_id, slug
-from salon.generate.record import FILE, open_record, read_generations
+from salon.generate.record import FILE, GenerateSettings, StartPicture, item_id, open_record, read_generations, slug
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
-from salon.generate.start import Start
 from salon.store import open_study, save_study
 from salon.study import Comparison, Criterion, Failed, Item, Made, Prompt, Rater
 from salon.study.tables import table_from_nouns
@@ -303,7 +300,7 @@ def test_a_judged_prompt_may_not_be_reworded(judged):
     ],
 )
 def test_abilities_are_checked_first(tmp_path, generator, settings, image, said):
-    starts = image and {prompt.id: Start(image=image) for prompt in PROMPTS}
+    starts = image and {prompt.id: StartPicture(image=image) for prompt in PROMPTS}
     with pytest.raises(BadValue, match=said):
         run(tmp_path / "s", Dots("able", image_to_image=True), generator, settings=settings, starts=starts)
     assert not (tmp_path / "s").exists()

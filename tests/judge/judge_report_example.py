@@ -7,12 +7,12 @@ from functools import cache
 import numpy as np
 from drawn_studies import Drawn, shared_ranks
 
-from salon.evaluate.judges.report import judge_report
-from salon.evaluate.judges.report_judges import ItemValues, Judge, PairAnswers, verdict_judge
-from salon.evaluate.judges.report_panel import Places, panels
-from salon.evaluate.judges.report_settings import ReportSettings
+from salon.evaluate.answers import ItemValues, PairAnswers, PairJudge, verdict_judge
+from salon.evaluate.judges import judge_report
+from salon.evaluate.people import ItemOrder, vote_panels
+from salon.evaluate.results import ReportSettings
 from salon.judge.folder import verdict_table
-from salon.judge.record import Verdict
+from salon.judge.protocol import JudgeVerdict
 
 QUICK = ReportSettings(draws=100, deals=99, worst=3)
 
@@ -21,7 +21,7 @@ def verdict(a, b, outcome, left, **more):
     """One answer on a pair, under criterion c."""
     facts = {"judge": "j", "protocol": "compare", "criterion": "c", "outcome": outcome, "left": left}
     unparsed = {"unparsed": "no verdict"} if outcome is None else {}
-    return Verdict(**(facts | unparsed | more), a=a, b=b)
+    return JudgeVerdict(**(facts | unparsed | more), a=a, b=b)
 
 
 def both(a, b, first, second, **more):
@@ -30,7 +30,7 @@ def both(a, b, first, second, **more):
 
 
 def judged(study, verdicts, name="j", **facts):
-    return verdict_judge(name, verdict_table(verdicts), study, Places(study), **facts)
+    return verdict_judge(name, verdict_table(verdicts), study, ItemOrder(study), **facts)
 
 
 def report(study, *judges, settings=QUICK, **more):
@@ -38,10 +38,10 @@ def report(study, *judges, settings=QUICK, **more):
 
 
 def simulated_judge(study, c, b, rng, name="sim", t=0.0, u=0.0):
-    """A judge of known worth on all pairs of the people: as `salon.judge.simulated` draws it, in arrays."""
-    places = Places(study)
+    """A judge of known worth on all pairs of the people: as `salon.judge.simulation` draws it, in arrays."""
+    places = ItemOrder(study)
     parts = []
-    for panel in panels(study, places):
+    for panel in vote_panels(study, places):
         n = len(panel.keys)
         chance = rng.random(n)
         better = np.where((panel.winner > 0) == (rng.random(n) < c), 0, 1)
@@ -49,12 +49,12 @@ def simulated_judge(study, c, b, rng, name="sim", t=0.0, u=0.0):
             outcome = np.where(chance < b, side, np.where(chance < b + t, 2, better))
             outcome = np.where(rng.random(n) < u, 3, outcome)
             parts.append((np.full(n, panel.number), panel.keys, outcome, np.full(n, side), panel.keys * 7 // 5 % 8))
-    return Judge(name, "pairs", PairAnswers(*(np.concatenate(part) for part in zip(*parts))), simulated=True)
+    return PairJudge(name, "pairs", PairAnswers(*(np.concatenate(part) for part in zip(*parts))), simulated=True)
 
 
 def scorer(study, values, name="scorer"):
     """One number an item, for all criteria."""
-    return Judge(name, "scorer", ItemValues(Places(study), dict.fromkeys(range(len(study.criteria)), values)))
+    return PairJudge(name, "scorer", ItemValues(ItemOrder(study), dict.fromkeys(range(len(study.criteria)), values)))
 
 
 @cache

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from salon.judge.vlm import Conversation, NoReply, Reply, Sight
-from salon.study.signature import Signature
+from salon.study.nouns import Signature
 
 
 class Lettered:

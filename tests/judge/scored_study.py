@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, Unscored
+from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
 from salon.store.folder import save_study
 from salon.study import Criterion, Item, Prompt, Study
-from salon.study.scorer import ScorerCard
-from salon.study.signature import Signature
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Signature
 
 COLORS = ("red", "teal", "gold", "navy")
 
@@ -54,10 +54,10 @@ class Redness:
             "redness", ScorerCard(reads=reads, **card), Signature(method="redness", version="test"), self._look, batch=2
         )
 
-    def _look(self, shown: Sequence[Shown]) -> list[Result]:
+    def _look(self, shown: Sequence[ScorerInput]) -> list[ScoreResult]:
         self.looked += [one.sha256 for one in shown]
         return [self._red(one) for one in shown]
 
-    def _red(self, shown: Shown) -> Result:
+    def _red(self, shown: ScorerInput) -> ScoreResult:
         red = float(np.asarray(shown.image)[..., 0].mean())
-        return Unscored("no red in it") if red == 0 else Scored(red / 255 + len(shown.text), 0.1)
+        return MissingScore("no red in it") if red == 0 else PictureScore(red / 255 + len(shown.text), 0.1)

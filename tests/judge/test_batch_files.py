@@ -10,11 +10,10 @@ import pytest
 from chat_server import ChatServer
 from images_server import picture
 
-from salon.calls.prices import Prices
+from salon.calls.service import Prices
 from salon.calls.store import CallStore
 from salon.errors import BadFile
-from salon.judge.batch import read_batch, write_batch
-from salon.judge.openai_chat import OpenAIChat
+from salon.judge.openai_chat import OpenAIChat, read_batch, write_batch
 from salon.judge.vlm import Conversation, Sight
 
 PRICES = Prices.parse({"models": {"tiny": {"input": 10, "output": 100}}})

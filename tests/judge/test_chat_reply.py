@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from salon.calls.answer import Answer
-from salon.judge.chat_reply import LONGEST, read_reply, why_unusable
+from salon.calls.call import CallAnswer
+from salon.judge.chat_protocol import LONGEST_REPLY, read_reply, why_unusable
 from salon.judge.vlm import Conversation, NoReply, Reply
 
 ASKED = Conversation(parts=("which?",), options=("A", "B"))
@@ -25,9 +25,9 @@ JSON = st.recursive(
 )
 
 
-def answer(choice: Any, **more: Any) -> Answer:
+def answer(choice: Any, **more: Any) -> CallAnswer:
     body = json.dumps({"choices": [choice], "model": "m"} | more).encode()
-    return Answer("key", 200, {"content-type": "application/json"}, body, 0.1, 1, "now")
+    return CallAnswer("key", 200, {"content-type": "application/json"}, body, 0.1, 1, "now")
 
 
 @given(JSON, JSON, JSON, JSON)
@@ -62,8 +62,8 @@ def test_texts_in_parts_and_none_at_all(content: Any, text: str) -> None:
 
 
 def test_a_text_without_end_is_no_answer() -> None:
-    assert "characters" in (why_unusable(answer({"message": {"content": "x" * (LONGEST + 1)}})) or "")
-    assert why_unusable(answer({"message": {"content": "x" * LONGEST}})) is None
+    assert "characters" in (why_unusable(answer({"message": {"content": "x" * (LONGEST_REPLY + 1)}})) or "")
+    assert why_unusable(answer({"message": {"content": "x" * LONGEST_REPLY}})) is None
 
 
 def test_a_refusal_is_told_in_its_own_words() -> None:

@@ -9,16 +9,15 @@ import pytest
 from judged_study import judged_study, saved, text_of
 
 from salon.errors import SalonError
-from salon.judge.checklist import checklist_questions, ticked_points
+from salon.judge.folder import read_point_answers, settle_points
 from salon.judge.plan import plan_run
-from salon.judge.routing import judges_answers, settle
+from salon.judge.protocol import JudgeSettings, checklist_questions, ticked_points
 from salon.judge.run import judge_study
-from salon.judge.scripted import Scripted
-from salon.judge.settings import JudgeSettings
-from salon.judge.unread import UnreadLimits
+from salon.judge.simulation import ScriptedVlm
+from salon.judge.verdicts import UnreadLimits
 from salon.store import open_study
-from salon.store.point_files import read_points, read_routes
-from salon.study.point import Point, Route, agreed, points_for, route_of
+from salon.store.plain_files import read_points, read_routes
+from salon.study.answers import Point, Route, agreed, find_route, points_for
 
 CHECK = JudgeSettings(protocol="checklist", criterion=("taste/mood",))
 POINTS = """
@@ -84,7 +83,7 @@ def test_bad_points(tmp_path: Path, text: str) -> None:
 def test_answers_become_checklists_and_what_was_not_read_stays_open(tmp_path: Path) -> None:
     saved(tmp_path / "s")
     said = {"p2-a": '{"verdict": "PASS"}', "p2-b": '{"verdict": "fail"}', "p2-c": '{"verdict": "maybe"}'}
-    judge = Scripted("j", lambda asked: said[asked.sights[0].item] if asked.point == "cups" else "PASS")
+    judge = ScriptedVlm("j", lambda asked: said[asked.sights[0].item] if asked.point == "cups" else "PASS")
     run = judge_study(
         open_study(tmp_path / "s"), tmp_path / "s", judge, CHECK, points=read_points(points_file(tmp_path)),
         unread=UnreadLimits(most_unread=0.2),
@@ -103,10 +102,10 @@ ROUTES = [Route(tag="text", judges=("ocr",)), Route(tag="*", judges=("x", "y", "
 
 def test_points_go_by_their_tag() -> None:
     title, cups, plain = Point(id="t", tag="text"), Point(id="c", tag="counting"), Point(id="p")
-    assert [route_of(point, ROUTES).judges[0] for point in (title, cups, plain)] == ["ocr", "x", "x"]
+    assert [find_route(point, ROUTES).judges[0] for point in (title, cups, plain)] == ["ocr", "x", "x"]
     assert points_for("y", [title, cups, plain], ROUTES) == [cups, plain]
     with pytest.raises(SalonError, match="counting"):
-        route_of(cups, ROUTES[:1])
+        find_route(cups, ROUTES[:1])
 
 
 def test_agreement_by_definition() -> None:
@@ -124,7 +123,7 @@ def test_judges_are_put_together_and_their_disagreements_told() -> None:
         "z": {keys[0]: False, keys[1]: None},
         "ocr": {keys[2]: False},
     }
-    settled = settle([Point(id="cups"), Point(id="title", tag="text")], ROUTES, judges)
+    settled = settle_points([Point(id="cups"), Point(id="title", tag="text")], ROUTES, judges)
     told = [(one.item, one.point, one.answer, one.disputed, one.unread) for one in settled]
     assert told == [("i", "cups", True, True, 0), ("k", "cups", None, True, 1), ("i", "title", False, False, 0)]
 
@@ -136,7 +135,7 @@ def test_routes_from_a_file_and_a_judge_that_never_ran(tmp_path: Path) -> None:
     assert routes == [Route(tag="*", judges=("j", "k"), rule="unanimous")]
     saved(tmp_path / "s")
     with pytest.raises(SalonError, match="'j'"):
-        judges_answers(tmp_path / "s", routes)
+        read_point_answers(tmp_path / "s", routes)
     for bad in ("x", "route = 1", '[[route]]\ntag = "x"\njudges = []'):
         file.write_text(bad)
         with pytest.raises(SalonError):

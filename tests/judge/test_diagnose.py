@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from salon.judge.diagnose import LONGEST_PROMPT, diagnosing, read_diagnosis, shown_prompts
-from salon.judge.verdict import Unread
+from salon.judge.diagnosis import LONGEST_PROMPT, diagnosis_question, prompts_in_question, read_diagnosis
+from salon.judge.verdicts import UnparsedAnswer
 from salon.judge.vlm import Sight
-from salon.study.diagnosis import Diagnosis
-from salon.study.prompt import Prompt
+from salon.study.answers import Diagnosis
+from salon.study.nouns import Prompt
 
 PLAIN = Prompt(id="p1", text="a poster for halloween, for children", category="posters")
 PARTED = Prompt(id="p2", description="A fair.", aesthetics="calm")
@@ -19,7 +19,7 @@ REMARK = [{"about": "mood", "finding": "skulls frighten children"}]
 GOOD = json.dumps({"diagnosis": REMARK, "prompt": "A friendly poster"})
 
 
-def read(text: str, original: Prompt = PLAIN, **more: bool) -> Diagnosis | Unread:
+def read(text: str, original: Prompt = PLAIN, **more: bool) -> Diagnosis | UnparsedAnswer:
     return read_diagnosis(text, original, **more)
 
 
@@ -27,8 +27,8 @@ def read(text: str, original: Prompt = PLAIN, **more: bool) -> Diagnosis | Unrea
 
 
 def test_only_the_picture_and_the_original_prompt_are_shown() -> None:
-    asked = diagnosing(PLAIN, "p1/dots/0", Path("a.png"))
-    other = diagnosing(PLAIN.model_copy(update={"id": "x", "category": None}), "p1/dots/0", Path("a.png"))
+    asked = diagnosis_question(PLAIN, "p1/dots/0", Path("a.png"))
+    other = diagnosis_question(PLAIN.model_copy(update={"id": "x", "category": None}), "p1/dots/0", Path("a.png"))
     assert asked == other
     assert [part for part in asked.parts if isinstance(part, Sight)] == [Sight(item="p1/dots/0", path=Path("a.png"))]
     assert json.dumps(PLAIN.text) in asked.parts
@@ -38,16 +38,16 @@ def test_only_the_picture_and_the_original_prompt_are_shown() -> None:
 def test_prompts_in_a_question_are_found_again(prompt: Prompt) -> None:
     drawn = Prompt(id="d", text="another")
     bare = prompt.model_copy(update={"id": "s", "category": None})
-    assert shown_prompts(diagnosing(prompt, "i", Path("a.png")), "s") == [bare]
-    both = diagnosing(prompt, "i", Path("a.png"), drawn=drawn)
-    assert shown_prompts(both, "s") == [bare, drawn.model_copy(update={"id": "s"})]
+    assert prompts_in_question(diagnosis_question(prompt, "i", Path("a.png")), "s") == [bare]
+    both = diagnosis_question(prompt, "i", Path("a.png"), drawn=drawn)
+    assert prompts_in_question(both, "s") == [bare, drawn.model_copy(update={"id": "s"})]
 
 
 def test_the_shape_asks_for_the_parts_of_the_original() -> None:
-    shape = diagnosing(PARTED, "i", Path("a.png")).shape
+    shape = diagnosis_question(PARTED, "i", Path("a.png")).shape
     assert shape is not None
     assert shape["properties"]["prompt"]["required"] == ["description", "aesthetics"]
-    text = diagnosing(PLAIN, "i", Path("a.png")).shape
+    text = diagnosis_question(PLAIN, "i", Path("a.png")).shape
     assert text is not None
     assert text["properties"]["prompt"] == {"type": "string"}
 
@@ -127,20 +127,20 @@ def answered(**fields: object) -> str:
     ids=lambda value: value[:24] or "nothing",
 )
 def test_what_is_no_answer_is_never_guessed_at(text: str, reason: str) -> None:
-    assert read(text) == Unread(reason)
+    assert read(text) == UnparsedAnswer(reason)
 
 
 @pytest.mark.parametrize("original", [PLAIN, PARTED])
 def test_a_question_that_is_said_back_is_no_answer(original: Prompt) -> None:
-    asked = diagnosing(original, "i", Path("a.png"))
+    asked = diagnosis_question(original, "i", Path("a.png"))
     text = "".join(part for part in asked.parts if isinstance(part, str))
-    assert read(text, original) == Unread("prompt is the example of the question")
+    assert read(text, original) == UnparsedAnswer("prompt is the example of the question")
 
 
 def test_the_last_answer_binds_also_where_it_cannot_be_read() -> None:
-    assert read(f'{GOOD} No: {{"diagnosis": [], "prompt": ""}}') == Unread("prompt is empty")
+    assert read(f'{GOOD} No: {{"diagnosis": [], "prompt": ""}}') == UnparsedAnswer("prompt is empty")
 
 
 def test_an_answer_that_the_limit_cut_is_only_read_where_nothing_follows() -> None:
     assert read(GOOD, cut=True) == read(GOOD)
-    assert read(f"{GOOD} And furth", cut=True) == Unread("breaks off")
+    assert read(f"{GOOD} And furth", cut=True) == UnparsedAnswer("breaks off")

@@ -21,7 +21,7 @@ from images_server import picture
 from loaded import Started, start_loaded
 from waiting import until
 
-from salon.calls.limits import Limits
+from salon.calls.service import Limits
 from salon.calls.store import CallStore
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.vlm import Conversation, Decoding, Reply, Sight

@@ -11,15 +11,14 @@ from judge_report_example import QUICK, both, full_report, judged, people, repor
 from scipy import stats
 
 from salon.errors import BadColumns, BadFile, BadValue, TooFew, UnknownReference
-from salon.evaluate.judges.judge_report import report_judges
-from salon.evaluate.judges.report_judges import rater_judges
-from salon.evaluate.judges.report_panel import Places, panels
-from salon.evaluate.judges.report_scores import score_judge
-from salon.evaluate.judges.report_settings import ReportSettings
+from salon.evaluate.answers import rater_judges, score_judge
+from salon.evaluate.judges import report_judges
+from salon.evaluate.people import ItemOrder, vote_panels
+from salon.evaluate.results import ReportSettings
+from salon.judge.protocol import JudgeSettings
 from salon.judge.run import judge_study
-from salon.judge.settings import JudgeSettings
-from salon.judge.simulated import Simulated
-from salon.stats.method_agreement import spearman_p
+from salon.judge.simulation import SimulatedVlm
+from salon.stats.rank_agreement import spearman_p
 from salon.store.folder import save_study
 from salon.study import Comparison, Criterion, Rater, Rating, Scale
 
@@ -100,7 +99,7 @@ def test_a_run_s_own_folder_is_read(tmp_path):
     study = people(20, ("color",))
     save_study(study, tmp_path)
     truth = _majorities(study)
-    judge = Simulated("sim", lambda _, items: truth[tuple(sorted(items))] * (1 if items[0] < items[1] else -1),
+    judge = SimulatedVlm("sim", lambda _, items: truth[tuple(sorted(items))] * (1 if items[0] < items[1] else -1),
                       accuracy=1.0, position_bias=0.4, unparsed_rate=0.05)  # fmt: skip
     judge_study(study, tmp_path, judge, JudgeSettings(), looks=False)
     made = report_judges(study, tmp_path, QUICK, check=False)
@@ -115,8 +114,8 @@ def test_a_run_s_own_folder_is_read(tmp_path):
 
 
 def _majorities(study):
-    places = Places(study)
-    panel = panels(study, places)[0]
+    places = ItemOrder(study)
+    panel = vote_panels(study, places)[0]
     a, b = places.items(panel.keys)
     ids = study.ids("items").to_pylist()
     return {(ids[x], ids[y]): float(w) for x, y, w in zip(a, b, panel.winner)}
@@ -126,8 +125,8 @@ def _majorities(study):
 
 
 def votes_of(study):
-    places = Places(study)
-    return [panel.votes.tolist() for panel in panels(study, places)]
+    places = ItemOrder(study)
+    return [panel.votes.tolist() for panel in vote_panels(study, places)]
 
 
 def test_rankings_comparisons_and_ratings_are_the_same_votes():
@@ -202,7 +201,7 @@ def imported(missing):
     for prompt in range(2):
         drawn.vote("gpt", prompt, 0, 1, "a", left="a")
     study = drawn.study(raters=[Rater(id="crowd", kind="crowd"), Rater(id="gpt", kind="model")])
-    judges = rater_judges(study, Places(study), everywhere=missing == "unparsed")
+    judges = rater_judges(study, ItemOrder(study), everywhere=missing == "unparsed")
     return report(study, *judges, settings=QUICK.model_copy(update={"missing": missing}))
 
 
@@ -220,15 +219,15 @@ def test_a_scorer_has_no_order_and_a_missing_number_is_unread(tmp_path):
     study = voted((3, 0), (0, 3), (3, 0), (2, 1))
     path = tmp_path / "hps.csv"
     path.write_text("item,value\nq0.0,2\nq0.1,1\nq1.0,5\nq1.1,4\nq2.0,3\nq2.1,\nq3.0,1\nq3.1,1\nelse,9\n")
-    one = report(study, score_judge(path, study, Places(study))).judges[0]
+    one = report(study, score_judge(path, study, ItemOrder(study))).judges[0]
     assert (one.judge, one.kind, one.orders) == ("hps", "scorer", 1)
     assert one.macro.accuracy.value == (1 + 0 + 0 + 0.5) / 4
     assert one.macro.unseen.value == 0.25
-    left = report(study, score_judge(path, study, Places(study), everywhere=False)).judges[0]
+    left = report(study, score_judge(path, study, ItemOrder(study), everywhere=False)).judges[0]
     assert left.macro.accuracy.value == (1 + 0 + 0.5) / 3
     assert (one.bands[0].n, one.bands[0].missing) == (7, 1)
     path.with_suffix(".json").write_text(json.dumps({"card": {"higher_is_better": False}}))
-    turned = report(study, score_judge(path, study, Places(study))).judges[0]
+    turned = report(study, score_judge(path, study, ItemOrder(study))).judges[0]
     assert turned.macro.accuracy.value == (0 + 1 + 0 + 0.5) / 4
 
 
@@ -242,9 +241,9 @@ def test_bad_tables_of_scores_are_named(tmp_path, text, error):
     path = tmp_path / "x.csv"
     path.write_text(text)
     with pytest.raises(error):
-        score_judge(path, study, Places(study))
+        score_judge(path, study, ItemOrder(study))
     with pytest.raises(BadFile):
-        score_judge(tmp_path / "x.xlsx", study, Places(study))
+        score_judge(tmp_path / "x.xlsx", study, ItemOrder(study))
 
 
 def test_a_judge_of_numbers_is_held_against_the_same_pairs():

@@ -15,18 +15,14 @@ from judged_study import MOOD, TYPE, judged_study, saved, shown
 from studies import studies
 
 from salon.errors import BadFile, BadValue, SalonError
-from salon.judge.folder import SCHEMA, judge_folder, judge_names, read_record, read_verdicts
-from salon.judge.named import check_budget, read_rates
-from salon.judge.pairs import all_pairs
+from salon.judge.folder import VERDICT_SCHEMA, judge_folder, judge_names, read_record, read_verdicts
 from salon.judge.plan import plan_run
-from salon.judge.record import Verdict
-from salon.judge.remembered import Remembered
-from salon.judge.run import JudgeRun, Progress, judge_study
-from salon.judge.scripted import Scripted
-from salon.judge.settings import JudgeSettings
-from salon.judge.simulated import Simulated
-from salon.judge.truth import panel_truth
-from salon.judge.unread import UnreadLimits
+from salon.judge.protocol import JudgeSettings, JudgeVerdict, all_pairs
+from salon.judge.registry import check_budget, read_rates
+from salon.judge.reply_storage import CachedVlm
+from salon.judge.run import JudgeProgress, JudgeRun, judge_study
+from salon.judge.simulation import ScriptedVlm, SimulatedVlm, panel_truth
+from salon.judge.verdicts import UnreadLimits
 from salon.judge.vlm import NoReply, Reply, Vlm
 from salon.store import open_study
 from salon.study import Comparison, Ranking, Rating, Study, merge
@@ -42,7 +38,7 @@ def run(folder: Path, vlm: Vlm | None = None, study: Study | None = None, **more
     chosen = JudgeSettings(**more.pop("settings", {}))
     if not (folder / "study.toml").exists():
         saved(folder, study)
-    return judge_study(open_study(folder), folder, vlm or Scripted("judge", better), chosen, **more)
+    return judge_study(open_study(folder), folder, vlm or ScriptedVlm("judge", better), chosen, **more)
 
 
 ANY = UnreadLimits(most_unread=1)
@@ -80,7 +76,7 @@ def test_a_judge_is_a_rater_like_any_other(tmp_path: Path) -> None:
 
 def test_orders_that_disagree_are_a_tie_and_unread_ones_are_skipped(tmp_path: Path) -> None:
     said = {("p1-a", "p1-b"): "A", ("p1-b", "p1-a"): "A", ("p1-a", "p1-c"): "A", ("p1-c", "p1-a"): "neither"}
-    judge = Scripted("j", lambda asked: said.get(shown(asked)) or better(asked))
+    judge = ScriptedVlm("j", lambda asked: said.get(shown(asked)) or better(asked))
     report = run(tmp_path / "s", judge, settings={"criterion": ("type",)})
     assert report.reasons == {"no verdict": 1}
     found = {(one.a, one.b): one for one in open_study(tmp_path / "s/judges/j").nouns("comparisons")}
@@ -102,11 +98,11 @@ def test_the_record_says_who_was_asked_and_how(tmp_path: Path) -> None:
 
 
 def test_the_columns_are_the_fields_of_a_verdict() -> None:
-    assert SCHEMA.names == list(Verdict.model_fields)
+    assert VERDICT_SCHEMA.names == list(JudgeVerdict.model_fields)
 
 
 def test_samples_are_kept_apart_and_settled_in_the_tables(tmp_path: Path) -> None:
-    judge = Scripted("j", lambda asked: better(asked) if asked.sample < 2 else '{"verdict": "B"}')
+    judge = ScriptedVlm("j", lambda asked: better(asked) if asked.sample < 2 else '{"verdict": "B"}')
     report = run(tmp_path / "s", judge, settings={"samples": 3, "temperature": 1.0, "limit": 1, "criterion": ("type",)})
     assert report.questions == 6
     assert [row["sample"] for row in read_verdicts(tmp_path / "s/judges/j").to_pylist()] == [0, 1, 2] * 2
@@ -115,7 +111,7 @@ def test_samples_are_kept_apart_and_settled_in_the_tables(tmp_path: Path) -> Non
 
 
 def test_ratings_of_a_judge_may_have_decimals(tmp_path: Path) -> None:
-    judge = Scripted("j", lambda asked: '{"score": 4.25}')
+    judge = ScriptedVlm("j", lambda asked: '{"score": 4.25}')
     run(tmp_path / "s", judge, settings={"protocol": "rate", "criterion": ("taste/mood",)})
     own = open_study(tmp_path / "s/judges/j")
     assert {one.value for one in own.nouns("ratings")} == {4.25}
@@ -124,7 +120,7 @@ def test_ratings_of_a_judge_may_have_decimals(tmp_path: Path) -> None:
 
 def test_a_simulation_is_marked_and_recovered(tmp_path: Path) -> None:
     study = saved(tmp_path / "s")
-    judge = Simulated("sim", panel_truth(study), accuracy=1.0)
+    judge = SimulatedVlm("sim", panel_truth(study), accuracy=1.0)
     run(tmp_path / "s", judge, looks=False)
     own = open_study(tmp_path / "s/judges/sim")
     assert own.simulated
@@ -160,7 +156,7 @@ def test_names_of_models_become_names_of_folders() -> None:
 class Unruly:
     """Answers in any order, one question twice and one never."""
 
-    name, signature = "unruly", Scripted("x", []).signature
+    name, signature = "unruly", ScriptedVlm("x", []).signature
 
     def reply(self, conversations):
         asked = list(conversations)
@@ -181,15 +177,15 @@ def test_replies_in_any_order_twice_or_never(tmp_path: Path) -> None:
 
 def test_progress_counts_what_was_stored_unread_failed_and_spent(tmp_path: Path) -> None:
     replies = [Reply(text="A", cost=0.5), Reply(text="A", cost=9.0, stored=True), Reply(text="?", cost=0.25)]
-    seen: list[Progress] = []
+    seen: list[JudgeProgress] = []
     report = run(
         tmp_path / "s",
-        Scripted("j", [*replies, NoReply(kind="timeout", reason="late")]),
+        ScriptedVlm("j", [*replies, NoReply(kind="timeout", reason="late")]),
         settings={"limit": 2, "criterion": ("type",)},
         progress=seen.append,
         unread=ANY,
     )
-    assert seen[-1] == Progress(4, done=4, stored=1, unparsed=2, failed=1, cost=0.75)
+    assert seen[-1] == JudgeProgress(4, done=4, stored=1, unparsed=2, failed=1, cost=0.75)
     assert [one.done for one in seen] == [0, 1, 2, 3, 4]
     assert (report.cost, report.stored, report.failed) == (9.75, 1, {"timeout": 1})
 
@@ -204,7 +200,7 @@ def test_a_run_that_breaks_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
         return better(asked)
 
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "s", Scripted("judge", breaks), overwrite=True)
+        run(tmp_path / "s", ScriptedVlm("judge", breaks), overwrite=True)
     assert files(tmp_path / "s/judges/judge") == before
     assert [path.name for path in (tmp_path / "s/judges").iterdir()] == ["judge"]
 
@@ -225,7 +221,7 @@ def test_studies_with_the_worst_labels(tmp_path: Path, study: Study, together: b
     if not all_pairs(study):
         return
     with TemporaryDirectory(dir=tmp_path) as folder:
-        report = judge_study(study, folder, Scripted("j", lambda _: answer), chosen, looks=False, unread=ANY)
+        report = judge_study(study, folder, ScriptedVlm("j", lambda _: answer), chosen, looks=False, unread=ANY)
         rows = read_verdicts(report.folder).to_pylist()
         own = open_study(report.folder)
     asked = {(one.id, *pair) for one in study.criteria for pair in all_pairs(study)}
@@ -238,7 +234,7 @@ def test_studies_with_the_worst_labels(tmp_path: Path, study: Study, together: b
 def test_another_judge_does_not_take_its_place_unasked(tmp_path: Path) -> None:
     run(tmp_path / "s", settings={"limit": 2})
     run(tmp_path / "s", settings={"limit": 4})  # more of the same is welcome
-    for vlm, chosen in [(None, {"limit": 3}), (None, {"ties": True}), (Scripted("judge", ["A"]), {"limit": 4})]:
+    for vlm, chosen in [(None, {"limit": 3}), (None, {"ties": True}), (ScriptedVlm("judge", ["A"]), {"limit": 4})]:
         with pytest.raises(BadValue, match="--overwrite"):
             run(tmp_path / "s", vlm, settings=chosen)
     assert run(tmp_path / "s", settings={"limit": 3}, overwrite=True).questions == 12
@@ -255,16 +251,16 @@ def test_a_model_in_this_process_goes_on_where_it_was_killed(tmp_path: Path) -> 
 
     memory = tmp_path / "replies.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "s", Remembered(Scripted("judge", counted), memory))
+        run(tmp_path / "s", CachedVlm(ScriptedVlm("judge", counted), memory))
     memory.write_bytes(memory.read_bytes()[:-20])  # the last line broke off
-    report = run(tmp_path / "s", Remembered(Scripted("judge", counted), memory))
+    report = run(tmp_path / "s", CachedVlm(ScriptedVlm("judge", counted), memory))
     assert report.stored == 8
     assert sum(asked.values()) == 10 + 16
     run(tmp_path / "t")
     undisturbed = files(tmp_path / "t/judges/judge")
     assert files(tmp_path / "s/judges/judge")["verdicts.parquet"] == undisturbed["verdicts.parquet"]
     (tmp_path / "s/images/p1-a.png").write_bytes((tmp_path / "s/images/p2-c.png").read_bytes())
-    changed = run(tmp_path / "s", Remembered(Scripted("judge", counted), memory))
+    changed = run(tmp_path / "s", CachedVlm(ScriptedVlm("judge", counted), memory))
     assert changed.stored == 24 - 8  # another picture is another question: two pairs, two orders, two criteria
 
 
@@ -286,7 +282,7 @@ class Short(Unruly):
 
 def test_questions_over_the_limit_are_told_before_the_first_is_asked(tmp_path: Path) -> None:
     """p1-a stands in two pairs, in two orders under two criteria: 8 of 24."""
-    seen: list[Progress] = []
+    seen: list[JudgeProgress] = []
     report = run(tmp_path / "s", Short("p1-a"), progress=seen.append)
     assert seen[0].done == 0
     [note] = seen[0].notes
@@ -294,8 +290,8 @@ def test_questions_over_the_limit_are_told_before_the_first_is_asked(tmp_path: P
     assert note.startswith("8 of 24 questions are over the context limit and will get no reply; the first is p1-a and ")
     assert "the model takes 8 (show smaller pictures with --pixels" in note
     memory = tmp_path / "replies.jsonl"
-    run(tmp_path / "t", Remembered(Short(), memory), settings={"criterion": ("type",)})
-    again = run(tmp_path / "t", Remembered(Short("p1-a"), memory), settings={"criterion": ("type",)})
+    run(tmp_path / "t", CachedVlm(Short(), memory), settings={"criterion": ("type",)})
+    again = run(tmp_path / "t", CachedVlm(Short("p1-a"), memory), settings={"criterion": ("type",)})
     assert (again.stored, again.notes) == (12, ())  # what was answered was not too long
     with pytest.raises(BadValue, match="room for an answer"):
         run(tmp_path / "u", Short(*(f"p{p}-{k}" for p in "12" for k in "abc")))
@@ -304,11 +300,11 @@ def test_questions_over_the_limit_are_told_before_the_first_is_asked(tmp_path: P
 
 def test_the_time_of_an_answer_is_kept_when_the_run_goes_on(tmp_path: Path) -> None:
     memory = tmp_path / "replies.jsonl"
-    run(tmp_path / "s", Remembered(Short(), memory))
+    run(tmp_path / "s", CachedVlm(Short(), memory))
     before = files(tmp_path / "s/judges/unruly")
     given = read_verdicts(tmp_path / "s/judges/unruly").column("at").to_pylist()
     assert given == [f"2026-01-01T00:00:{index:02}+00:00" for index in range(24)]
-    assert run(tmp_path / "s", Remembered(Short(), memory)).stored == 24
+    assert run(tmp_path / "s", CachedVlm(Short(), memory)).stored == 24
     assert files(tmp_path / "s/judges/unruly") == before
 
 
@@ -321,7 +317,7 @@ def never(asked):
 
 def refused(folder: Path, study: Study | None = None, **more) -> SalonError:
     with pytest.raises(SalonError) as told:
-        run(folder, Scripted("j", never), study, **more)
+        run(folder, ScriptedVlm("j", never), study, **more)
     assert not (folder / "judges").exists()
     return told.value
 

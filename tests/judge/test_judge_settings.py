@@ -7,8 +7,7 @@ import hashlib
 import pytest
 
 from salon.errors import BadValue
-from salon.judge.question import Question, every_order_and_sample, paraphrase, place
-from salon.judge.settings import JudgeSettings
+from salon.judge.protocol import JudgeQuestion, JudgeSettings, choose_paraphrase, every_order_and_sample, stable_hash
 
 
 def test_the_menu_follows_from_the_protocol() -> None:
@@ -43,7 +42,7 @@ def test_judges_are_greedy_unless_told_otherwise() -> None:
 
 
 def test_a_pair_is_asked_in_both_orders_and_as_often_as_told() -> None:
-    pair = Question(protocol="compare", criteria=("mood",), a="x", b="y")
+    pair = JudgeQuestion(protocol="compare", criteria=("mood",), a="x", b="y")
     asked = list(every_order_and_sample(pair, 2))
     assert [(one.items, one.sample) for one in asked] == [
         (("x", "y"), 0), (("x", "y"), 1), (("y", "x"), 0), (("y", "x"), 1)
@@ -56,10 +55,10 @@ def test_a_pair_is_asked_in_both_orders_and_as_often_as_told() -> None:
 def test_the_wording_hangs_on_prompt_and_items_alone() -> None:
     """The numbers are part of what is stored: another hash would ask everything again in other words."""
     digest = hashlib.blake2b(b'["p1", "x", "y"]', digest_size=8).digest()
-    assert place("p1", "x", "y") == int.from_bytes(digest, "big")
-    assert paraphrase(8, "p1", "x", "y") == paraphrase(8, "p1", "y", "x") == digest[-1] % 8 == 7
-    assert paraphrase(1, "p1", "x", "y") is None
-    used = [paraphrase(8, f"p{prompt}", "x", f"y{item}") for prompt in range(40) for item in range(20)]
+    assert stable_hash("p1", "x", "y") == int.from_bytes(digest, "big")
+    assert choose_paraphrase(8, "p1", "x", "y") == choose_paraphrase(8, "p1", "y", "x") == digest[-1] % 8 == 7
+    assert choose_paraphrase(1, "p1", "x", "y") is None
+    used = [choose_paraphrase(8, f"p{prompt}", "x", f"y{item}") for prompt in range(40) for item in range(20)]
     counts = [used.count(number) for number in range(8)]
     assert sum(counts) == 800
     assert all(60 < count < 140 for count in counts)  # 100 expected, sd 9.4

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from salon.judge.verdict import Read, Unread, number_menu, option_menu, read_verdict, read_verdicts
+from salon.judge.verdicts import ParsedAnswer, UnparsedAnswer, number_menu, option_menu, read_verdict, read_verdicts
 from salon.study import Scale
 
 AB = option_menu(("A", "B"))
@@ -19,7 +19,7 @@ FIVE = number_menu(Scale(low=1, high=5))
 def said(text: str, menu=AB, key: str = "verdict", **more) -> object:
     """What was read, or the reason why nothing was."""
     found = read_verdict(text, key, menu, **more)
-    return found.value if isinstance(found, Read) else f"unparsed: {found.reason}"
+    return found.value if isinstance(found, ParsedAnswer) else f"unparsed: {found.reason}"
 
 
 @pytest.mark.parametrize(
@@ -174,19 +174,19 @@ NAMES = {"taste/mood": "Mood and tone", "type": "type"}
 
 def test_several_criteria_are_read_each_for_itself() -> None:
     text = '<think>mood: A. {"type": "B"}</think><answer>{"taste/mood": "A", "Type": "tie"}</answer>'
-    assert read_verdicts(text, MENUS, NAMES) == {"taste/mood": Read("A"), "type": Read("TIE")}
+    assert read_verdicts(text, MENUS, NAMES) == {"taste/mood": ParsedAnswer("A"), "type": ParsedAnswer("TIE")}
     half = read_verdicts('{"Mood and tone": "both"}', MENUS, NAMES)
-    assert half == {"taste/mood": Unread("not an option"), "type": Unread("criterion not answered")}
+    assert half == {"taste/mood": UnparsedAnswer("not an option"), "type": UnparsedAnswer("criterion not answered")}
     nested = read_verdicts('{"verdicts": {"taste/mood": "B", "type": "A"}}', MENUS, NAMES)
-    assert nested == {"taste/mood": Read("B"), "type": Read("A")}
+    assert nested == {"taste/mood": ParsedAnswer("B"), "type": ParsedAnswer("A")}
 
 
 def test_a_name_that_could_mean_two_criteria_means_none() -> None:
     menus = dict.fromkeys(("Type", "type", "x/color", "y/color"), AB)
     titles = {"x/color": "Color", "y/color": "Color"}
     read = read_verdicts('{"type": "B", "TYPE": "A", "color": "A", "x/color": "B"}', menus, titles)
-    assert read["type"] == read["x/color"] == Read("B")
-    assert read["Type"] == read["y/color"] == Unread("criterion not answered")
+    assert read["type"] == read["x/color"] == ParsedAnswer("B")
+    assert read["Type"] == read["y/color"] == UnparsedAnswer("criterion not answered")
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_name_that_could_mean_two_criteria_means_none() -> None:
     ],
 )
 def test_several_criteria_unread(text: str, reason: str) -> None:
-    assert read_verdicts(text, MENUS, NAMES) == dict.fromkeys(MENUS, Unread(reason))
+    assert read_verdicts(text, MENUS, NAMES) == dict.fromkeys(MENUS, UnparsedAnswer(reason))
 
 
 # -- by property -----------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ hostile = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).m
 @given(hostile, st.booleans())
 def test_any_text_gives_an_option_or_a_reason(text: str, cut: bool) -> None:
     found = read_verdict(text, "verdict", AB, cut=cut)
-    assert found in (Read("A"), Read("B")) or (isinstance(found, Unread) and found.reason)
+    assert found in (ParsedAnswer("A"), ParsedAnswer("B")) or (isinstance(found, UnparsedAnswer) and found.reason)
 
 
 @given(hostile, st.sampled_from("AB"))
@@ -238,9 +238,9 @@ def test_no_reasoning_before_an_answer_changes_it(reasoning: str, verdict: str) 
     """What the pictures, the prompt or the reasoning say is never the verdict that follows."""
     thought = reasoning.replace("think>", "")
     answer = json.dumps({"verdict": verdict})
-    assert read_verdict(json.dumps({"reason": thought, "verdict": verdict}), "verdict", AB) == Read(verdict)
-    assert read_verdict(f"<think>{thought}</think><answer>{answer}</answer>", "verdict", AB) == Read(verdict)
-    assert read_verdict(f"{thought.replace('{', '')}\n{answer}", "verdict", AB) == Read(verdict)
+    assert read_verdict(json.dumps({"reason": thought, "verdict": verdict}), "verdict", AB) == ParsedAnswer(verdict)
+    assert read_verdict(f"<think>{thought}</think><answer>{answer}</answer>", "verdict", AB) == ParsedAnswer(verdict)
+    assert read_verdict(f"{thought.replace('{', '')}\n{answer}", "verdict", AB) == ParsedAnswer(verdict)
 
 
 @given(hostile, st.sampled_from("AB"), st.data())
@@ -248,7 +248,7 @@ def test_an_answer_cut_anywhere_is_never_another_answer(reasoning: str, verdict:
     answer = json.dumps({"reason": reasoning, "verdict": verdict})
     at = data.draw(st.integers(0, len(answer)))
     found = read_verdict(answer[:at], "verdict", AB, cut=True)
-    assert found == Read(verdict) or isinstance(found, Unread)
+    assert found == ParsedAnswer(verdict) or isinstance(found, UnparsedAnswer)
 
 
 @given(hostile, st.sampled_from("AB"), st.data())
@@ -260,7 +260,7 @@ def test_a_nested_answer_cut_anywhere_is_never_another_answer(
     answer = json.dumps(draft)
     at = data.draw(st.integers(0, len(answer)))
     found = read_verdict(answer[:at], "verdict", AB)
-    assert found == Read(verdict) or isinstance(found, Unread)
+    assert found == ParsedAnswer(verdict) or isinstance(found, UnparsedAnswer)
 
 
 def test_a_text_made_to_take_forever_is_read_in_no_time() -> None:
@@ -274,7 +274,7 @@ def test_a_text_made_to_take_forever_is_read_in_no_time() -> None:
         '"' * 200_000,
         "Verdict: " * 50_000,
     ):
-        assert isinstance(read_verdict(text, "verdict", AB), Unread)
+        assert isinstance(read_verdict(text, "verdict", AB), UnparsedAnswer)
 
 
 @pytest.mark.parametrize("line", ["#" + " " * 90_000 + "!", "x" + " " * 90_000 + "!", "Verdict" + "*" * 90_000 + "!"])

@@ -13,17 +13,17 @@ from beside import Beside
 from judged_study import saved, shown
 
 from salon.errors import BadValue
-from salon.judge import score
+from salon.judge import scoring as score
 from salon.judge.folder import judge_names, read_record
-from salon.judge.remembered import Remembered
+from salon.judge.protocol import JudgeSettings
+from salon.judge.reply_storage import CachedVlm
 from salon.judge.run import judge_study
-from salon.judge.score import COLUMNS, read_scores, write_scores
-from salon.judge.scripted import Scripted
-from salon.judge.settings import JudgeSettings
+from salon.judge.scoring import SCORE_COLUMNS, read_scores, write_scores
+from salon.judge.simulation import ScriptedVlm
 from salon.store import folder as study_folder
 from salon.store import open_study, save_study
-from salon.store.atomic import write_json
-from salon.study.signature import Signature
+from salon.store.atomic_files import write_json
+from salon.study.nouns import Signature
 
 
 class Plain:
@@ -38,15 +38,15 @@ def better(asked) -> str:
 
 
 def judge(folder: Path, vlm=None, limit: int | None = None) -> None:
-    judge_study(open_study(folder), folder, vlm or Scripted("judge", better), JudgeSettings(limit=limit))
+    judge_study(open_study(folder), folder, vlm or ScriptedVlm("judge", better), JudgeSettings(limit=limit))
 
 
 def table(value: float) -> pa.Table:
-    return pa.table({"item": ["x"], "value": [value], "sigma": [None], "unscored": [None]}, COLUMNS)
+    return pa.table({"item": ["x"], "value": [value], "sigma": [None], "unscored": [None]}, SCORE_COLUMNS)
 
 
 def remembered(folder: Path) -> None:
-    judge(folder, Remembered(Scripted("slow", better), folder / "judges/slow.replies.jsonl"))
+    judge(folder, CachedVlm(ScriptedVlm("slow", better), folder / "judges/slow.replies.jsonl"))
 
 
 def scored(folder: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_judge_that_ends_later_with_fewer_questions_is_refused(tmp_path: Path)
         return better(asked)
 
     with pytest.raises(BadValue, match="more questions"):
-        judge(home, Scripted("judge", overtaken), limit=2)
+        judge(home, ScriptedVlm("judge", overtaken), limit=2)
     assert read_record(home / "judges/judge").questions == 24
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from judged_study import judged_study
 
-from salon.judge.many import Reader
-from salon.judge.question import Question
-from salon.judge.settings import JudgeSettings
+from salon.judge.protocol import JudgeQuestion, JudgeSettings
+from salon.judge.verdicts import VerdictReader
 from salon.judge.vlm import NoReply, Reply
 
 BOTH = ("taste/mood", "type")
-PAIR = Question(protocol="compare", criteria=BOTH, prompt="p1", a="p1-a", b="p1-b", left="b")
+PAIR = JudgeQuestion(protocol="compare", criteria=BOTH, prompt="p1", a="p1-a", b="p1-b", left="b")
 TEXT = '<think>A is louder</think><answer>{"taste/mood": "A", "type": "TIE"}</answer>'
 
 
-def read(reply, question: Question = PAIR, **settings):
-    return Reader(judged_study(), JudgeSettings(**({"together": True} | settings)), "j").verdicts(question, reply)
+def read(reply, question: JudgeQuestion = PAIR, **settings):
+    return VerdictReader(judged_study(), JudgeSettings(**({"together": True} | settings)), "j").verdicts(
+        question, reply
+    )
 
 
 def test_each_criterion_has_its_verdict_by_item() -> None:
@@ -48,7 +49,7 @@ def test_no_reply_is_no_verdict_on_any_criterion() -> None:
 
 
 def test_a_number_for_every_criterion_on_its_own_scale() -> None:
-    question = Question(protocol="rate", criteria=BOTH, a="p1-a")
+    question = JudgeQuestion(protocol="rate", criteria=BOTH, a="p1-a")
     mood, type_ = read(Reply(text='<answer>{"taste/mood": 4.5, "type": 3}</answer>'), question, protocol="rate")
     assert mood.value == 4.5
     assert (type_.value, type_.unparsed) == (None, "outside the scale")

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from salon.generate.houses import house_generator
+from salon.generate.record import GenerateSettings
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
-from salon.judge.diagnose import diagnosing, read_diagnosis
-from salon.judge.measured_diagnosis import layout_diagnosis, pixel_diagnosis
+from salon.judge.diagnosis import diagnosis_question, read_diagnosis
+from salon.judge.measuring_judge import layout_diagnosis, pixel_diagnosis
 from salon.judge.vlm import NoReply, Reply, Vlm
 from salon.render.asks import asked_against, with_asks
 from salon.render.brief import Brief
 from salon.render.brief_text import brief_prompt
-from salon.study.diagnosis import Diagnosis
+from salon.study.answers import Diagnosis
 
 PROMPT = brief_prompt(
     Brief(id="fair", headline="Small Press Fair", subhead="Books by hand", when="3 May", where="Mill Lane 4",
@@ -38,7 +38,7 @@ def posters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def answered(vlm: Vlm, path: Path, **shown: object) -> Diagnosis:
-    ((_, reply),) = vlm.reply([diagnosing(PROMPT, "item", path, **shown)])  # type: ignore[arg-type]
+    ((_, reply),) = vlm.reply([diagnosis_question(PROMPT, "item", path, **shown)])  # type: ignore[arg-type]
     assert isinstance(reply, Reply)
     found = read_diagnosis(reply.text, PROMPT)
     assert isinstance(found, Diagnosis)
@@ -70,6 +70,6 @@ def test_shown_the_prompt_it_was_drawn_from_it_keeps_its_asks(posters: dict[str,
 
 @pytest.mark.parametrize("make", [pixel_diagnosis, layout_diagnosis])
 def test_a_picture_that_is_not_there_gets_no_answer(tmp_path: Path, make) -> None:
-    ((_, reply),) = make("measured").reply([diagnosing(PROMPT, "item", tmp_path / "images" / "x" / "no.png")])
+    ((_, reply),) = make("measured").reply([diagnosis_question(PROMPT, "item", tmp_path / "images" / "x" / "no.png")])
     assert isinstance(reply, NoReply)
     assert reply.kind == "broken-image"

@@ -4,18 +4,30 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from salon.judge.measurements.balance import balance
-from salon.judge.measurements.boxes import alignment, blocks, headline_place, hierarchy, room
-from salon.judge.measurements.contrast import split_contrast, text_contrast
-from salon.judge.measurements.naturalness import features, naturalness
-from salon.judge.measurements.palette import palette_match
-from salon.judge.measurements.seen import EXTREME, Seen, oklab_of
-from salon.judge.measurements.spacing import even_spacing, letter_spans
+from salon.judge.measurements.naturalness import naturalness, structure_features
+from salon.judge.measurements.pixels import (
+    EXTREME,
+    PictureView,
+    balance,
+    oklab_of,
+    palette_match,
+    split_contrast,
+    text_contrast,
+)
 from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.measurements.words import word_accuracy
-from salon.judge.scorers.measured import measured
-from salon.judge.scorers.picture import Scored, Unscored
-from salon.models.kept import Kept
+from salon.judge.measurements.text import (
+    alignment,
+    blocks,
+    even_spacing,
+    headline_place,
+    hierarchy,
+    letter_spans,
+    room,
+    word_accuracy,
+)
+from salon.judge.scorers.rules import measurement_scorer
+from salon.judge.scoring import MissingScore, PictureScore
+from salon.models.cache import ResultCache
 from salon.models.ocr import Reading, TextLine, read_text
 from salon.render.colors import oklab
 from salon.study import Item, Prompt
@@ -29,7 +41,7 @@ def line(text, left, top, right, bottom):
 
 def seen(*lines, prompt=PROMPT, image=None):
     image = image or Image.new("RGB", (100, 200), "white")
-    return Seen(image, prompt, lambda: Reading(*image.size, lines))
+    return PictureView(image, prompt, lambda: Reading(*image.size, lines))
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
@@ -165,7 +177,7 @@ def test_blur_and_noise_are_unnatural():
     noisy = Image.fromarray(np.clip(np.asarray(drawn) + rng.normal(0, 25, (256, 256, 3)), 0, 255).astype(np.uint8))
     assert naturalness(seen(image=noisy)) < clean < 0
     assert naturalness(seen(image=drawn.resize((60, 60)))) is None
-    assert np.isfinite(features(np.full((128, 128, 3), 200, np.uint8))).all()  # a flat picture
+    assert np.isfinite(structure_features(np.full((128, 128, 3), 200, np.uint8))).all()  # a flat picture
 
 
 # -- as scorers -------------------------------------------------------------------------------------------------------
@@ -175,19 +187,19 @@ def test_a_picture_is_really_read_and_only_once(tmp_path, monkeypatch):
     image = Image.new("RGB", (320, 120), "white")
     ImageDraw.Draw(image).text((20, 30), "Night Market", fill="black", font=ImageFont.load_default(44))
     image.save(tmp_path / "a.png")
-    kept, item = Kept(tmp_path / "kept.sqlite"), Item(id="a", image=str(tmp_path / "a.png"))
-    assert measured("words", kept).score([item], [PROMPT]) == [pytest.approx(2 / 6, abs=1e-5)]
+    kept, item = ResultCache(tmp_path / "kept.sqlite"), Item(id="a", image=str(tmp_path / "a.png"))
+    assert measurement_scorer("words", kept).score([item], [PROMPT]) == [pytest.approx(2 / 6, abs=1e-5)]
     monkeypatch.setattr("salon.models.ocr.read_text", lambda pixels: pytest.fail("read twice"))
-    (contrast,) = measured("contrast", kept).score([item], [PROMPT])
+    (contrast,) = measurement_scorer("contrast", kept).score([item], [PROMPT])
     assert contrast > 15
 
 
 def test_every_measurement_states_its_gap(tmp_path):
     Image.new("RGB", (64, 64), "white").save(tmp_path / "a.png")
-    kept, item = Kept(tmp_path / "kept.sqlite"), Item(id="a", image=str(tmp_path / "a.png"))
+    kept, item = ResultCache(tmp_path / "kept.sqlite"), Item(id="a", image=str(tmp_path / "a.png"))
     kept.keep({measured_key(tmp_path / "a.png"): Reading(64, 64, ()).record()})
     for name, rule in MEASUREMENTS.items():
-        scorer = measured(name, kept)
+        scorer = measurement_scorer(name, kept)
         (found,) = scorer.results([item], [Prompt(id="p", text="a thing")])
         assert getattr(found, "reason", rule.gap) == rule.gap, name
         assert scorer.card.measures == rule.tells
@@ -221,30 +233,32 @@ EXTREMES = {
 }
 
 
-READINGS = Kept()
+READINGS = ResultCache()
 
 
 def said(name, image, folder, prompt=PROMPT):
     image.save(folder / "picture.png")
-    return measured(name, READINGS).results([Item(id="i", prompt="p", image=str(folder / "picture.png"))], [prompt])[0]
+    return measurement_scorer(name, READINGS).results(
+        [Item(id="i", prompt="p", image=str(folder / "picture.png"))], [prompt]
+    )[0]
 
 
 @pytest.mark.parametrize("picture", PLAIN)
 def test_a_plain_picture_lacks_its_text_and_has_a_color(picture, tmp_path):
     results = {name: said(name, PLAIN[picture], tmp_path) for name in MEASUREMENTS}
-    values = {name: one.value for name, one in results.items() if isinstance(one, Scored)}
+    values = {name: one.value for name, one in results.items() if isinstance(one, PictureScore)}
     assert (values.pop("words"), values.pop("contrast")) == (0, 1)
     assert values.keys() == {"palette"}
     assert -1 < values["palette"] <= 1
     for name in results.keys() - {"words", "contrast", "palette"}:
-        assert results[name] == Unscored(MEASUREMENTS[name].gap)
+        assert results[name] == MissingScore(MEASUREMENTS[name].gap)
     nothing_asked = Prompt(id="p", text="a poster")
-    assert all(isinstance(said(name, PLAIN[picture], tmp_path, nothing_asked), Unscored) for name in MEASUREMENTS)
+    assert all(isinstance(said(name, PLAIN[picture], tmp_path, nothing_asked), MissingScore) for name in MEASUREMENTS)
 
 
 @pytest.mark.parametrize("picture", EXTREMES)
 def test_no_measurement_scores_an_extreme_picture(picture, tmp_path):
-    assert {said(name, EXTREMES[picture], tmp_path) for name in MEASUREMENTS} == {Unscored(EXTREME)}
+    assert {said(name, EXTREMES[picture], tmp_path) for name in MEASUREMENTS} == {MissingScore(EXTREME)}
 
 
 def test_a_picture_too_thin_to_be_read_holds_no_text():
@@ -256,6 +270,6 @@ def test_the_least_and_the_longest_pictures_are_measured(size, tmp_path):
     image = Image.fromarray(np.resize(NOISE[..., :3], (*size[::-1], 3)))
     for name in MEASUREMENTS:
         result = said(name, image, tmp_path)
-        assert result == Unscored(MEASUREMENTS[name].gap) or np.isfinite(result.value)
-    assert isinstance(said("palette", image, tmp_path), Scored)
-    assert isinstance(said("balance", image, tmp_path), Scored)
+        assert result == MissingScore(MEASUREMENTS[name].gap) or np.isfinite(result.value)
+    assert isinstance(said("palette", image, tmp_path), PictureScore)
+    assert isinstance(said("balance", image, tmp_path), PictureScore)

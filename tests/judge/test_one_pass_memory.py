@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from salon.judge.one_pass import OnePass
+from salon.judge.model_scorers import OnePass
 from salon.judge.scorers import one_pass
-from salon.judge.scorers.picture import Shown
-from salon.models.one_pass import OnePassCard
-from salon.models.preference import Criterionwise
+from salon.judge.scoring import ScorerInput
+from salon.models.cards import ModelCriterion, OnePassCard
 from salon.study import Criterion, Scale
-from salon.study.signature import Signature
+from salon.study.nouns import Signature
 
 FORM = OnePass(criteria=(Criterion(id="q", scale=Scale(low=1, high=9)),), think=False)
 
@@ -40,23 +39,23 @@ class _Vlm:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     card = OnePassCard(
-        name="m", criteria=(Criterionwise(id="q", name="q"),), asked=FORM.record(), show_prompt=True, pixels=64,
+        name="m", criteria=(ModelCriterion(id="q", name="q"),), asked=FORM.record(), show_prompt=True, pixels=64,
         max_tokens=9, backbone="b", backbone_name="b", study="s", data="d", signature=Signature(method="m"),
     )  # fmt: skip
     monkeypatch.setattr(one_pass, "LoadedVlm", _Vlm)
     monkeypatch.setattr(one_pass, "model_fingerprint", str)
     monkeypatch.setattr(one_pass, "read_one_pass_card", lambda _: card)
-    one_pass._opened.cache_clear()
+    one_pass._open_one_pass.cache_clear()
     return tmp_path
 
 
-def _shown(number: int) -> Shown:
-    return Shown(Image.new("RGB", (4, 4)), None, "p", Path("x"), f"{number:064}")
+def _shown(number: int) -> ScorerInput:
+    return ScorerInput(Image.new("RGB", (4, 4)), None, "p", Path("x"), f"{number:064}")
 
 
 def test_the_oldest_answers_are_forgotten(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_pass, "_MOST_ANSWERS", 4)
-    reader = one_pass.opened(folder)
+    reader = one_pass.open_one_pass(folder)
     for number in range(10):
         assert reader.answers([_shown(number)])[0].scores == (5.0,)
     assert len(reader._known) == 4
@@ -71,7 +70,7 @@ def test_the_oldest_answers_are_forgotten(folder: Path, monkeypatch: pytest.Monk
 
 def test_a_batch_larger_than_the_memory_is_answered_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_pass, "_MOST_ANSWERS", 2)
-    reader = one_pass.opened(folder)
+    reader = one_pass.open_one_pass(folder)
     assert [one.scores for one in reader.answers([_shown(k % 5) for k in range(10)])] == [(5.0,)] * 10
     assert (reader.vlm.asked, len(reader._known)) == (5, 2)
 
@@ -82,13 +81,13 @@ def test_a_vlm_leaves_memory_with_its_last_scorer(folder: Path) -> None:
         one_pass.one_pass_scorer(folder / str(number), "q")
     gc.collect()
     assert {key[0].name for key in one_pass._IN_MEMORY} == {"kept", "4"}, "those in use, and the last"
-    again = one_pass.opened(folder / "kept")
+    again = one_pass.open_one_pass(folder / "kept")
     kept.look([_shown(1)])
     assert again.passes == 1, "a scorer in use shares its VLM, whatever was loaded since"
 
 
 def test_two_threads_share_a_vlm_in_turns(folder: Path) -> None:
-    reader = one_pass.opened(folder)
+    reader = one_pass.open_one_pass(folder)
     failed: list[BaseException] = []
 
     def ask(start: int) -> None:

@@ -14,14 +14,11 @@ from chat_server import ChatServer
 from images_server import KEY, picture
 from PIL import Image
 
-from salon.calls.budget import Budget
 from salon.calls.errors import BudgetSpent, NotServed, Unreachable, WrongKey
-from salon.calls.limits import Limits
-from salon.calls.prices import Prices
-from salon.calls.secret import Secret
+from salon.calls.service import Budget, Limits, Prices, Secret
 from salon.calls.store import CallStore
 from salon.errors import BadValue
-from salon.judge.chat_pictures import PictureSettings
+from salon.judge.chat_protocol import PictureSettings
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.vlm import Conversation, Decoding, NoReply, Reply, Sight, Vlm
 
@@ -96,7 +93,7 @@ def test_a_stored_answer_needs_no_server_and_no_decoding(
     with ChatServer() as server, chat(server, store) as vlm:
         first = list(vlm.reply([asked("1"), asked("2"), asked("1")]))
         assert server.counts == {"1": 1, "2": 1}
-    monkeypatch.setattr("salon.judge.chat_pictures.read_picture", None)
+    monkeypatch.setattr("salon.judge.chat_protocol.read_picture", None)
     with chat(server, store) as vlm:
         again = list(vlm.reply([asked("1"), asked("2"), asked("1")]))
         assert (vlm.account.sent, vlm.account.from_store) == (0, 3)

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from judged_study import MOOD, judged_study
 
 from salon.errors import SalonError
-from salon.judge.pairs import (
+from salon.judge.protocol import (
+    JudgeQuestion,
+    JudgeSettings,
     all_pairs,
     both_orders,
     chance_of_a,
     judged_pairs,
-    limited,
+    limit_units,
+    majority_outcome,
     pair_questions,
     read_pairs,
-    settled,
 )
-from salon.judge.question import Question
-from salon.judge.settings import JudgeSettings
 from salon.study import Choice, Comparison, Ranking, Rating
 
 EVERY = [(f"p{p}-{one}", f"p{p}-{other}") for p in "12" for one, other in combinations("abc", 2)]
@@ -80,7 +80,7 @@ def test_a_question_for_each_pair_and_criterion() -> None:
 @given(st.integers(1, 30), st.integers(1, 30))
 def test_a_larger_limit_keeps_what_a_smaller_one_asked(few: int, more: int) -> None:
     units = [(f"i{number}", f"j{number}") for number in range(25)]
-    small, large = limited(units, min(few, more)), limited(units[::-1], max(few, more))
+    small, large = limit_units(units, min(few, more)), limit_units(units[::-1], max(few, more))
     assert small <= large
     assert len(large) == min(25, max(few, more))
 
@@ -137,11 +137,11 @@ def test_both_orders_together_by_definition() -> None:
     ],
 )
 def test_samples_need_more_than_half_of_all_that_were_asked(samples: list, answer: str | None) -> None:
-    assert settled(samples) == answer
+    assert majority_outcome(samples) == answer
 
 
 def test_the_chance_of_an_item_follows_it_to_the_other_side() -> None:
-    pair = Question(protocol="compare", criteria=(MOOD.id,), a="x", b="y", left="a")
+    pair = JudgeQuestion(protocol="compare", criteria=(MOOD.id,), a="x", b="y", left="a")
     chances = {"A": math.log(0.6), "B": math.log(0.2), "TIE": math.log(0.1)}
     assert chance_of_a(pair, chances) == pytest.approx(0.75)  # .6 / (.6 + .2)
     assert chance_of_a(pair.model_copy(update={"left": "b"}), chances) == pytest.approx(0.25)

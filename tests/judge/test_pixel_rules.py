@@ -6,9 +6,9 @@ import pytest
 from PIL import Image, ImageDraw
 
 from salon.errors import BadValue
-from salon.judge.layout_judge import by_layout
-from salon.judge.measurements.seen import Seen
-from salon.judge.pixel_rules import by_pixels, ink_height, lines_of, read_rule
+from salon.judge.measurements.pixels import PictureView
+from salon.judge.measuring_judge import answer_from_layout
+from salon.judge.point_rules import answer_from_pixels, ink_height, lines_of, read_rule
 from salon.models.ocr import Reading, TextLine
 from salon.render.brief import Brief
 from salon.render.draw import draw_poster
@@ -26,7 +26,7 @@ def line(text, left, top, right, bottom, confidence=1.0):
 
 def picture(*lines, image=None):
     image = image or Image.new("RGB", (100, 200), "white")
-    return Seen(image, None, lambda: Reading(*image.size, lines))
+    return PictureView(image, None, lambda: Reading(*image.size, lines))
 
 
 def rule(kind, **told):
@@ -34,7 +34,7 @@ def rule(kind, **told):
 
 
 def holds(seen, kind, **told):
-    return by_pixels(rule(kind, **told), seen).holds
+    return answer_from_pixels(rule(kind, **told), seen).holds
 
 
 # -- by hand, from pixels ---------------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ def test_every_word_must_be_read_right():
     seen = picture(*(line(text, 0, 10 * row, 9, 10 * row + 9) for row, text in enumerate(read)))
     assert holds(seen, "text", text="Night Market")
     assert holds(seen, "text", text="Quay-Side 40")
-    slip = by_pixels(rule("text", text="Night Market"), picture(line("Nihgt Market", 0, 0, 9, 9)))
+    slip = answer_from_pixels(rule("text", text="Night Market"), picture(line("Nihgt Market", 0, 0, 9, 9)))
     assert slip == (False, "1 of 2 words read, not: night")
 
 
@@ -56,7 +56,7 @@ def test_other_words_are_those_nobody_asked_for():
         picture(line("NIGHTMARKET by", 0, 0, 9, 9), line("Fair", 0, 10, 9, 19, confidence=0.5)), "only", **asked
     )
     assert holds(picture(line("oo Xi", 0, 0, 9, 9)), "only", **asked)  # too short: pictures look like that
-    assert by_pixels(rule("only", **asked), picture(line("Night Fair", 0, 0, 9, 9))).why == "other words: fair"
+    assert answer_from_pixels(rule("only", **asked), picture(line("Night Fair", 0, 0, 9, 9))).why == "other words: fair"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_place_is_a_third():
     # the two lines of the headline have their middle at 60 of 200, and at 80 of 100
     assert [at for at in ("top", "middle", "bottom", "left", "center", "right")
             if holds(seen, "place", text="Night Market", at=at)] == ["top", "right"]  # fmt: skip
-    assert by_pixels(rule("place", text="Day Trip", at="top"), seen) == (False, "“Day Trip” is not found")
+    assert answer_from_pixels(rule("place", text="Day Trip", at="top"), seen) == (False, "“Day Trip” is not found")
 
 
 def test_misspelled_lines_still_belong_to_their_text():
@@ -130,8 +130,8 @@ def test_the_oracle_sees_what_was_planted(name):
     flaw, told = FLAWS[name]
     asked = rule(name.split()[0], **told)
     size = {"seed": 3, "width": 736, "height": 1040}
-    assert by_layout(asked, draw_poster(BRIEF, **size).layout).holds
-    assert not by_layout(asked, draw_poster(BRIEF, knobs={flaw: 1.0}, **size).layout).holds
+    assert answer_from_layout(asked, draw_poster(BRIEF, **size).layout).holds
+    assert not answer_from_layout(asked, draw_poster(BRIEF, knobs={flaw: 1.0}, **size).layout).holds
 
 
 # -- wrong rules ------------------------------------------------------------------------------------------------------

@@ -6,10 +6,8 @@ import pytest
 from judged_study import MOOD, TYPE, judged_study
 
 from salon.errors import BadValue
-from salon.judge.many import Reader
-from salon.judge.points import as_rated, check_scale, point_questions, settled_value
-from salon.judge.question import Question
-from salon.judge.settings import JudgeSettings
+from salon.judge.protocol import JudgeQuestion, JudgeSettings, check_scale, mean_value, point_questions, rated_criterion
+from salon.judge.verdicts import VerdictReader
 from salon.judge.vlm import Reply
 
 RATE = JudgeSettings(protocol="rate")
@@ -24,11 +22,11 @@ def test_each_item_is_asked_about_under_each_criterion() -> None:
 
 
 def test_a_judge_may_say_what_lies_between_the_boxes_but_not_between_levels_without_distance() -> None:
-    assert as_rated(MOOD).scale.step is None
-    assert (as_rated(MOOD).scale.low, as_rated(MOOD).scale.high) == (1, 5)
-    assert as_rated(TYPE) == TYPE
-    reader = Reader(judged_study(), RATE, "j")
-    mood, flag = (Question(protocol="rate", criteria=(id,), a="p1-a") for id in ("taste/mood", "type"))
+    assert rated_criterion(MOOD).scale.step is None
+    assert (rated_criterion(MOOD).scale.low, rated_criterion(MOOD).scale.high) == (1, 5)
+    assert rated_criterion(TYPE) == TYPE
+    reader = VerdictReader(judged_study(), RATE, "j")
+    mood, flag = (JudgeQuestion(protocol="rate", criteria=(id,), a="p1-a") for id in ("taste/mood", "type"))
     assert reader.verdicts(mood, Reply(text='{"score": 3.4}'))[0].value == 3.4
     (unread,) = reader.verdicts(flag, Reply(text='{"score": 1.5}'))
     assert (unread.value, unread.unparsed) == (None, "between levels")
@@ -44,4 +42,4 @@ def test_rating_needs_a_scale() -> None:
     [([2.0, 4.0], 3.0), ([2.0, 3.0, None], 2.5), ([2.0, None], None), ([None], None), ([4.0], 4.0)],
 )
 def test_samples_count_by_their_mean_where_most_were_read(values: list, mean: float | None) -> None:
-    assert settled_value(values) == mean
+    assert mean_value(values) == mean

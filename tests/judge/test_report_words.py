@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from salon.evaluate.judges.report_words import judge_warnings
-from salon.evaluate.judges.results import PanelFigures
+from salon.evaluate.results import PanelFigures
+from salon.evaluate.words import judge_warnings
 
 
 @pytest.mark.parametrize(

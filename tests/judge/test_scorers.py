@@ -9,12 +9,11 @@ from scored_study import Redness, study_in
 
 from salon.errors import BadColumns, BadFile, BadValue, InputError
 from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.score import ScoreSettings, read_scores, score_study
-from salon.judge.scorers.named import scorer_lines, scorer_named
-from salon.judge.scorers.table import TableScorer
-from salon.models.kept import Kept
+from salon.judge.scorers.registry import TableScorer, make_scorer, scorer_lines
+from salon.judge.scoring import ScoreSettings, read_scores, score_study
+from salon.models.cache import ResultCache
 from salon.study import Item, Scorer
-from salon.study.scorer import ScorerCard
+from salon.study.interfaces import ScorerCard
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def kept(tmp_path):
-    return Kept(tmp_path / "kept.sqlite")
+    return ResultCache(tmp_path / "kept.sqlite")
 
 
 def test_gaps_have_reasons_and_never_a_value(folder, kept):
@@ -217,9 +216,9 @@ def test_reading_scores_back(folder, kept):
 
 def test_an_unknown_name_is_told_the_nearest():
     with pytest.raises(BadValue, match="did you mean contrast"):
-        scorer_named("contrst")
+        make_scorer("contrst")
     with pytest.raises(BadValue):
-        scorer_named("clip")  # without a folder
+        make_scorer("clip")  # without a folder
 
 
 def test_every_measurement_is_listed_and_there():
@@ -232,16 +231,16 @@ def test_every_measurement_is_listed_and_there():
 
 
 def test_kept_values_come_back(tmp_path):
-    kept = Kept(tmp_path / "deep" / "kept.sqlite")
+    kept = ResultCache(tmp_path / "deep" / "kept.sqlite")
     kept.keep({f"k{n}": {"value": n} for n in range(1200)})
     kept.keep({"k7": {"value": -1}})
-    found = Kept(kept.path).many([f"k{n}" for n in range(1300)])
+    found = ResultCache(kept.path).many([f"k{n}" for n in range(1300)])
     assert len(found) == 1200
     assert found["k7"] == {"value": -1}
 
 
 def test_a_cache_that_cannot_be_opened_costs_only_time(tmp_path):
     (tmp_path / "file").write_text("no folder")
-    kept = Kept(tmp_path / "file" / "kept.sqlite")
+    kept = ResultCache(tmp_path / "file" / "kept.sqlite")
     kept.keep({"a": 1})
     assert kept.many(["a"]) == {"a": 1}

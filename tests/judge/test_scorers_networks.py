@@ -5,14 +5,14 @@ import pytest
 from PIL import Image, ImageDraw
 
 from salon.errors import BadFile, BadValue
-from salon.judge.scorers.checklist import Question, checklist_scorer, read_questions
 from salon.judge.scorers.composite import composite, read_alike, seen_alike
+from salon.judge.scorers.rules import ChecklistQuestion, checklist_scorer, read_questions
 from salon.judge.vlm import NoReply, Reply
-from salon.models.conse import class_names
-from salon.models.kept import Kept
+from salon.models.cache import ResultCache
+from salon.models.embedded_networks import class_names
 from salon.models.ocr import READER, Reading, TextLine
 from salon.study import Item, Prompt
-from salon.study.signature import Signature
+from salon.study.nouns import Signature
 
 # -- the composite ----------------------------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ def test_what_is_read_is_nearer_to_its_meaning():
 
 def test_the_composite_is_named_after_its_parts(tmp_path):
     umbrella().save(tmp_path / "u.png")
-    kept, item = Kept(tmp_path / "kept.sqlite"), Item(id="u", image=str(tmp_path / "u.png"))
+    kept, item = ResultCache(tmp_path / "kept.sqlite"), Item(id="u", image=str(tmp_path / "u.png"))
     scorer = composite(kept)
     sha = scorer._shown(item, Prompt(id="p", text="x")).sha256
     line = TextLine("umbrella shop", ((0, 0), (9, 0), (9, 9), (0, 9)), 1.0)
@@ -70,7 +70,10 @@ def test_the_composite_is_named_after_its_parts(tmp_path):
 
 # -- the checklist ----------------------------------------------------------------------------------------------------
 
-QUESTIONS = (Question(ask="Are all words spelled correctly?", weight=3), Question(ask="Is it blurred?", weight=-1))
+QUESTIONS = (
+    ChecklistQuestion(ask="Are all words spelled correctly?", weight=3),
+    ChecklistQuestion(ask="Is it blurred?", weight=-1),
+)
 
 
 class Answers:
@@ -122,4 +125,4 @@ def test_questions_from_a_file(tmp_path):
         with pytest.raises(error):
             read_questions(file)
     with pytest.raises(BadValue):
-        checklist_scorer(Answers("yes"), [Question(ask="x", weight=0)])
+        checklist_scorer(Answers("yes"), [ChecklistQuestion(ask="x", weight=0)])

@@ -16,15 +16,19 @@ from trained_example import Colors, save_model
 from trained_example import colors as colors
 
 from salon.errors import BadFile, BadValue
-from salon.judge.scorers.trained import logits_of, opened, trained_scorer
-from salon.select.service.batch import Asked
-from salon.select.service.errors import LoadFailed, Loading, UnknownVersion
-from salon.select.service.model import LoadOrder, load_scoring
-from salon.select.service.parts import Opened
-from salon.select.service.service import ScoringService, ServiceSettings
+from salon.judge.trained_model import opened, pair_logits, trained_scorer
+from salon.select.service.model import (
+    DecodedPicture,
+    LoadFailed,
+    LoadInProgress,
+    LoadOrder,
+    UnknownVersion,
+    load_scoring,
+)
+from salon.select.service.service import ScoringService, SentPicture, ServiceSettings
 from salon.study import Item, Prompt
-from salon.web.scoring.answers import blended
-from salon.web.scoring.shapes import ExplainIn, PickIn
+from salon.web.scoring.answers import blend_criteria
+from salon.web.scoring.requests import ExplainIn, PickIn
 
 PROMPT = Prompt(id="p", text="a poster")
 
@@ -32,7 +36,7 @@ PROMPT = Prompt(id="p", text="a poster")
 def look(folder: Path, *criteria: str, form: str = "scalar"):
     model = load_scoring(LoadOrder(models=(str(save_model(folder, *criteria, form=form)),)))
     pictures = [Image.new("RGB", (4, 4), color) for color in ("red", "green")]
-    asked = [Opened(image, str(number) * 64, PROMPT) for number, image in enumerate(pictures)]
+    asked = [DecodedPicture(image, str(number) * 64, PROMPT) for number, image in enumerate(pictures)]
     for number, image in enumerate(pictures):
         image.save(folder.parent / f"{number}.png")
     return model, model.thread.submit(model.look, asked).result()
@@ -48,7 +52,7 @@ def test_numbers_and_chances_are_those_of_the_model(tmp_path: Path, colors: Colo
         expected = scorer.score([Item(id=path.name, image=str(path)) for path in paths], [PROMPT, PROMPT])
         assert [red.results[id].value, green.results[id].value] == pytest.approx(expected, abs=1e-6)
         network = opened(tmp_path / "m", None)[0]
-        there, back = (logits_of(network, [a], [b], ["a poster"], id)[0] for a, b in (paths, paths[::-1]))
+        there, back = (pair_logits(network, [a], [b], ["a poster"], id)[0] for a, b in (paths, paths[::-1]))
         assert model.chance(id, red, green, PROMPT) == pytest.approx(float(expit((there - back) / 2)), abs=1e-6)
         assert model.chance(id, red, green, PROMPT) == pytest.approx(1 - model.chance(id, green, red, PROMPT))
         assert next(one.signature for one in model.criteria if one.criterion == id) == str(scorer.signature)
@@ -73,12 +77,12 @@ def test_a_flag_head_is_served_and_has_no_say_unless_it_is_weighed(tmp_path: Pat
     folder = save_model(tmp_path / "m", "c", "d", flag="bad")
     criteria = load_scoring(LoadOrder(models=(str(folder),))).criteria
     assert [(one.criterion, one.flag) for one in criteria] == [("c", False), ("d", False), ("bad", True)]
-    assert blended(PickIn(), criteria, None).shares == {"c": 0.5, "d": 0.5, "bad": 0.0}
-    assert blended(PickIn(), criteria[2:], None).shares == {"bad": 1.0}
-    assert blended(ExplainIn(weights={"bad": 1}), criteria, None).shares == {"c": 0.0, "d": 0.0, "bad": 1.0}
+    assert blend_criteria(PickIn(), criteria, None).shares == {"c": 0.5, "d": 0.5, "bad": 0.0}
+    assert blend_criteria(PickIn(), criteria[2:], None).shares == {"bad": 1.0}
+    assert blend_criteria(ExplainIn(weights={"bad": 1}), criteria, None).shares == {"c": 0.0, "d": 0.0, "bad": 1.0}
     same = [criteria[0].model_copy(update={"criterion": "x/c"})]
     with pytest.raises(BadValue, match="one weight"):
-        blended(PickIn(weights={"x/c": 1, "c": 2}), same, None)
+        blend_criteria(PickIn(weights={"x/c": 1, "c": 2}), same, None)
 
 
 def test_one_criterion_of_a_model_is_served_as_it_is_named_elsewhere(tmp_path: Path, colors: Colors) -> None:
@@ -94,7 +98,7 @@ def test_one_criterion_of_a_model_is_served_as_it_is_named_elsewhere(tmp_path: P
 def test_a_service_swaps_trained_models_and_forgets_the_oldest(tmp_path: Path, colors: Colors) -> None:
     folders = [str(save_model(tmp_path / name, *criteria)) for name, *criteria in ("ac", "bcd", "cce", "dde")]
     data = png(90)
-    asked = Asked(data, hashlib.sha256(data).hexdigest(), 64, PROMPT)
+    asked = SentPicture(data, hashlib.sha256(data).hexdigest(), 64, PROMPT)
 
     async def play() -> None:
         service = ScoringService(ServiceSettings(loaded=2))
@@ -104,7 +108,7 @@ def test_a_service_swaps_trained_models_and_forgets_the_oldest(tmp_path: Path, c
             service.rollback()
         loading = asyncio.create_task(service.load(LoadOrder(models=(folders[1],))))
         await asyncio.sleep(0)
-        with pytest.raises(Loading):
+        with pytest.raises(LoadInProgress):
             await service.load(LoadOrder(models=(folders[2],)))
         second = (await loading).version
         assert service.active.version == first
@@ -119,7 +123,7 @@ def test_a_service_swaps_trained_models_and_forgets_the_oldest(tmp_path: Path, c
         assert first not in [one.version for one in service.versions]
         assert service.rollback().version == second
         with pytest.raises(BadFile.__mro__[1], match="picture"):
-            await service.ask([Asked(data[:40], "0" * 64, 64, PROMPT)])
+            await service.ask([SentPicture(data[:40], "0" * 64, 64, PROMPT)])
         await service.close()
         assert not service.ready
 

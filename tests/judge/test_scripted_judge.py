@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from salon.errors import BadFile, BadValue
-from salon.judge.scripted import Scripted
+from salon.judge.simulation import ScriptedVlm
 from salon.judge.vlm import Conversation, NoReply, Reply, Sight, Vlm
 
 
@@ -16,21 +16,21 @@ def asked(*items: str, **more: object) -> Conversation:
     return Conversation(parts=tuple(Sight(item=item, path=Path(item)) for item in items), **more)
 
 
-def said(judge: Scripted, *conversations: Conversation) -> list[str]:
+def said(judge: ScriptedVlm, *conversations: Conversation) -> list[str]:
     return [
         one.text if isinstance(one, Reply) else f"{one.kind}: {one.reason}" for _, one in judge.reply(conversations)
     ]
 
 
 def test_a_list_is_read_from_the_top_and_ends() -> None:
-    judge = Scripted("s", ["A", NoReply(kind="refused", reason="no")])
+    judge = ScriptedVlm("s", ["A", NoReply(kind="refused", reason="no")])
     assert isinstance(judge, Vlm)
     assert said(judge, asked("x")) == ["A"]
     assert said(judge, asked("x"), asked("x")) == ["refused: no", "error: the script is at its end"]
 
 
 def test_a_function_sees_the_conversation() -> None:
-    judge = Scripted("s", lambda asked: asked.sights[0].item)
+    judge = ScriptedVlm("s", lambda asked: asked.sights[0].item)
     assert list(judge.reply([asked("x"), asked("y")])) == [
         (0, Reply(text="x", model="scripted")),
         (1, Reply(text="y", model="scripted")),
@@ -46,7 +46,7 @@ def test_the_first_line_of_a_file_that_fits_answers(tmp_path: Path) -> None:
     ]
     path = tmp_path / "script.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)) + "\n\n")
-    judge = Scripted("s", path)
+    judge = ScriptedVlm("s", path)
     questions = [
         *(asked("x", "y", about=("mood",)), asked("y", "x"), asked("x", point="title"), asked("x", sample=1)),
         asked("x", "y", about=("type",)),
@@ -56,8 +56,8 @@ def test_the_first_line_of_a_file_that_fits_answers(tmp_path: Path) -> None:
 
 
 def test_another_script_is_another_signature(tmp_path: Path) -> None:
-    assert Scripted("s", ["A"]).signature == Scripted("t", ["A"]).signature
-    assert Scripted("s", ["A"]).signature != Scripted("s", ["B"]).signature
+    assert ScriptedVlm("s", ["A"]).signature == ScriptedVlm("t", ["A"]).signature
+    assert ScriptedVlm("s", ["A"]).signature != ScriptedVlm("s", ["B"]).signature
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,6 @@ def test_a_broken_file_names_its_line(tmp_path: Path, content: str, error: type[
     path = tmp_path / "script.jsonl"
     path.write_text(content)
     with pytest.raises(error, match=match):
-        Scripted("s", path)
+        ScriptedVlm("s", path)
     with pytest.raises(BadFile, match="missing"):
-        Scripted("s", tmp_path / "missing")
+        ScriptedVlm("s", tmp_path / "missing")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue
-from salon.judge.simulated import UNREADABLE, Simulated
+from salon.judge.simulation import UNREADABLE, SimulatedVlm
 from salon.judge.vlm import Conversation, Sight, Vlm
 
 ITEMS = [f"item-{number:03d}" for number in range(64)]
@@ -22,18 +22,18 @@ def asked(*items: str, options: tuple[str, ...] = ("A", "B"), **more: object) ->
     return Conversation(parts=parts, options=options, about=("mood",), **more)
 
 
-def texts(judge: Simulated, conversations: list[Conversation]) -> list[str]:
+def texts(judge: SimulatedVlm, conversations: list[Conversation]) -> list[str]:
     return [reply.text for _, reply in judge.reply(conversations)]
 
 
-def both_orders(judge: Simulated, **more: object) -> tuple[list[str], list[str]]:
+def both_orders(judge: SimulatedVlm, **more: object) -> tuple[list[str], list[str]]:
     there = texts(judge, [asked(a, b, **more) for a, b in PAIRS])
     back = texts(judge, [asked(b, a, **more) for a, b in PAIRS])
     return there, back
 
 
 def test_bias_ties_and_accuracy_are_recovered() -> None:
-    judge = Simulated("j", TRUTH, accuracy=0.7, position_bias=0.3, tie_rate=0.1, seed=1)
+    judge = SimulatedVlm("j", TRUTH, accuracy=0.7, position_bias=0.3, tie_rate=0.1, seed=1)
     there, back = both_orders(judge, options=("A", "B", "TIE"))
     kinds = np.array(["tie" if x == "TIE" else "position" if x == y else x for x, y in zip(there, back)])
     assert [x == "TIE" for x in there] == [y == "TIE" for y in back]
@@ -45,18 +45,19 @@ def test_bias_ties_and_accuracy_are_recovered() -> None:
 
 
 def test_perfect_and_blind() -> None:
-    there, back = both_orders(Simulated("j", TRUTH, accuracy=1))
+    there, back = both_orders(SimulatedVlm("j", TRUTH, accuracy=1))
     assert set(there) == {"B"}
     assert set(back) == {"A"}
-    there, back = both_orders(Simulated("j", TRUTH, accuracy=1, position_bias=1))
+    there, back = both_orders(SimulatedVlm("j", TRUTH, accuracy=1, position_bias=1))
     assert set(there) | set(back) == {"A"}
 
 
 def test_answers_hang_on_the_question_alone() -> None:
-    judge = Simulated("j", TRUTH, accuracy=0.6, position_bias=0.3, unparsed_rate=0.2, seed=5)
+    judge = SimulatedVlm("j", TRUTH, accuracy=0.6, position_bias=0.3, unparsed_rate=0.2, seed=5)
     conversations = [asked(a, b) for a, b in PAIRS[:200]]
     again = texts(
-        Simulated("other name", TRUTH, accuracy=0.6, position_bias=0.3, unparsed_rate=0.2, seed=5), conversations[::-1]
+        SimulatedVlm("other name", TRUTH, accuracy=0.6, position_bias=0.3, unparsed_rate=0.2, seed=5),
+        conversations[::-1],
     )
     assert texts(judge, conversations) == again[::-1]
     assert texts(judge, conversations) != texts(judge, [asked(a, b, sample=1) for a, b in PAIRS[:200]])
@@ -64,35 +65,35 @@ def test_answers_hang_on_the_question_alone() -> None:
 
 
 def test_equal_items_get_the_same_answer_in_both_orders() -> None:
-    judge = Simulated("j", dict.fromkeys(ITEMS, 1.0), accuracy=0.5)
+    judge = SimulatedVlm("j", dict.fromkeys(ITEMS, 1.0), accuracy=0.5)
     there, back = both_orders(judge)
     assert all({x, y} == {"A", "B"} for x, y in zip(there, back))
     assert 0.45 < there.count("A") / len(PAIRS) < 0.55
 
 
 def test_one_picture() -> None:
-    judge = Simulated("j", lambda topic, items: 4.0 if topic == "title" else -1.0, accuracy=1)
+    judge = SimulatedVlm("j", lambda topic, items: 4.0 if topic == "title" else -1.0, accuracy=1)
     assert texts(judge, [asked("x", options=("YES", "NO"), point=point) for point in ("title", "logo")]) == [
         "YES",
         "NO",
     ]
     rated = asked("x", options=(), shape={"properties": {"value": {"minimum": 1, "maximum": 5}}})
     assert texts(judge, [rated]) == ["-1.0"]
-    wrong = Simulated("j", TRUTH, accuracy=0)
+    wrong = SimulatedVlm("j", TRUTH, accuracy=0)
     assert 1 <= float(texts(wrong, [rated.model_copy(update={"parts": asked(ITEMS[0]).parts})])[0]) <= 5
 
 
 def test_all_criteria_together() -> None:
-    judge = Simulated("j", lambda topic, _: 1.0 if topic == "mood" else -1.0, accuracy=1)
+    judge = SimulatedVlm("j", lambda topic, _: 1.0 if topic == "mood" else -1.0, accuracy=1)
     both = asked("x", "y").model_copy(update={"about": ("mood", "type")})
     assert texts(judge, [both]) == ['<think>simulated</think><answer>{"mood": "A", "type": "B"}</answer>']
 
 
 def test_impossible_settings() -> None:
-    assert isinstance(Simulated("j", TRUTH, accuracy=0.5), Vlm)
+    assert isinstance(SimulatedVlm("j", TRUTH, accuracy=0.5), Vlm)
     with pytest.raises(BadValue, match="between 0 and 1"):
-        Simulated("j", TRUTH, accuracy=1.2)
+        SimulatedVlm("j", TRUTH, accuracy=1.2)
     with pytest.raises(BadValue, match="at most 1 together"):
-        Simulated("j", TRUTH, accuracy=1, position_bias=0.6, tie_rate=0.6)
+        SimulatedVlm("j", TRUTH, accuracy=1, position_bias=0.6, tie_rate=0.6)
     with pytest.raises(BadValue, match="offered a tie"):
-        texts(Simulated("j", TRUTH, accuracy=1, tie_rate=1), [asked("item-000", "item-001")])
+        texts(SimulatedVlm("j", TRUTH, accuracy=1, tie_rate=1), [asked("item-000", "item-001")])

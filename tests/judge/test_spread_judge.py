@@ -11,10 +11,10 @@ from lettered import Lettered
 from salon.engine.work import EngineSettings
 from salon.errors import BadValue
 from salon.judge.folder import read_verdicts
-from salon.judge.named import Named
+from salon.judge.protocol import JudgeSettings
+from salon.judge.registry import JudgeSpec
+from salon.judge.reply_storage import DistributedVlm
 from salon.judge.run import judge_study
-from salon.judge.settings import JudgeSettings
-from salon.judge.spread import Spread
 from salon.store import open_study
 
 
@@ -33,7 +33,7 @@ def test_a_pool_gives_the_verdicts_of_one_process_though_workers_die_and_asks_on
     (home / "asked").unlink()
     (home / f"dies-{pairs[0]}").touch()
     (home / f"silent-{pairs[-1]}").touch()
-    spread = Spread(Lettered(home), tmp_path / "kept", EngineSettings(engine="pool", workers=2, batch=3))
+    spread = DistributedVlm(Lettered(home), tmp_path / "kept", EngineSettings(engine="pool", workers=2, batch=3))
     first = judged(study, spread)
     assert sum(row["failed"] is not None for row in first) >= 1
     (home / "asked").unlink()
@@ -46,4 +46,4 @@ def test_a_pool_gives_the_verdicts_of_one_process_though_workers_die_and_asks_on
 
 def test_an_endpoint_is_not_spread() -> None:
     with pytest.raises(BadValue, match="--engine"):
-        Named(model="m", engine="pool").check()
+        JudgeSpec(model="m", engine="pool").check()

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salon.calls.answer import Refusal
-from salon.judge.chances import option_chances, place_of
-from salon.judge.structured import Dialect, is_too_long
+from salon.calls.call import Refusal
+from salon.judge.chat_protocol import Dialect, is_too_long, option_chances, verdict_place
 
 
 def refused(message: str, status: int = 400, code: str | None = None) -> Refusal:
@@ -80,7 +79,7 @@ def test_learning_ends() -> None:
     ],
 )
 def test_the_place_of_a_verdict(text: str, place: int | None) -> None:
-    assert place_of(text.encode(), ("A", "B")) == place
+    assert verdict_place(text.encode(), ("A", "B")) == place
 
 
 @given(st.lists(st.text(max_size=5), max_size=8), st.lists(st.sampled_from(["A", "B", "TIE"]), unique=True))

@@ -8,19 +8,19 @@ import pytest
 from judged_study import judged_study, text_of
 
 from salon.errors import BadFile, BadValue, SalonError, UnknownReference
-from salon.judge.many import Reader
-from salon.judge.messages import Messages
+from salon.judge.messages import Messages, Template, Templates
 from salon.judge.plan import plan_run
-from salon.judge.question import Question
-from salon.judge.settings import JudgeSettings
-from salon.judge.templates import Template, Templates
+from salon.judge.protocol import JudgeQuestion, JudgeSettings
+from salon.judge.verdicts import VerdictReader
 from salon.judge.vlm import Reply
 from salon.study import Cohort, Comparison, Item, Prompt, Rater, Study
 
-PAIR = Question(protocol="compare", criteria=("taste/mood",), prompt="p1", a="p1-a", b="p1-b", left="b", paraphrase=3)
+PAIR = JudgeQuestion(
+    protocol="compare", criteria=("taste/mood",), prompt="p1", a="p1-a", b="p1-b", left="b", paraphrase=3
+)
 
 
-def conversation(question: Question = PAIR, study: Study | None = None, **settings):
+def conversation(question: JudgeQuestion = PAIR, study: Study | None = None, **settings):
     chosen = JudgeSettings(protocol=question.protocol, **settings)
     return Messages(study or judged_study(), Path("/s"), chosen, Templates.builtin()).conversation(question)
 
@@ -34,11 +34,11 @@ def test_a_question_that_is_said_back_is_no_verdict(protocol: str, together: boo
     pair = {"b": "p1-b", "left": "b"} if protocol == "compare" else {}
     point = {"point": "title"} if protocol == "checklist" else {}
     criteria = ("type",) if protocol == "checklist" else ("taste/mood", "type") if together else ("taste/mood",)
-    question = Question(protocol=protocol, criteria=criteria, prompt="p1", a="p1-a", **pair, **point)
+    question = JudgeQuestion(protocol=protocol, criteria=criteria, prompt="p1", a="p1-a", **pair, **point)
     settings = JudgeSettings(protocol=protocol, together=together)
     text = text_of(Messages(judged_study(), Path("/s"), settings, Templates.builtin()).conversation(question))
     for said in (text, text.rpartition("\n")[2], text.rpartition(". ")[2]):
-        verdicts = Reader(judged_study(), settings, "parrot").verdicts(question, Reply(text=said))
+        verdicts = VerdictReader(judged_study(), settings, "parrot").verdicts(question, Reply(text=said))
         assert all(one.unparsed for one in verdicts), said
         assert all((one.outcome, one.value) == (None, None) for one in verdicts)
 
@@ -77,12 +77,12 @@ def test_without_a_prompt_nothing_is_said_about_one() -> None:
 
 
 def test_a_rating_names_its_scale() -> None:
-    asked = conversation(Question(protocol="rate", criteria=("taste/mood",), prompt="p2", a="p2-c"))
+    asked = conversation(JudgeQuestion(protocol="rate", criteria=("taste/mood",), prompt="p2", a="p2-c"))
     text = text_of(asked)
     assert "The scale goes from 1 to 5." in text
     assert "1 poor; 2 weak; 3 fair; 4 good; 5 fine" in text
     assert asked.shape["properties"] == {"score": {"type": "number", "minimum": 1.0, "maximum": 5.0}}
-    flag = conversation(Question(protocol="rate", criteria=("type",), prompt="p2", a="p2-c"))
+    flag = conversation(JudgeQuestion(protocol="rate", criteria=("type",), prompt="p2", a="p2-c"))
     assert "one of 0, 1, 2" in text_of(flag)
     assert flag.shape["properties"]["score"]["enum"] == [0, 1, 2]
 
@@ -207,5 +207,5 @@ def test_items_of_different_prompts_share_none() -> None:
         "checklists": [],
     }
     study = judged_study((judged_study().criterion("type"),), compare_within="category", tables=tables)
-    asked = Question(protocol="compare", criteria=("type",), a="x", b="y", left="a")
+    asked = JudgeQuestion(protocol="compare", criteria=("type",), a="x", b="y", left="a")
     assert "prompt" not in text_of(conversation(asked, study))

@@ -11,20 +11,18 @@ from tick_example import full_ticks, majorities, people_who_tick, tick, tick_rep
 
 from salon.cli.judge_report import report as command
 from salon.errors import TooFew, UnknownReference
-from salon.evaluate.judges.judge_report import report_judges
-from salon.evaluate.judges.report_page import judge_page
-from salon.evaluate.judges.report_settings import ReportSettings
-from salon.evaluate.judges.report_ticks import rater_ticks, tick_panel
-from salon.evaluate.judges.report_together import Routing
+from salon.evaluate.checklists import Routing, rater_ticks, tick_panel
+from salon.evaluate.judge_page import judge_page
+from salon.evaluate.judges import report_judges
+from salon.evaluate.results import ReportSettings
+from salon.judge.protocol import JudgeSettings
 from salon.judge.run import judge_study
-from salon.judge.settings import JudgeSettings
-from salon.judge.simulated import Simulated
-from salon.judge.truth import panel_truth
+from salon.judge.simulation import SimulatedVlm, panel_truth
 from salon.report import disagreements
 from salon.report.values import numbers_in
 from salon.store.folder import save_study
 from salon.study import Checklist, Rater
-from salon.study.point import Point, Route
+from salon.study.answers import Point, Route
 
 
 def values(figures, *names):
@@ -59,7 +57,7 @@ def test_by_hand():
 def test_a_run_s_own_folder_is_read_and_its_worth_recovered(tmp_path):
     study = people_who_tick(40, 3, ("c",), seed=2)
     save_study(study, tmp_path)
-    judge = Simulated("sim", panel_truth(study), accuracy=0.75, unparsed_rate=0.05)
+    judge = SimulatedVlm("sim", panel_truth(study), accuracy=0.75, unparsed_rate=0.05)
     judge_study(study, tmp_path, judge, JudgeSettings(protocol="checklist"), looks=False)
     made = report_judges(study, tmp_path, ReportSettings(draws=300), check=False)
     one = made.ticks.judges[0]
@@ -166,7 +164,7 @@ def test_page_and_json_agree_and_all_figures_are_shown():
 def test_at_the_terminal(tmp_path):
     study = people_who_tick(6, 2, ("c",))
     save_study(study, tmp_path)
-    judge = Simulated("sim", panel_truth(study), accuracy=0.9)
+    judge = SimulatedVlm("sim", panel_truth(study), accuracy=0.9)
     judge_study(study, tmp_path, judge, JudgeSettings(protocol="checklist"), looks=False)
     routes = tmp_path / "routes.toml"
     routes.write_text('[[route]]\ntag = "*"\njudges = ["sim"]\n')

@@ -14,20 +14,20 @@ from trained_example import Colors, card_of, colors, save_model  # noqa: F401
 
 from salon.cli.score import score
 from salon.errors import BadFile, BadValue
-from salon.evaluate.judges.report_panel import Places
-from salon.evaluate.judges.report_scores import score_judge
-from salon.judge.score import score_study
-from salon.judge.scorers import of_model, trained
-from salon.judge.scorers.named import scorer_named
-from salon.models.cards import known_criteria
-from salon.models.preference import Scored
+from salon.evaluate.answers import score_judge
+from salon.evaluate.people import ItemOrder
+from salon.judge import model_scorers as of_model
+from salon.judge import trained_model as trained
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import score_study
+from salon.models.cards import ModelScore, known_criteria
 from salon.models.preference_model import load_model
 from salon.study import Criterion, Study
 
 
 def test_scores_are_the_model_s_own(colors: Colors, tmp_path: Path) -> None:  # noqa: F811
     folder, study = save_model(tmp_path / "model"), study_in(tmp_path / "study")
-    scorer = scorer_named(f"model:{folder}")
+    scorer = make_scorer(f"model:{folder}")
     run = score_study(study, tmp_path / "study", scorer)
     rows = pq.read_table(tmp_path / "study" / run.file).to_pylist()
     model, prompts = load_model(folder), {prompt.id: prompt for prompt in study.nouns("prompts")}
@@ -72,13 +72,13 @@ def test_a_flag_head_is_a_scorer_too_where_lower_is_better(tmp_path: Path) -> No
 
 
 def test_the_signature_hangs_on_weights_and_not_on_words_about_them(colors: Colors, tmp_path: Path) -> None:  # noqa: F811
-    first = str(scorer_named(f"model:{save_model(tmp_path / 'model')}").signature)
+    first = str(make_scorer(f"model:{save_model(tmp_path / 'model')}").signature)
     (tmp_path / "model" / "README.md").write_text("another word")
-    assert str(scorer_named(f"model:{tmp_path / 'model'}").signature) == first
+    assert str(make_scorer(f"model:{tmp_path / 'model'}").signature) == first
     weights = bytearray((tmp_path / "model" / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (tmp_path / "model" / "model.safetensors").write_bytes(weights)
-    assert str(scorer_named(f"model:{tmp_path / 'model'}").signature) != first
+    assert str(make_scorer(f"model:{tmp_path / 'model'}").signature) != first
 
 
 class Sure:
@@ -87,8 +87,8 @@ class Sure:
     card = card_of("reward")
 
     def scores(self, images, texts, criterion):  # type: ignore[no-untyped-def]
-        odd = [Scored(float("nan"), 0.5), Scored(1.0, float("inf"))]
-        return [odd[number % 2] if "tea" in text else Scored(len(text), 0.5) for number, text in enumerate(texts)]
+        odd = [ModelScore(float("nan"), 0.5), ModelScore(1.0, float("inf"))]
+        return [odd[number % 2] if "tea" in text else ModelScore(len(text), 0.5) for number, text in enumerate(texts)]
 
 
 def test_a_reward_model_s_sigma_is_kept_and_what_is_no_number_is_none(tmp_path: Path, monkeypatch) -> None:
@@ -107,15 +107,15 @@ def test_a_report_holds_scores_against_their_own_criterion_only(colors: Colors, 
     study = Study.build("s", criteria, tables={kind: one.table(kind) for kind in ("prompts", "items")})
     for criterion, held in (("d", [1]), ("elsewhere", [0, 1])):
         folder = save_model(tmp_path / criterion, criterion)
-        run = score_study(study, tmp_path / "study", scorer_named(f"model:{folder}"))
-        judge = score_judge(tmp_path / "study" / run.file, study, Places(study))
+        run = score_study(study, tmp_path / "study", make_scorer(f"model:{folder}"))
+        judge = score_judge(tmp_path / "study" / run.file, study, ItemOrder(study))
         assert list(judge.answers.by_criterion) == held
 
 
 def test_a_criterion_the_model_does_not_know(colors: Colors, tmp_path: Path) -> None:  # noqa: F811
     folder = save_model(tmp_path / "model", "taste/mood", "taste/color")
     with pytest.raises(BadValue, match="taste/mood, taste/color"):
-        scorer_named(f"model:{folder}")
+        make_scorer(f"model:{folder}")
     with pytest.raises(BadValue, match="'joy'"):
         of_model.scorer_names(folder, ["joy"])
     with pytest.raises(BadFile, match=r"model\.json"):

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from salon.evaluate.judges.report import judge_report
-from salon.evaluate.judges.report_settings import ReportSettings
-from salon.evaluate.judges.report_ticks import verdict_ticks
+from salon.evaluate.checklists import verdict_ticks
+from salon.evaluate.judges import judge_report
+from salon.evaluate.results import ReportSettings
 from salon.judge.folder import verdict_table
-from salon.judge.record import Verdict
+from salon.judge.protocol import JudgeVerdict
 from salon.study import Checklist, Criterion, Item, Prompt, Rater, Study
 
 QUICK = ReportSettings(draws=100, deals=99, worst=3)
@@ -47,7 +47,7 @@ def _answer(yes, no, rater):
 def tick(item, point, value, judge="j", **more):
     """One answer to a point of an item."""
     facts = {"judge": judge, "protocol": "checklist", "criterion": "c", "a": item, "point": point, "value": value}
-    return Verdict(**facts | ({"unparsed": "no verdict"} if value is None else {}) | more)
+    return JudgeVerdict(**facts | ({"unparsed": "no verdict"} if value is None else {}) | more)
 
 
 def ticking(study, verdicts, name="j", **facts):

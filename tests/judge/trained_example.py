@@ -10,13 +10,13 @@ import pytest
 import torch
 from PIL import Image
 
-from salon.judge.scorers import trained
+from salon.judge import trained_model as trained
 from salon.models import preference_model
-from salon.models.encoder import EncoderPart, Vectors
-from salon.models.preference import Criterionwise, ModelCard
+from salon.models.cards import ModelCard, ModelCriterion
+from salon.models.encoders import EncoderPart, Vectors
 from salon.models.preference_heads import HeadShape, PreferenceHeads
 from salon.models.preference_model import save_heads
-from salon.study.signature import Signature
+from salon.study.nouns import Signature
 
 PART = EncoderPart("color", 3, False)
 
@@ -43,14 +43,14 @@ def colors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Colors:
     """Every model's encoder, and a cache that knows nothing yet."""
     monkeypatch.setenv("SALON_CACHE", str(tmp_path / "cache"))
     encoder = Colors()
-    monkeypatch.setattr(preference_model, "encoder_named", lambda name, **options: encoder)
-    trained._opened.cache_clear()
+    monkeypatch.setattr(preference_model, "open_encoder", lambda name, **options: encoder)
+    trained._load_cached.cache_clear()
     return encoder
 
 
 def card_of(kind: str = "heads", *criteria: str, **facts: object) -> ModelCard:
     """A model's card."""
-    known = tuple(Criterionwise(id=id, name=id.title(), view=()) for id in criteria or ("c",))
+    known = tuple(ModelCriterion(id=id, name=id.title(), view=()) for id in criteria or ("c",))
     told = {"name": "tiny", "backbone": "colors", "backbone_name": "colors", "form": "scalar", "is_logit": True}
     told |= {"study": "s", "data": "0", "licence": "none", "signature": Signature(method="test", version="test")}
     return ModelCard(kind=kind, criteria=known, **(told | facts))

@@ -11,8 +11,7 @@ from transformers import PreTrainedTokenizerFast, SiglipConfig, SiglipImageProce
 
 from salon.errors import BadFile, BadValue
 from salon.models.clip import Clip
-from salon.models.encoder import Encoder
-from salon.models.encoder_named import encoder_named
+from salon.models.encoders import Encoder, open_encoder
 from salon.models.peers import PEERS
 from salon.models.weights import MissingWeights
 
@@ -42,7 +41,7 @@ def siglip(tmp_path_factory):
 
 
 def test_clip_gives_the_vectors_of_the_network_itself(clip):
-    encoder, plain = encoder_named(f"clip:{clip}", batch=2), Clip.load(clip, PEERS["clip"], device="cpu")
+    encoder, plain = open_encoder(f"clip:{clip}", batch=2), Clip.load(clip, PEERS["clip"], device="cpu")
     assert isinstance(encoder, Encoder)
     assert encoder.text_width == DIM
     assert [(part.name, part.width, part.aligned) for part in encoder.parts] == [("image", DIM, True)]
@@ -53,7 +52,7 @@ def test_clip_gives_the_vectors_of_the_network_itself(clip):
 
 
 def test_siglip_reads_texts_padded_and_without_a_mask(siglip):
-    encoder = encoder_named(f"siglip:{siglip}", device="cpu")
+    encoder = open_encoder(f"siglip:{siglip}", device="cpu")
     network = SiglipModel.from_pretrained(siglip)
     tokenizer = PreTrainedTokenizerFast.from_pretrained(siglip)
     ids = tokenizer(TEXTS, padding="max_length", max_length=12, truncation=True, return_tensors="pt").input_ids
@@ -67,7 +66,7 @@ def test_siglip_reads_texts_padded_and_without_a_mask(siglip):
 
 
 def test_an_encoder_travels_as_its_settings(clip):
-    encoder = encoder_named(f"clip:{clip}", device="cpu")
+    encoder = open_encoder(f"clip:{clip}", device="cpu")
     packed = pickle.dumps(encoder)
     assert len(packed) < 1000
     twin = pickle.loads(packed)
@@ -76,7 +75,7 @@ def test_an_encoder_travels_as_its_settings(clip):
 
 
 def test_a_text_without_a_word_is_a_row_of_zeros(clip):
-    rows = encoder_named(f"clip:{clip}", device="cpu").texts(["", "gold", " \n"])
+    rows = open_encoder(f"clip:{clip}", device="cpu").texts(["", "gold", " \n"])
     assert np.linalg.norm(rows, axis=1) == pytest.approx([0, 1, 0])
 
 
@@ -85,21 +84,21 @@ def test_other_weights_have_another_signature(clip, tmp_path):
     with torch.no_grad():
         network.visual_projection.weight[0, 0] += 1e-3
     network.save_pretrained(tmp_path)
-    assert encoder_named(f"clip:{tmp_path}").signature != encoder_named(f"clip:{clip}").signature
+    assert open_encoder(f"clip:{tmp_path}").signature != open_encoder(f"clip:{clip}").signature
 
 
 def test_names_and_folders_that_are_wrong_are_told(clip, tmp_path):
     with pytest.raises(BadValue, match="effnet-lite2"):
-        encoder_named("clap:somewhere")
+        open_encoder("clap:somewhere")
     with pytest.raises(BadValue, match="embedded"):
-        encoder_named(f"clip:{clip}", ocr=True)
+        open_encoder(f"clip:{clip}", ocr=True)
     with pytest.raises(MissingWeights, match="no such folder"):
-        encoder_named(f"clip:{tmp_path / 'nowhere'}")
+        open_encoder(f"clip:{tmp_path / 'nowhere'}")
     with pytest.raises(BadValue, match="image"):
-        encoder_named(f"clip:{clip}").pictures([Image.new("RGB", (9, 9))], "seen")
+        open_encoder(f"clip:{clip}").pictures([Image.new("RGB", (9, 9))], "seen")
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     with pytest.raises(BadFile, match="features of pictures"):
-        encoder_named(f"siglip:{tmp_path}")
+        open_encoder(f"siglip:{tmp_path}")
 
 
 def test_weights_that_are_missing_are_never_random(clip, tmp_path):
@@ -107,4 +106,4 @@ def test_weights_that_are_missing_are_never_random(clip, tmp_path):
     state = {name: tensor for name, tensor in network.state_dict().items() if "visual_projection" not in name}
     network.save_pretrained(tmp_path, state_dict=state)
     with pytest.raises(MissingWeights, match="visual_projection"):
-        encoder_named(f"clip:{tmp_path}").texts(["gold"])
+        open_encoder(f"clip:{tmp_path}").texts(["gold"])

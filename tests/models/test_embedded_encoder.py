@@ -9,10 +9,10 @@ from PIL import Image
 
 from salon.errors import BadValue
 from salon.judge.scorers.composite import seen_alike
-from salon.models import effnet, ocr
-from salon.models.encoder import Encoder, SharedEncoder, picture_parts
-from salon.models.encoder_named import encoder_named
-from salon.models.kept import Kept
+from salon.models import embedded_networks as effnet
+from salon.models import ocr
+from salon.models.cache import ResultCache
+from salon.models.encoders import Encoder, SharedEncoder, open_encoder, picture_parts
 
 TEXTS = ["an umbrella in the rain", "tax law for beginners", "  "]
 
@@ -26,7 +26,7 @@ def images():
 
 @pytest.fixture(scope="module")
 def encoder():
-    return encoder_named()
+    return open_encoder()
 
 
 def test_it_says_what_it_is(encoder):
@@ -68,13 +68,13 @@ def test_seen_times_text_is_the_scorers_cosine(encoder, images):
 
 
 def test_words_are_read_once_and_shared_with_the_measurements(images, tmp_path, monkeypatch):
-    kept = Kept(tmp_path / "kept.sqlite")
+    kept = ResultCache(tmp_path / "kept.sqlite")
     corners = ((0, 0), (9, 0), (9, 9), (0, 9))
     line = ocr.TextLine("umbrella shop", corners, 1.0)
     kept.keep({f"{ocr.READER}|aa": ocr.Reading(9, 9, (line,)).record()})
     read = []
     monkeypatch.setattr(ocr, "read_text", lambda pixels: read.append(1) or ocr.Reading(9, 9, ()))
-    encoder = encoder_named("effnet-lite2+minilm+ocr")
+    encoder = open_encoder("effnet-lite2+minilm+ocr")
     encoder._kept = kept
     rows = [encoder.picture_parts(images[:2], ["read"], ["aa", "bb"])["read"] for _ in range(2)][1]
     assert len(read) == 1
@@ -83,8 +83,8 @@ def test_words_are_read_once_and_shared_with_the_measurements(images, tmp_path, 
 
 
 def test_with_ocr_the_other_parts_stay_the_same_to_the_cache(encoder):
-    reading = encoder_named("effnet-lite2+minilm", ocr=True)
-    assert reading.name == encoder_named("effnet-lite2+minilm+ocr").name == "effnet-lite2+minilm+ocr"
+    reading = open_encoder("effnet-lite2+minilm", ocr=True)
+    assert reading.name == open_encoder("effnet-lite2+minilm+ocr").name == "effnet-lite2+minilm+ocr"
     assert reading.parts[:2] == encoder.parts
     assert [reading.parts[2].name, reading.parts[2].aligned] == ["read", True]
     assert reading.signature != encoder.signature

@@ -15,9 +15,8 @@ from waiting import until
 
 from salon.engine.work import EngineSettings
 from salon.errors import BadFile, BadValue
-from salon.models.embedding_cache import EmbeddingCache
-from salon.models.embeddings import encode_pictures, encode_texts
-from salon.models.encoder import EncoderPart
+from salon.models.embeddings import EmbeddingCache, encode_pictures, encode_texts
+from salon.models.encoders import EncoderPart
 
 WIDTH = 6
 
@@ -121,7 +120,7 @@ APPENDING = f"""
 import hashlib, sys
 from pathlib import Path
 import numpy as np
-from salon.models.embedding_cache import EmbeddingCache
+from salon.models.embeddings import EmbeddingCache
 WIDTH = {WIDTH}
 {getsource(key)}{getsource(vector)}{getsource(fill)}
 folder, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])

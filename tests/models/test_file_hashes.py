@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from salon.errors import BadFile
-from salon.models import file_hashes, minilm, ocr, packages, saliency
-from salon.models.file_hashes import file_sha256, folder_sha256
+from salon.models import cache as file_hashes
+from salon.models import cache as packages
+from salon.models import embedded_networks as minilm
+from salon.models import ocr, saliency
+from salon.models.cache import file_sha256, folder_sha256
 from salon.models.weights import fingerprint, model_fingerprint
 
 SIZE = 300_000
@@ -92,7 +95,7 @@ def test_names_places_and_links_count_and_what_tools_leave_does_not(folder: Path
 
 def test_a_hash_is_kept_until_the_file_changes(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SALON_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(file_hashes, "_KEPT_FROM", 1)
+    monkeypatch.setattr(file_hashes, "_CACHED_FROM", 1)
     monkeypatch.setattr(file_hashes, "_KNOWN", {})
     weights = folder / "part" / "model.safetensors"
     reads: list[str] = []
@@ -145,6 +148,6 @@ def test_files_of_packages_are_checked_whole_when_they_are_loaded(monkeypatch: p
         return right(path, sha256[:-1] + ("0" if sha256[-1] != "0" else "1"), what=what)
 
     monkeypatch.setattr(packages, "check_sha256", wrong)
-    for load in (saliency._session, minilm._loaded, ocr._engine):
+    for load in (saliency._session, minilm._load_minilm, ocr._engine):
         with pytest.raises(BadFile, match="SHA-256"):
             load.__wrapped__()

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from salon.errors import BadFile
-from salon.models import hpsv3_instruction
-from salon.models.hpsv3_instruction import RELEASED_SIZE, find_instruction
+from salon.models import hpsv3 as hpsv3_instruction
+from salon.models.hpsv3 import RELEASED_SIZE, find_instruction
 from salon.models.weights import MissingWeights
 
 TINY = (64, 3)
@@ -18,7 +18,7 @@ WRONG = RIGHT.replace("Look", "Glance")
 
 @pytest.fixture(autouse=True)
 def _known(monkeypatch):
-    monkeypatch.setattr(hpsv3_instruction, "SHA256", hashlib.sha256(RIGHT.encode()).hexdigest())
+    monkeypatch.setattr(hpsv3_instruction, "INSTRUCTION_SHA256", hashlib.sha256(RIGHT.encode()).hexdigest())
     words = hashlib.sha256(" ".join(RIGHT.split()).encode()).hexdigest()
     monkeypatch.setattr(hpsv3_instruction, "_WORDS_SHA256", words)
 

@@ -5,9 +5,8 @@ import pickle
 import numpy as np
 from PIL import Image, ImageDraw
 
-from salon.models.encoder import Encoder
-from salon.models.encoder_named import encoder_named
-from salon.models.look_encoder import colors, edges, strokes
+from salon.models.embedded_encoder import colors, edges, strokes
+from salon.models.encoders import Encoder, open_encoder
 
 
 def halves(first: str, second: str, *, lying: bool = False) -> Image.Image:
@@ -38,7 +37,7 @@ def test_strokes_count_points_by_strength():
 
 
 def test_it_is_an_encoder_of_free_parts_that_travels():
-    encoder = encoder_named("effnet-lite2+look")
+    encoder = open_encoder("effnet-lite2+look")
     assert isinstance(encoder, Encoder)
     assert not any(part.aligned for part in encoder.parts)
     images = [halves("red", "blue"), Image.new("RGB", (40, 60))]
@@ -47,4 +46,4 @@ def test_it_is_an_encoder_of_free_parts_that_travels():
         assert rows.shape == (2, part.width)
         assert rows.dtype == np.float32
     assert pickle.loads(pickle.dumps(encoder)).signature == encoder.signature
-    assert encoder.parts[0] == encoder_named().parts[0]  # vectors of the network are shared with the default encoder
+    assert encoder.parts[0] == open_encoder().parts[0]  # vectors of the network are shared with the default encoder

@@ -13,11 +13,10 @@ from red_study import Colors, study_in
 from tiny_clip import pictures, save_clip
 
 from salon.errors import BadFile, BadValue
-from salon.models.clip_encoder import ClipEncoder
+from salon.models.folder_encoders import ClipEncoder
 from salon.study import Study
 from salon.train import train_heads as training
-from salon.train.compare_heads import LORA, REPORT, compare_heads
-from salon.train.lora_encoder import LoraEncoderSettings, tune_encoder
+from salon.train.compare_heads import COMPARISON_FILE, LORA, LoraEncoderSettings, compare_heads, tune_encoder
 from salon.train.settings import CompareSettings, HeadSettings
 from salon.train.train_heads import prepare_study
 
@@ -34,7 +33,7 @@ def red(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path]:
 
 def test_the_table_of_heads(red: tuple[Study, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Redder is better: all four learn it; every bucket is one of the panel's, and together they are all pairs."""
-    monkeypatch.setattr(training, "encoder_named", lambda name, **options: Colors())
+    monkeypatch.setattr(training, "open_encoder", lambda name, **options: Colors())
     made = compare_heads(*red, QUICK, CompareSettings(compare_seeds=2), tmp_path / "t")
     assert [one.name.split(",")[0] for one in made.rows] == ["scalar", "scalar", "pairwise", "pairwise", "scalar"]
     for one in made.rows[:4]:
@@ -49,7 +48,7 @@ def test_the_table_of_heads(red: tuple[Study, Path], tmp_path: Path, monkeypatch
         assert bucket.accuracy.value == pytest.approx(larger / (larger + smaller))
     assert made.rows[4].accuracy is None
     assert "name a CLIP or SigLIP" in made.rows[4].reason
-    assert json.loads((tmp_path / "t" / REPORT).read_text())["pairs"] == made.pairs
+    assert json.loads((tmp_path / "t" / COMPARISON_FILE).read_text())["pairs"] == made.pairs
     (tmp_path / "other").mkdir()
     (tmp_path / "other/file").write_text("")
     with pytest.raises(BadFile, match="that of a comparison"):
@@ -77,7 +76,7 @@ def test_adapters_learn_and_are_the_fifth_row(
     assert again.losses == tuned.losses
     with pytest.raises(BadValue, match="other processes"):
         pickle.dumps(tuned.encoder)
-    monkeypatch.setattr(training, "encoder_named", lambda name, **options: encoder)
+    monkeypatch.setattr(training, "open_encoder", lambda name, **options: encoder)
     settings = CompareSettings(compare_seeds=1, lora_rank=4, lora_rate=5e-3, lora_passes=1)
     made = compare_heads(study, folder, QUICK.model_copy(update={"epochs": 3}), settings, tmp_path / "t")
     assert made.rows[4].name == LORA

@@ -10,18 +10,18 @@ from PIL import Image
 from transformers import AutoImageProcessor, AutoTokenizer
 
 from salon.errors import BadValue
-from salon.models import prepare
-from salon.models.blip_reward import _tokenizer
-from salon.models.open_clip_text import OpenClipTokenizer, clean_text
+from salon.models import preprocessing as prepare
+from salon.models.clip import OpenClipTokenizer, clean_text
+from salon.models.imagereward import _tokenizer
 from salon.models.peers import PEERS
-from salon.models.prepare import (
+from salon.models.preprocessing import (
     PatchLayout,
     folder_rule,
     patch_rows,
     prepare_picture,
     prepare_tensor,
-    refusal,
-    resized,
+    resized_size,
+    size_refusal,
 )
 from salon.store.pictures import read_picture
 from salon.train.losses import log_chances
@@ -66,18 +66,18 @@ def test_sizes_of_many_pictures():
     """Odd margins, extreme proportions, sides of one pixel."""
     crop, whole, patches = (PEERS[name].pictures for name in ("laion", "hpsv2", "hpsv3"))
     for width, height, cropped, padded, patched in FRESH["sizes"]:
-        sized = resized(width, height, crop, 224)
+        sized = resized_size(width, height, crop, 224)
         begin = [prepare._start(side - 224, crop) for side in sized]
         assert [*sized, *begin] == cropped, (width, height)
         if padded is None:
-            assert "nothing is left" in refusal(width, height, whole, 224)
+            assert "nothing is left" in size_refusal(width, height, whole, 224)
         else:
-            sized = resized(width, height, whole, 224)
+            sized = resized_size(width, height, whole, 224)
             assert [*sized, *(prepare._start(224 - side, whole) for side in sized)] == padded, (width, height)
         if patched is None:
-            assert "200 times" in refusal(width, height, patches, 28)
+            assert "200 times" in size_refusal(width, height, patches, 28)
         else:
-            assert [*resized(width, height, patches, 28)] == patched, (width, height)
+            assert [*resized_size(width, height, patches, 28)] == patched, (width, height)
 
 
 @pytest.mark.parametrize("margin", [1, 2, 3, 5, 7, 9, 11])

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from peer_reference import TEXTS, TWINS, asked
 
 from salon.cli.score import score
-from salon.judge.score import ScoreSettings
-from salon.judge.scorers.named import scorer_named
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import ScoreSettings
 from salon.models.reward_network import open_parts
 from salon.store.pictures import read_picture
 
@@ -41,7 +41,7 @@ def expected_numbers(folder, name):
 def test_scores_of_square_networks(salon_peers, name):
     folder = salon_peers / "scorers" / name.split("-")[0]
     told, expected, sd = expected_numbers(folder, name)
-    scorer = scorer_named(f"{name}:{folder / 'weights'}", ScoreSettings(device="cpu"))
+    scorer = make_scorer(f"{name}:{folder / 'weights'}", ScoreSettings(device="cpu"))
     prompts = told.get("prompts", [None])
     chosen = prompts[::4] if len(prompts) > 1 else prompts
     items, texts = asked(salon_peers / "scorers" / "images", told["images"], chosen)
@@ -59,7 +59,7 @@ def test_tensors_give_nearly_the_same_numbers(salon_peers, name):
     """Exactly for HPSv2, which resizes floats; for the others without Pillow's rounding to 8 bits."""
     folder = salon_peers / "scorers" / name
     told, expected, sd = expected_numbers(folder, name)
-    scorer = scorer_named(f"{name}:{folder / 'weights'}", ScoreSettings(device="cpu"))
+    scorer = make_scorer(f"{name}:{folder / 'weights'}", ScoreSettings(device="cpu"))
     rows = [told["images"].index(image) for image in ("small-64x64.png", "tall-333x517.png", "odd-1023x767.png")]
     shown = [read_picture(salon_peers / "scorers" / "images" / told["images"][row]).image for row in rows]
     tensors = [torch.from_numpy(np.array(image)).permute(2, 0, 1).float() / 255 for image in shown]
@@ -75,7 +75,7 @@ def test_mu_and_sigma_of_hpsv3(salon_peers):
     images = salon_peers / "scorers" / "images"
     names, prompts = told["images"], told["prompts"]
     pairs = [(number, number % len(prompts)) for number in range(len(names))]
-    scorer = scorer_named(f"hpsv3:{folder / 'weights'}", ScoreSettings(device="cpu"))
+    scorer = make_scorer(f"hpsv3:{folder / 'weights'}", ScoreSettings(device="cpu"))
     one_each = [asked(images, [names[row]], [prompts[column]]) for row, column in pairs]
     found = scorer.results([items[0] for items, _ in one_each], [texts[0] for _, texts in one_each])
     assert max(abs(one.value - mu[pair]) for one, pair in zip(found, pairs)) / sd < TOLERANCE

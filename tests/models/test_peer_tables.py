@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from peer_reference import TEXTS
 
-from salon.bench.picture_scores import named_scorers
-from salon.bench.released_tests import read_tests, released_test_tables
-from salon.bench.rewards import RewardSettings, reward_scorers, reward_tables
-from salon.evaluate.judges.report_settings import ReportSettings
-from salon.judge.score import ScoreSettings
+from salon.bench.rater_evaluation import open_scorers, read_tests, released_test_tables
+from salon.bench.rewards import RewardTableSettings, reward_tables, score_study_pictures
+from salon.evaluate.results import ReportSettings
+from salon.judge.scoring import ScoreSettings
 from salon.store.formats import import_files
-from salon.store.formats.picture_files import PictureFiles
+from salon.store.formats.hpd import PictureFiles
 
 pytestmark = pytest.mark.data
 CPU = ScoreSettings(device="cpu")
@@ -48,7 +47,7 @@ def test_tables_of_the_peers_scores(salon_peers: Path, tmp_path: Path, name: str
     (tmp_path / "kept").mkdir()
     weights = f"{name}:{folder / 'weights'}"
     tests = read_tests([tmp_path / "test.json"], PictureFiles(images), tmp_path / "kept")
-    tables = released_test_tables(tests, named_scorers([weights], CPU), ReportSettings(draws=100), CPU)
+    tables = released_test_tables(tests, open_scorers([weights], CPU), ReportSettings(draws=100), CPU)
     right = [scores[one["path1"], one["name"]] > scores[one["path2"], one["name"]] for one in records]
     assert tables.raters[0].studies[0].accuracy.value == pytest.approx(np.mean(right))
     assert tables.raters[0].studies[0].pairs == len(records)
@@ -63,8 +62,8 @@ def test_tables_of_the_peers_scores(salon_peers: Path, tmp_path: Path, name: str
             (target / f"{place}.txt").write_text(TEXTS[prompt])
             cells[category, f"model{number}"].append(scores[image, prompt])
     imported = import_files("hpdv3-benchmark", [tmp_path / "bench"])
-    scored = reward_scorers(imported.study, imported.paths, [weights], CPU)
-    boards = reward_tables(imported.study, None, RewardSettings(overall="categories"), scored=scored).boards
+    scored = score_study_pictures(imported.study, imported.paths, [weights], CPU)
+    boards = reward_tables(imported.study, None, RewardTableSettings(overall="categories"), scored=scored).boards
     spread = np.std([value for value in scores.values() if value is not None])
     for board in boards:
         for place in board.places:

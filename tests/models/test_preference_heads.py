@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from salon.errors import UnknownReference
-from salon.models.encoder import EncoderPart
-from salon.models.preference_heads import Axes, HeadShape, PreferenceHeads, one_blocks, two_blocks
+from salon.models.encoders import EncoderPart
+from salon.models.preference_heads import HeadShape, PreferenceHeads, PrincipalAxes, one_blocks, two_blocks
 
 SEEN, IMAGE = EncoderPart("seen", 3, True), EncoderPart("image", 5, False)
 
@@ -118,12 +118,12 @@ def test_a_block_that_never_varies_vanishes() -> None:
 
 def test_axes_are_those_of_scipy_and_keep_inner_products() -> None:
     rows_ = torch.randn(50, 6, generator=torch.Generator().manual_seed(2)) @ torch.diag(torch.arange(1.0, 7.0))
-    turn = Axes(6, 6)
+    turn = PrincipalAxes(6, 6)
     turn.fit(rows_)
     torch.testing.assert_close(turn(rows_) @ turn(rows_).T, rows_ @ rows_.T, atol=1e-3, rtol=1e-4)
     _, _, basis = np.linalg.svd((rows_ - rows_.mean(0)).numpy())
     np.testing.assert_allclose(np.abs(turn.axes.numpy().T), np.abs(basis), atol=1e-4)
-    few = Axes(6, 2)
+    few = PrincipalAxes(6, 2)
     few.fit(rows_)
     torch.testing.assert_close(few.axes, turn.axes[:, :2])
 

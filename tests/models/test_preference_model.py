@@ -12,11 +12,11 @@ import torch
 from PIL import Image
 
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.models.encoder import EncoderPart, Vectors
-from salon.models.preference import Criterionwise, ModelCard, PreferenceModel
+from salon.models.cards import ModelCard, ModelCriterion, PreferenceModel
+from salon.models.encoders import EncoderPart, Vectors
 from salon.models.preference_heads import HeadShape, PreferenceHeads
 from salon.models.preference_model import HeadsModel, load_model, save_heads
-from salon.study.signature import Signature
+from salon.study.nouns import Signature
 
 
 class Colors:
@@ -45,7 +45,7 @@ def saved(folder: Path, form: str = "antisymmetric", **more: object) -> Preferen
     if form != "scalar":
         network.keep_references(torch.randn(3, 4))
     card = ModelCard(
-        kind="heads", name="test", criteria=tuple(Criterionwise(id=id, name=id) for id in ("mood", "color")),
+        kind="heads", name="test", criteria=tuple(ModelCriterion(id=id, name=id) for id in ("mood", "color")),
         flag="flag", backbone="colors 1", backbone_name="colors", form=form, is_logit=form == "scalar", study="s",
         data="0" * 64, signature=Signature(method="heads"),
     )  # fmt: skip

@@ -15,8 +15,8 @@ from transformers import AutoTokenizer, CLIPImageProcessorPil
 
 from salon.errors import BadFile
 from salon.judge.scorers import released
-from salon.judge.scorers.picture import Scored
-from salon.models.weights import MissingWeights, fingerprint, load_all, read_state
+from salon.judge.scoring import PictureScore
+from salon.models.weights import MissingWeights, fingerprint, load_weights, read_state
 from salon.study import Item, Prompt
 
 PROMPTS = [Prompt(id=str(n), intent=text, description="with words") for n, text in enumerate(TEXTS)]
@@ -130,7 +130,7 @@ def test_mps_loads_and_looks_at_words_and_picture(tmp_path, folder, items):
 
 def test_one_head_of_looking_by_hand(folder):
     """softmax(q k) v with a single word let through is that word's value, whatever the others are."""
-    from salon.models.cross_clip import cross_layers
+    from salon.models.clip import cross_layers
 
     state = {name.removeprefix("cross_model."): t for name, t in mps_state(folder[1], depth=1).items()
              if name.startswith("cross_model.")}  # fmt: skip
@@ -161,11 +161,11 @@ def test_a_folder_without_weights_is_told_what_to_hold(tmp_path):
 def test_weights_that_do_not_fit_are_refused(tmp_path):
     head = nn.Linear(3, 2)
     with pytest.raises(MissingWeights, match="1 missing"):
-        load_all(head, {"weight": torch.zeros(2, 3)}, where="here")
+        load_weights(head, {"weight": torch.zeros(2, 3)}, where="here")
     with pytest.raises(MissingWeights, match="1 left over"):
-        load_all(head, {**head.state_dict(), "other": torch.zeros(1)}, where="here")
+        load_weights(head, {**head.state_dict(), "other": torch.zeros(1)}, where="here")
     with pytest.raises(BadFile, match="right shapes"):
-        load_all(head, {"weight": torch.zeros(5, 3), "bias": torch.zeros(2)}, where="here")
+        load_weights(head, {"weight": torch.zeros(5, 3), "bias": torch.zeros(2)}, where="here")
 
 
 def _changed(place, **tensors):
@@ -260,7 +260,7 @@ def test_a_number_that_is_none_is_a_gap(folder, items):
     scorer = released._scorer("nan", released._card("full", "clip"), folder[0], 8, Odd())
     found = scorer.results(items, PROMPTS)
     assert "finite" in found[0].reason
-    assert found[1] == Scored(1.0)
+    assert found[1] == PictureScore(1.0)
     assert "finite" in found[2].reason
 
 

@@ -13,13 +13,13 @@ from scipy.stats import norm
 from transformers import AutoModelForImageTextToText
 
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.models.preference import CARD, ModelCard, PreferenceModel
+from salon.models.cards import MODEL_CARD, ModelCard, PreferenceModel
 from salon.models.preference_model import load_model
-from salon.models.quality import REWARD
+from salon.models.reward_heads import REWARD
 from salon.models.reward_model import load_reward, log_odds, save_reward
 from salon.models.reward_network import DEFAULT_INSTRUCTION, open_parts
 from salon.models.weights import MissingWeights
-from salon.study.signature import Signature
+from salon.study.nouns import Signature
 
 TEXTS = ["a red fair", "a somewhat longer text about a fair by the sea"]
 
@@ -141,10 +141,10 @@ def test_what_is_no_reward_model(made, tmp_path):
         model.scores(images(), TEXTS, "other")
     with pytest.raises(MissingWeights, match=r"model\.json"):
         load_reward(tmp_path)
-    (tmp_path / CARD).write_text(json.dumps(card(kind="heads").record()))
+    (tmp_path / MODEL_CARD).write_text(json.dumps(card(kind="heads").record()))
     with pytest.raises(BadFile, match="kind 'heads'"):
         load_reward(tmp_path)
-    (tmp_path / CARD).write_text(json.dumps(card().record() | {"format": "salon.model/9"}))
+    (tmp_path / MODEL_CARD).write_text(json.dumps(card().record() | {"format": "salon.model/9"}))
     with pytest.raises(BadValue, match="format"):
         load_reward(tmp_path)
 

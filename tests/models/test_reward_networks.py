@@ -15,13 +15,13 @@ from tiny_clip import TEXTS, pictures
 from tiny_rewards import INSTRUCTION, save_hpsv3, save_image_reward
 
 from salon.errors import BadFile, BadValue
-from salon.judge.scorers.trained import trained_scorer
-from salon.models.blip_reward import BlipReward
+from salon.judge.trained_model import trained_scorer
+from salon.models.cards import read_model_card
+from salon.models.hpsv3 import QwenReward
+from salon.models.imagereward import BlipReward
 from salon.models.peers import PEERS
-from salon.models.preference import read_card
-from salon.models.prepare import prepare_picture
-from salon.models.quality import REWARD
-from salon.models.qwen_reward import QwenReward
+from salon.models.preprocessing import prepare_picture
+from salon.models.reward_heads import REWARD
 from salon.models.reward_model import load_reward
 from salon.models.reward_network import open_parts
 from salon.models.weights import MissingWeights
@@ -184,7 +184,7 @@ def test_positions_stay_with_a_model(hpsv3, tmp_path):
     train_reward(labels, str(tiny(tmp_path / "qwen2_vl")), tmp_path / "bare", few, **ours)
     stated = {"first": "flat", "second": "flat", "bare": "m-rope"}
     for name, positions in stated.items():
-        card = read_card(tmp_path / name)
+        card = read_model_card(tmp_path / name)
         assert card.positions == positions
         assert f"positions:{positions}" in str(card.signature)
         assert f"positions:{positions}" in str(trained_scorer(tmp_path / name, device="cpu").signature)

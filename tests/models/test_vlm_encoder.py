@@ -8,8 +8,7 @@ from tiny_vlm import FAMILIES, build_tiny_vlm
 from transformers import AutoModelForImageTextToText, AutoTokenizer
 
 from salon.errors import BadFile, BadValue
-from salon.models.encoder import Encoder
-from salon.models.encoder_named import encoder_named
+from salon.models.encoders import Encoder, open_encoder
 
 TEXTS = ["A or B", "which image is better, and why is the other one not?"]
 
@@ -17,7 +16,7 @@ TEXTS = ["A or B", "which image is better, and why is the other one not?"]
 @pytest.fixture(scope="module", params=FAMILIES)
 def encoder(request, tmp_path_factory):
     folder = build_tiny_vlm(tmp_path_factory.mktemp(request.param), request.param, planted=False)
-    return encoder_named(f"qwen-vl:{folder}", device="cpu")
+    return open_encoder(f"qwen-vl:{folder}", device="cpu")
 
 
 def test_texts_are_the_last_hidden_state_of_the_last_token(encoder):
@@ -46,6 +45,6 @@ def test_pictures_do_not_depend_on_their_company(encoder):
 def test_only_qwens_are_taken(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "llava"}')
     with pytest.raises(BadFile, match="qwen3_vl"):
-        encoder_named(f"qwen-vl:{tmp_path}")
+        open_encoder(f"qwen-vl:{tmp_path}")
     with pytest.raises(BadValue, match="one picture or more"):
-        encoder_named(f"qwen-vl:{tmp_path}", batch=0)
+        open_encoder(f"qwen-vl:{tmp_path}", batch=0)

@@ -14,20 +14,19 @@ from salon.bench.board import entry_folder, open_board
 from salon.bench.entry_files import RESULT, read_published
 from salon.bench.result import entry_result
 from salon.bench.suite import Suite
-from salon.bench.suite_folder import hashed
+from salon.bench.suite_folder import with_hashes
 from salon.bench.verify import verify
-from salon.cli.demo import board as demo_board
-from salon.cli.demo import demo
-from salon.cli.demo import select as demo_select
-from salon.cli.demo.board import demo_suite, make_board
+from salon.cli import demo, demo_board
+from salon.cli import demo_board as demo_select
+from salon.cli.demo_board import demo_suite, make_board
 from salon.collect.simulate.designers import designers_study
 from salon.errors import MissingExtra
 from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
+from salon.generate.record import GenerateSettings
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
-from salon.judge.score import FOLDER as SCORES
-from salon.judge.score import ScoreSettings, read_scores, score_study, scores_file
+from salon.judge.scoring import SCORES_FOLDER as SCORES
+from salon.judge.scoring import ScoreSettings, read_scores, score_study, scores_file
 from salon.models import preference_model
 from salon.store.folder import open_study, save_study
 from salon.train import train_heads as training
@@ -40,11 +39,11 @@ LESSONS = demo_board.draw_lessons
 def small_suite() -> Suite:
     """Two prompts at a quarter of the size."""
     suite = WHOLE()
-    return hashed(replace(suite, card=suite.card.model_copy(update={"size": "184x260"})))
+    return with_hashes(replace(suite, card=suite.card.model_copy(update={"size": "184x260"})))
 
 
 def retitled(suite: Suite) -> Suite:
-    return hashed(replace(suite, card=suite.card.model_copy(update={"title": "Another"})))
+    return with_hashes(replace(suite, card=suite.card.model_copy(update={"title": "Another"})))
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +108,8 @@ def test_the_model_a_reference_and_a_board_again_and_by_another_model(
     right = f"{made.validation.accuracy.value:.0%}"
     assert lines[-1].startswith(f"EPS: a model trained just now on simulated designers; validation {right}")
 
-    monkeypatch.setattr(demo_select, "DRAWN", 2)
-    monkeypatch.setattr(demo_select, "EVERY", 120)
+    monkeypatch.setattr(demo_select, "CANDIDATES", 2)
+    monkeypatch.setattr(demo_select, "PICK_EVERY", 120)
     picked = demo_select.pick_best(folder, size="92x130")
     assert (picked.prompts, picked.of) == (2, 2)
     assert 0 < picked.picks <= picked.best <= 1
@@ -135,7 +134,7 @@ def test_without_a_trained_model_the_board_has_capability_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(importlib, "import_module", without("train", "salon.train.train_heads"))
-    demo._tell_board(folder)
+    demo._print_board(folder)
     told = capsys.readouterr().out.splitlines()
     assert len(told) == len(ENTRIES) + 2
     assert told[-1] == "  no EPS: the optional part 'train' is needed for this (pip install 'salon[train]')"
@@ -145,14 +144,14 @@ def test_without_a_trained_model_the_board_has_capability_alone(
 def test_where_nothing_can_read_a_picture_the_demo_says_so_and_ends(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    absent = without("models", "salon.train.train_heads", "salon.judge.pixel_judge")
+    absent = without("models", "salon.train.train_heads", "salon.judge.measuring_judge")
     monkeypatch.setattr(importlib, "import_module", absent)
-    demo._tell_board(folder)
+    demo._print_board(folder)
     assert capsys.readouterr().out == (
         "  no board: the optional part 'models' is needed for this (pip install 'salon[models]')\n"
     )
     assert not (folder / "board-site").exists()
-    demo._tell_picks(folder)
+    demo._print_picks(folder)
     assert capsys.readouterr().out.startswith("  no picks: a model folder")
 
 
@@ -164,7 +163,7 @@ def test_the_damaged_entry_does_not_lead_where_the_model_saw_flaws(tmp_path: Pat
     prompts = read_prompts("briefs")[:: demo.EVERY]
     houses = [house_generator(name) for name in demo.HOUSES]
     generate_items(prompts, houses, GenerateSettings(size=SMALL), tmp_path / "posters")
-    scorer, _ = demo_board.learned(tmp_path, SMALL)
+    scorer, _ = demo_board.train_scorer(tmp_path, SMALL)
     asked = [one.prompt for one in WHOLE().prompts]
     entries = [house_generator(name) for name in ENTRIES[1:]]  # the clean one, and the same with a planted flaw
     generate_items(asked, entries, GenerateSettings(size=SMALL), tmp_path / "field")

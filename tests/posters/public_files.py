@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.bench.posters.files import PosterFile, parse_file
-from salon.bench.posters.task import TASKS, task_named
-from salon.bench.posters.vocabulary import ATTRIBUTES, COLORS, STYLES
+from salon.bench.posters.tasks import ATTRIBUTES, COLORS, STYLES, TASKS, task_named
 
 Record = dict[str, Any]
 EFFECTS = ("stone", "ice cubes", "neon-light", "wood", "gold foil", "fur", "balloon", "lava")

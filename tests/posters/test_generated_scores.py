@@ -11,21 +11,20 @@ from hypothesis import strategies as st
 from PIL import Image
 from public_files import made
 
-from salon.bench.posters.contestants import fill_in
-from salon.bench.posters.files import PosterFile, find_files, find_picture
+from salon.bench.posters.contestants import fill_responses
+from salon.bench.posters.files import PosterFile, find_files, find_picture, read_judges
 from salon.bench.posters.generate import generate_files
 from salon.bench.posters.make import make_tasks
-from salon.bench.posters.make.generation import PROMPTS
-from salon.bench.posters.measure import measure_files
-from salon.bench.posters.report_page import report_page
-from salon.bench.posters.results import PosterReport, ScoreSettings
-from salon.bench.posters.run_card import read_judges
+from salon.bench.posters.make.briefs import PROMPTS
+from salon.bench.posters.measurement import measure_files
+from salon.bench.posters.results import PosterReport, PosterScoreSettings
 from salon.bench.posters.score import score_files
+from salon.bench.posters.score_report import report_page
 from salon.cli.main import run
 from salon.generate.houses import house_generator
-from salon.generate.settings import GenerateSettings
+from salon.generate.record import GenerateSettings
 
-QUICK = ScoreSettings(draws=100)
+QUICK = PosterScoreSettings(draws=100)
 TASKS = tuple(PROMPTS)
 
 
@@ -52,7 +51,7 @@ def numbers(report: PosterReport) -> dict[str, float]:
 @given(data=st.data())
 def test_deleting_posters_never_raises_a_score(data: st.DataObject, tmp_path: Path) -> None:
     name = data.draw(st.sampled_from(TASKS))
-    file = fill_in(made(name, 6), "perfect")
+    file = fill_responses(made(name, 6), "perfect")
     wrong = {"gen_style": ["Retro"], "gen_font": ["serif"]}.get(name, ["No", "", "Yes"])
     spoiled = data.draw(st.sets(st.integers(0, 5)))
     file = file.edited({number: {"judge": wrong} for number in spoiled})

@@ -11,13 +11,12 @@ from PIL import Image
 from public_files import made
 
 from salon.bench.posters import judge_protocol
-from salon.bench.posters.files import find_files, home_of
+from salon.bench.posters.files import find_files, picture_root, read_judges
 from salon.bench.posters.judge import judge_files
 from salon.bench.posters.judge_protocol import ANSWER, POINT, prompt_hash, read_protocol
-from salon.bench.posters.run_card import read_judges
 from salon.cli.main import salon as command
 from salon.errors import BadFile
-from salon.judge.scripted import Scripted
+from salon.judge.simulation import ScriptedVlm
 from salon.judge.vlm import Conversation, Sight
 
 UND = """
@@ -93,7 +92,7 @@ def test_the_judge_is_asked_text_first_and_the_table_names_the_protocol(released
         return "Yes"
 
     files = find_files([home])
-    report = judge_files(files, Scripted("gpt", reply), pictures=home, protocol=read_protocol(released))
+    report = judge_files(files, ScriptedVlm("gpt", reply), pictures=home, protocol=read_protocol(released))
     assert report.protocol == "released"
     texts = [part for asked in heard for part in asked.parts if isinstance(part, str)]
     assert "Is it said?\nTold: answer 0 Wanted: the title is mirrored" in texts
@@ -102,6 +101,6 @@ def test_the_judge_is_asked_text_first_and_the_table_names_the_protocol(released
     assert all(isinstance(parts[0], str) and isinstance(parts[1], Sight) for parts in shown)
     assert {asked.decoding.max_tokens for asked in heard} == {5000}
     assert json.loads((home / "gen_task/gen_style.json").read_text())[0]["judge"] == "Yes"  # text, as released
-    assert [card.protocol for card in read_judges(home_of(home))] == ["released"]
+    assert [card.protocol for card in read_judges(picture_root(home))] == ["released"]
     done = CliRunner().invoke(command, ["bench", "posters", "score", str(home), "--draws", "100"])
     assert "judged by the released protocol" in " ".join(done.output.split())

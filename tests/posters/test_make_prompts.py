@@ -9,9 +9,9 @@ import pytest
 
 from salon.bench.posters.files import find_files, open_file
 from salon.bench.posters.make import make_tasks
-from salon.bench.posters.make.generation import HOW, PROMPTS
-from salon.bench.posters.vocabulary import OPERATIONS
-from salon.judge.pixel_rules import read_rule
+from salon.bench.posters.make.briefs import HOW, PROMPTS
+from salon.bench.posters.tasks import OPERATIONS
+from salon.judge.point_rules import read_rule
 from salon.render.brief import STYLES
 from salon.render.brief_text import read_brief
 from salon.study import Prompt

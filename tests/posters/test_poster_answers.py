@@ -10,19 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from public_files import UNDERSTANDING, made
 
-from salon.bench.posters.answers import read_answer
-from salon.bench.posters.answers_boxes import read_boxes
 from salon.bench.posters.answers_choice import read_label, read_letter
-from salon.bench.posters.answers_judged import read_attributes, read_yes
-from salon.bench.posters.answers_lists import read_effects
-from salon.bench.posters.answers_numbers import read_patches, read_rating
-from salon.bench.posters.answers_said import Read, Unread
-from salon.bench.posters.answers_text import found_texts, read_text, read_texts, units
-from salon.bench.posters.vocabulary import ALIGNMENTS, ROTATIONS, STYLES
+from salon.bench.posters.answers_lists import read_attributes, read_effects, read_yes
+from salon.bench.posters.answers_numbers import read_boxes, read_patches, read_rating
+from salon.bench.posters.answers_text import ReadAnswer, UnreadAnswer, match_texts, read_text, read_texts, text_units
+from salon.bench.posters.item_scores import read_answer
+from salon.bench.posters.tasks import ALIGNMENTS, ROTATIONS, STYLES
 
 
-def value(answer: Read | Unread) -> object:
-    return answer.value if isinstance(answer, Read) else None
+def value(answer: ReadAnswer | UnreadAnswer) -> object:
+    return answer.value if isinstance(answer, ReadAnswer) else None
 
 
 @pytest.mark.parametrize(
@@ -134,13 +131,13 @@ def test_boxes_are_placed_by_name_or_else_in_order() -> None:
     assert answer.placed(["x", "y"], 2) == [(0, 0, 1, 1), BOX]  # type: ignore[union-attr]
     prose = "- two: [0, 0, 1, 1]\n- one: (0.1, 0.2, 0.5, 0.6)"
     assert value(read_boxes(prose, "share", SIZE)).placed(["one", "two"], 2) == [BOX, (0, 0, 1, 1)]  # type: ignore[union-attr]
-    assert read_boxes("there is none", "share", SIZE) == Unread("no answer")
+    assert read_boxes("there is none", "share", SIZE) == UnreadAnswer("no answer")
 
 
 def test_texts() -> None:
     for text in ("NIKE", '"NIKE"', "Text: NIKE", '{"text": "NIKE"}', 'The logo reads "NIKE".', "NI KE\n"):
         assert "".join(value(read_text(text)).split()) == "NIKE", text  # type: ignore[union-attr]
-    assert read_text("I'm sorry, I can't read logos.") == Unread("refusal")
+    assert read_text("I'm sorry, I can't read logos.") == UnreadAnswer("refusal")
     for text in (
         "SALE\n7 July",
         '["SALE", "7 July"]',
@@ -152,16 +149,16 @@ def test_texts() -> None:
 
 
 def test_poster_texts_are_whole_words_and_serve_once() -> None:
-    assert found_texts(["SUMMER SALE", "7"], ["SUMMER", "SALE 7"]) == [True, True]
-    assert found_texts(["A", "7"], ["SALE 17"]) == [False, False]
-    assert found_texts(["SALE", "SALE"], ["SALE"]) == [True, False]
-    assert found_texts(["限时特价"], ["限时 特价"]) == [True]
-    assert found_texts(["Café"], ["Cafe\u0301"]) == [True]
+    assert match_texts(["SUMMER SALE", "7"], ["SUMMER", "SALE 7"]) == [True, True]
+    assert match_texts(["A", "7"], ["SALE 17"]) == [False, False]
+    assert match_texts(["SALE", "SALE"], ["SALE"]) == [True, False]
+    assert match_texts(["限时特价"], ["限时 特价"]) == [True]
+    assert match_texts(["Café"], ["Cafe\u0301"]) == [True]
 
 
 def test_units_are_five_visible_characters() -> None:
-    assert units(["ab cd", "efg\u200bhi", "jkl"]) == ["abcde", "fghij"]
-    assert units(["ab"]) == ["ab"]
+    assert text_units(["ab cd", "efg\u200bhi", "jkl"]) == ["abcde", "fghij"]
+    assert text_units(["ab"]) == ["ab"]
 
 
 @pytest.mark.parametrize(
@@ -202,10 +199,10 @@ ITEMS = [made(name, 2).items[0] for name in UNDERSTANDING]
 def test_no_flood_breaks_a_parser(flood: str) -> None:
     """100 KB and more, for every parser: a pattern that backtracks would never end."""
     for item in ITEMS:
-        assert isinstance(read_answer(replace(item, response=flood)), Read | Unread)
+        assert isinstance(read_answer(replace(item, response=flood)), ReadAnswer | UnreadAnswer)
 
 
 @given(text=st.text(max_size=300))
 def test_any_text_is_read_or_not_but_never_breaks(text: str) -> None:
     for item in ITEMS:
-        assert isinstance(read_answer(replace(item, response=text)), Read | Unread)
+        assert isinstance(read_answer(replace(item, response=text)), ReadAnswer | UnreadAnswer)

@@ -13,15 +13,15 @@ from public_files import made, records
 
 from salon.bench.posters.files import PosterFile, find_files, open_file
 from salon.bench.posters.judge import judge_files
-from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.results import PosterScoreSettings
 from salon.bench.posters.score import score_files
-from salon.bench.posters.task import task_named
+from salon.bench.posters.tasks import task_named
 from salon.cli.main import run as terminal
 from salon.cli.main import salon as command
-from salon.judge.scripted import Scripted
+from salon.judge.simulation import ScriptedVlm
 from salon.judge.vlm import NoReply
 
-QUICK = ScoreSettings(draws=100)
+QUICK = PosterScoreSettings(draws=100)
 LONG = "lorem ipsum dolor " * 6000
 """108,000 characters."""
 
@@ -152,7 +152,7 @@ def test_a_judge_that_errs_owes_its_verdict(tmp_path: Path) -> None:
     file = answered("intention_understanding", ["prose", "prose"])
     file.write(tmp_path / file.task.place)
     script: list[str | NoReply] = ["Yes", NoReply(kind="error", reason="500"), "Internal server error", "No"]
-    report = judge_files(find_files([tmp_path]), Scripted("judge", script), pictures=None)
+    report = judge_files(find_files([tmp_path]), ScriptedVlm("judge", script), pictures=None)
     assert report.no_reply == {"error": 1}
     again = open_file(tmp_path / file.task.place)
     task = score_files([again], QUICK).tasks[0]
@@ -168,7 +168,7 @@ def test_a_judge_that_stops_leaves_what_it_said(tmp_path: Path) -> None:
     file = answered("composition_understanding", ["prose"] * 3)
     file.write(tmp_path / file.task.place)
     script = ["Yes", *[NoReply(kind="timeout", reason="slow")] * 5]
-    report = judge_files(find_files([tmp_path]), Scripted("judge", script), pictures=None)
+    report = judge_files(find_files([tmp_path]), ScriptedVlm("judge", script), pictures=None)
     assert report.no_reply == {"timeout": 5}
     held = open_file(tmp_path / file.task.place).items
     assert [item.judge for item in held] == [("Yes",), None, None]

@@ -13,15 +13,14 @@ from click.testing import CliRunner
 from PIL import Image
 from public_files import ALL, UNDERSTANDING, made
 
-from salon.bench.posters.compared import ComparedReport, Contestant, apart, compare_files
+from salon.bench.posters.comparison import ComparisonReport, PosterContestant, compare_files, is_apart
+from salon.bench.posters.comparison_report import compared_page
 from salon.bench.posters.compat import with_released
-from salon.bench.posters.contestants import Name, fill_in
-from salon.bench.posters.files import PosterFile
+from salon.bench.posters.contestants import Name, fill_responses
+from salon.bench.posters.files import JudgeCard, PosterFile, record_judge
 from salon.bench.posters.judge_protocol import released_hash
-from salon.bench.posters.paper_tables import PaperTable
-from salon.bench.posters.report_compared import compared_page
-from salon.bench.posters.results import ScoreSettings
-from salon.bench.posters.run_card import JudgeCard, note_judge
+from salon.bench.posters.paper_tables import PosterPaperTable
+from salon.bench.posters.results import PosterScoreSettings
 from salon.bench.posters.score import score_files
 from salon.cli.main import salon as command
 from salon.errors import BadFile, BadValue
@@ -29,14 +28,14 @@ from salon.report import disagreements
 
 __all__ = ["chromium"]
 
-QUICK = ScoreSettings(draws=200)
+QUICK = PosterScoreSettings(draws=200)
 
 
-def contestant(name: Name, tasks: tuple[str, ...] = ALL, n: int = 28) -> Contestant:
-    return Contestant(name, [fill_in(made(task, n), name) for task in tasks], QUICK)
+def contestant(name: Name, tasks: tuple[str, ...] = ALL, n: int = 28) -> PosterContestant:
+    return PosterContestant(name, [fill_responses(made(task, n), name) for task in tasks], QUICK)
 
 
-def compared(*names: Name, tasks: tuple[str, ...] = ALL) -> ComparedReport:
+def compared(*names: Name, tasks: tuple[str, ...] = ALL) -> ComparisonReport:
     return compare_files([contestant(name, tasks) for name in names])
 
 
@@ -58,20 +57,20 @@ def test_the_best_of_each_row_and_who_is_behind() -> None:
         blind, best = row.values
         if row.metric != "Spread across sizes":
             assert best.best
-            assert apart(blind) is True
+            assert is_apart(blind) is True
             assert blind.behind.value == pytest.approx(best.figure.value - blind.figure.value)  # type: ignore[union-attr]
     spread = next(row for row in report.rows if row.metric.startswith("Spread"))
     assert spread.better == "low"
     assert all(value.best for value in spread.values)  # neither has any
 
 
-def by_hand(name: str, wrong: set[int]) -> Contestant:
+def by_hand(name: str, wrong: set[int]) -> PosterContestant:
     """Font attributes answered right, but for some items."""
     file: PosterFile = made("font_attributes", 40)
     said = {
         i: {"response": "BA"["AB".index(item.truth)] if i in wrong else item.truth} for i, item in enumerate(file.items)
     }
-    return Contestant(name, [file.edited(said)], QUICK)
+    return PosterContestant(name, [file.edited(said)], QUICK)
 
 
 def test_differences_are_paired() -> None:
@@ -80,10 +79,10 @@ def test_differences_are_paired() -> None:
     report = compare_files([by_hand("a", half), by_hand("b", half | {20}), by_hand("c", half | set(range(20, 32)))])
     _, b, c = report.rows[0].values
     assert b.behind.value == pytest.approx(2 / 40)  # type: ignore[union-attr]
-    assert apart(b) is False  # a draw without the item shows no difference
+    assert is_apart(b) is False  # a draw without the item shows no difference
     assert b.behind.high < 0.2  # type: ignore[union-attr, operator]
     assert b.figure.high - b.figure.low > 0.4  # type: ignore[union-attr, operator]
-    assert apart(c) is True
+    assert is_apart(c) is True
 
 
 def test_who_was_not_asked_has_no_value_and_groups_of_other_tasks_are_not_compared() -> None:
@@ -104,7 +103,7 @@ def test_other_items_and_two_of_one_name_are_refused() -> None:
 # -- the paper's tables ------------------------------------------------------------------------------------------------
 
 
-def table(report: ComparedReport, number: int) -> PaperTable:
+def table(report: ComparisonReport, number: int) -> PosterPaperTable:
     return next(one for one in report.tables if one.number == number)
 
 
@@ -175,11 +174,11 @@ def test_tables_hold_the_released_numbers_where_they_are_asked_for() -> None:
     assert table(whole, 7).rows[0].cells[-1].value == whole.reports[0].overall_released is not None
 
 
-def owing(name: str) -> Contestant:
+def owing(name: str) -> PosterContestant:
     """Perfect answers, on which no judge has spoken."""
     files = [file.edited({item.number: {"judge": None} for item in file.items}) if file.task.judged else file
              for file in contestant("perfect").files]  # fmt: skip
-    return Contestant(name, files, QUICK)
+    return PosterContestant(name, files, QUICK)
 
 
 def test_who_owes_verdicts_is_not_ranked() -> None:
@@ -199,11 +198,13 @@ def test_who_owes_verdicts_is_not_ranked() -> None:
     assert "not ranked" in compared_page(report).html()
 
 
-def judged(name: str, *protocols: str, tasks: tuple[str, ...] = ("logo_ocr", "intention_understanding")) -> Contestant:
+def judged(
+    name: str, *protocols: str, tasks: tuple[str, ...] = ("logo_ocr", "intention_understanding")
+) -> PosterContestant:
     """Perfect answers with verdicts by these protocols."""
-    files = [fill_in(made(task, 28), "perfect") for task in tasks]
+    files = [fill_responses(made(task, 28), "perfect") for task in tasks]
     cards = tuple(JudgeCard(judge="eye", signature="eye-1", verdicts=9, protocol=one) for one in protocols)
-    return Contestant(name, files, QUICK, judges=cards)
+    return PosterContestant(name, files, QUICK, judges=cards)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +281,10 @@ def test_galleries_show_pictures_truth_and_answers(tmp_path: Path) -> None:
         Image.new("RGB", (30, 30), (200, 10, 10)).save(place)
     said = {i: {"response": "<script>alert(1)</script>"} for i in range(6)}
     report = compare_files(
-        [Contestant("a", [fill_in(file, "perfect")], QUICK), Contestant("b", [file.edited(said)], QUICK)]
+        [
+            PosterContestant("a", [fill_responses(file, "perfect")], QUICK),
+            PosterContestant("b", [file.edited(said)], QUICK),
+        ]
     )
     html = compared_page(report, tmp_path / "set").html()
     assert html.count('<img class="shown" src="data:image') == 4
@@ -299,7 +303,7 @@ def test_generators_are_shown_with_their_own_posters(tmp_path: Path) -> None:
             place = tmp_path / name / item.path
             place.parent.mkdir(parents=True, exist_ok=True)
             Image.new("RGB", (30, 30), (0, 90 * at, 9 * item.number)).save(place)
-        rivals.append(Contestant(name, [own], QUICK, tmp_path / name))
+        rivals.append(PosterContestant(name, [own], QUICK, tmp_path / name))
     html = compared_page(compare_files(rivals), None, [one.pictures for one in rivals]).html()
     assert len(set(re.findall(r'<img class="shown" src="([^"]+)"', html))) == 6
 
@@ -343,7 +347,7 @@ def test_compare_from_the_terminal(tmp_path: Path) -> None:
     assert "1.000" in words
     assert "the best of its row" in words
     assert "Table 2. Font" in words
-    note_judge(tmp_path / "set.perfect", "eye", "eye-1", 3, "released")
+    record_judge(tmp_path / "set.perfect", "eye", "eye-1", 3, "released")
     words = run("compare", *places, "--draws", "100")
     assert f"released prompts ({released_hash()[:8]})" in words
     assert "perfect judged by: released prompts" in words
@@ -356,7 +360,7 @@ def test_the_runners_two_files_are_one_contestant(tmp_path: Path) -> None:
     for name in ("good", "bad"):
         who: Name = "perfect" if name == "good" else "random"
         for kind, tasks in (("bench", ("logo_ocr", "alignment")), ("score", ("gen_style",))):
-            rows = [row for task in tasks for row in fill_in(made(task, 4), who).records]
+            rows = [row for task in tasks for row in fill_responses(made(task, 4), who).records]
             (tmp_path / f"{name}_{kind}.json").write_text(json.dumps(rows))
     places = [tmp_path / f"{name}_{kind}.json" for name in ("good", "bad") for kind in ("bench", "score")]
     done = CliRunner().invoke(

@@ -7,16 +7,14 @@ import json
 import pytest
 from public_files import ALL, EFFECTS, made
 
-from salon.bench.posters.compat import released_scores, with_released
-from salon.bench.posters.compat_boxes import numbers, readings
-from salon.bench.posters.compat_rules import k_norm, refuse_option
-from salon.bench.posters.contestants import fill_in
+from salon.bench.posters.compat import k_norm, numbers, readings, refuse_option, released_scores, with_released
+from salon.bench.posters.contestants import fill_responses
 from salon.bench.posters.files import PosterFile, new_file
-from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.results import PosterScoreSettings
 from salon.bench.posters.score import score_files
-from salon.bench.posters.task import task_named
+from salon.bench.posters.tasks import task_named
 
-QUICK = ScoreSettings(draws=100)
+QUICK = PosterScoreSettings(draws=100)
 
 
 def answers(name: str, said: list[str], **fields: list) -> PosterFile:
@@ -39,7 +37,7 @@ def test_font_effect_2_cannot_be_answered_perfectly() -> None:
         for i, (size, hits) in enumerate(zip([*sizes, 0], [*matched, 0]))
     ]  # fmt: skip
     assert sum(sizes) - sum(matched) == 83
-    file = fill_in(new_file(task_named("font_effect_2"), records), "perfect")
+    file = fill_responses(new_file(task_named("font_effect_2"), records), "perfect")
     # shares: 37 singles, 27/2 of doubles, 9/3 of triples = 53.5 of 124; (48 * 53.5/124 - 1)/47 = .419
     assert released(file, metric="effect")[0] == pytest.approx(0.419, abs=5e-4)
     assert released(file, metric="color")[0] == pytest.approx((16 * 124 / 125 - 1) / 15)  # .991
@@ -48,7 +46,7 @@ def test_font_effect_2_cannot_be_answered_perfectly() -> None:
 
 
 def test_style_is_the_layout_comparison() -> None:
-    style = fill_in(made("style_understanding", 17), "perfect")
+    style = fill_responses(made("style_understanding", 17), "perfect")
     layout = answers("layout_comparison", ["A", "A", "A", "A", "A", "B"])  # gt ABABAB: 4 of 6
     assert released(style, layout)[0] == pytest.approx(k_norm(4 / 6, 17))
     assert released(style) == (None, 0)
@@ -91,8 +89,8 @@ def test_posters_with_little_text_are_dropped() -> None:
 
 def test_word_recall_and_logos_forget_marks_and_case() -> None:
     assert released(answers("logo_ocr", ["brand 0 and söhne", "BRAND 1 sHNE"]), metric="accuracy") == (0.5, 2)
-    assert released(fill_in(made("simple_ocr"), "perfect"), metric="wr") == (1.0, 12)
-    assert released(fill_in(made("font_size_ocr", 28), "perfect"), metric="sd") == (0.0, 28)
+    assert released(fill_responses(made("simple_ocr"), "perfect"), metric="wr") == (1.0, 12)
+    assert released(fill_responses(made("font_size_ocr", 28), "perfect"), metric="sd") == (0.0, 28)
 
 
 def test_boxes_take_the_best_of_four_readings() -> None:
@@ -135,13 +133,13 @@ def test_patches_count_with_their_repetitions() -> None:
 
 
 def test_the_whole_benchmark_in_one_report() -> None:
-    files = [fill_in(made(name, 14 if name == "font_size_ocr" else 12), "perfect") for name in ALL]
+    files = [fill_responses(made(name, 14 if name == "font_size_ocr" else 12), "perfect") for name in ALL]
     told = with_released(score_files(files, QUICK), files)
     layout = next(one for one in told.groups if one.group == "Layout")
     assert layout.released == pytest.approx(1.0, abs=1e-6)
     font = next(one for one in told.groups if one.group == "Font")
     assert font.released < 1  # type: ignore[operator]
     assert told.overall_released < told.overall.value  # type: ignore[operator, union-attr]
-    empty = [fill_in(made(name), "empty") for name in ALL]
+    empty = [fill_responses(made(name), "empty") for name in ALL]
     assert with_released(score_files(empty, QUICK), empty).compat == "released"
     assert any("-" in one or " " in one for one in EFFECTS)

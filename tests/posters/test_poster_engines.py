@@ -10,9 +10,9 @@ from fontpkg import path as font_path
 from PIL import Image, ImageDraw, ImageFont
 from public_files import made
 
-from salon.bench.posters.engines import SeenLine, _lines, engine_response, place_of, rapidocr, tesseract
+from salon.bench.posters.contestants import OcrLine, _lines, engine_response, place_of, rapidocr, tesseract
 from salon.bench.posters.files import PosterFile
-from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.results import PosterScoreSettings
 from salon.bench.posters.score import score_files
 
 BOXES = [[20, 20, 380, 100], [20, 150, 250, 200], [20, 250, 140, 280]]
@@ -46,7 +46,7 @@ def test_engines_read_and_place_a_clean_poster(engine, poster: Path) -> None:  #
     for name, metric, least in (("poster_ocr", "share", 1.0), ("text_localization", "mean", 0.6)):
         file = asked(name)
         answered = file.edited({0: {"response": engine_response(file.items[0], lines)}})
-        found = score_files([answered], ScoreSettings(draws=100)).tasks[0]
+        found = score_files([answered], PosterScoreSettings(draws=100)).tasks[0]
         value = next(one.figure.value for one in found.metrics if one.id == metric and one.figure)
         assert value >= least, (name, answered.records[0]["response"])
         assert found.bad_boxes == 0
@@ -54,9 +54,9 @@ def test_engines_read_and_place_a_clean_poster(engine, poster: Path) -> None:  #
 
 def test_a_text_is_placed_around_its_lines_or_where_something_like_it_stands() -> None:
     lines = [
-        SeenLine("Lemon", (0.1, 0.1, 0.3, 0.2)),
-        SeenLine("tart", (0.1, 0.2, 0.2, 0.3)),
-        SeenLine("x", (0, 0, 1, 1)),
+        OcrLine("Lemon", (0.1, 0.1, 0.3, 0.2)),
+        OcrLine("tart", (0.1, 0.2, 0.2, 0.3)),
+        OcrLine("x", (0, 0, 1, 1)),
     ]
     assert place_of("Lemon tart", lines) == (0.1, 0.1, 0.3, 0.3)
     assert place_of("Lamon", lines) == (0.1, 0.1, 0.3, 0.2)
@@ -70,4 +70,4 @@ def test_tesseracts_table_is_put_together_by_lines() -> None:
     head = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
     rows = ["5\t1\t1\t1\t1\t1\t10\t20\t30\t10\t90\tLemon", '5\t1\t1\t1\t1\t2\t50\t18\t20\t12\t90\t"tart',
             "5\t1\t1\t1\t2\t1\t10\t40\t30\t10\t90\t ", "4\t1\t1\t1\t2\t0\t10\t40\t30\t10\t-1\t"]  # fmt: skip
-    assert _lines(head + "\n".join(rows), 100, 100) == [SeenLine('Lemon "tart', (0.1, 0.18, 0.7, 0.3))]
+    assert _lines(head + "\n".join(rows), 100, 100) == [OcrLine('Lemon "tart', (0.1, 0.18, 0.7, 0.3))]

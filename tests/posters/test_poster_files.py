@@ -10,7 +10,7 @@ from public_files import ALL, LINES, made, records
 
 from salon.bench.posters.files import find_files, find_picture, new_file, open_file, parse_file
 from salon.bench.posters.item import texts_in
-from salon.bench.posters.task import GROUPS, TASKS, task_named
+from salon.bench.posters.tasks import GROUPS, TASKS, task_named
 from salon.errors import BadFile, BadValue
 
 STYLES = (

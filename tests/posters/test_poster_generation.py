@@ -12,26 +12,25 @@ from images_server import ImagesServer
 from PIL import Image
 from public_files import made
 
-from salon.bench.posters.files import PosterFile, find_files, find_picture
+from salon.bench.posters.files import PosterFile, find_files, find_picture, read_card
 from salon.bench.posters.generate import generate_files, generate_named
+from salon.bench.posters.item_scores import point_verdicts
 from salon.bench.posters.judge import judge_files, judge_named
 from salon.bench.posters.make import make_tasks
-from salon.bench.posters.make.generation import PROMPTS
-from salon.bench.posters.measure import measure_files
-from salon.bench.posters.points import point_verdicts
-from salon.bench.posters.results import PosterReport, ScoreSettings
-from salon.bench.posters.run_card import read_card
+from salon.bench.posters.make.briefs import PROMPTS
+from salon.bench.posters.measurement import measure_files
+from salon.bench.posters.results import PosterReport, PosterScoreSettings
 from salon.bench.posters.score import score_files
 from salon.errors import BadFile, BadValue
 from salon.generate.houses import house_generator
-from salon.generate.named import Terms
-from salon.generate.settings import GenerateSettings
-from salon.judge.named import Named
-from salon.judge.scripted import Scripted
+from salon.generate.record import GenerateSettings
+from salon.generate.registry import CallTerms
+from salon.judge.registry import JudgeSpec
+from salon.judge.simulation import ScriptedVlm
 from salon.judge.vlm import Conversation, NoReply
 from salon.study import Abilities, Ask, Failed, Made, Signature
 
-QUICK = ScoreSettings(draws=100)
+QUICK = PosterScoreSettings(draws=100)
 SMALL = GenerateSettings(size="368x520")
 
 
@@ -129,7 +128,7 @@ def test_a_generator_that_fails_half_the_time_is_asked_again(prompts: Path, tmp_
     file = find_files([out])[0]
     assert [find_picture(out, item.path) is not None for item in file.items] == [False, True, False]
     assert file.items[0].path == files[0].items[0].path
-    judge_files(find_files([out]), Scripted("judge", lambda asked: "Yes"), pictures=out)
+    judge_files(find_files([out]), ScriptedVlm("judge", lambda asked: "Yes"), pictures=out)
     found = scored(out)
     assert values(found)["gen_dense.strict"] == pytest.approx(1 / 3)
     assert [task.missing for task in found.tasks] == [2] * 5
@@ -173,7 +172,7 @@ def test_a_run_that_is_stopped_leaves_files_that_lead_to_what_is_there(prompts: 
 def test_verdicts_go_when_another_picture_takes_the_place(prompts: Path, tmp_path: Path) -> None:
     files, out = [file for file in find_files([prompts]) if file.task.name == "gen_dense"], tmp_path / "out"
     generate_files(files, Painter(), out)
-    judge_files(find_files([out]), Scripted("judge", lambda asked: "Yes"), pictures=out)
+    judge_files(find_files([out]), ScriptedVlm("judge", lambda asked: "Yes"), pictures=out)
     gone = find_picture(out, find_files([out])[0].items[1].path)
     assert gone is not None
     gone.unlink()
@@ -187,14 +186,18 @@ def test_a_hosted_generator_and_a_folder(prompts: Path, tmp_path: Path, monkeypa
     with ImagesServer() as server:
         server.script[files[0].items[1].prompt] = ["moderated"]
         out = tmp_path / "hosted"
-        report = generate_named(files, f"openai:tiny@{server.url}", out, GenerateSettings(), Terms(tmp_path / "calls"))
+        report = generate_named(
+            files, f"openai:tiny@{server.url}", out, GenerateSettings(), CallTerms(tmp_path / "calls")
+        )
     assert (report.made, report.failed) == (5, {"refused": 1})
     assert {one.prompt for one in server.seen} == {item.prompt for file in files for item in file.items}
     pictures = tmp_path / "mine"
     pictures.mkdir()
     Image.new("RGB", (30, 30), "red").save(pictures / "gen_dense_00001.png")
     (pictures / "gen_dense_00002.png").write_bytes(b"no picture")
-    told = generate_named(files, f"folder:mine={pictures}", tmp_path / "f", GenerateSettings(), Terms(tmp_path / "c"))
+    told = generate_named(
+        files, f"folder:mine={pictures}", tmp_path / "f", GenerateSettings(), CallTerms(tmp_path / "c")
+    )
     assert (told.made, told.failed) == (1, {"broken-image": 1, "missing": 4})
 
 
@@ -233,7 +236,7 @@ def test_a_vlm_judges_all_five_tasks(painted: Path) -> None:
         text = words(asked)
         return "Memphis" if "styles" in text else "serif, thin" if "lettering of" in text else "Yes"
 
-    report = judge_files(find_files([painted]), Scripted("judge", says), pictures=painted)
+    report = judge_files(find_files([painted]), ScriptedVlm("judge", says), pictures=painted)
     found = values(scored(painted))
     assert report.nothing_to_judge == 0
     assert [found[f"gen_{name}.share"] for name in ("dense", "composition", "intention")] == [1.0] * 3
@@ -251,7 +254,7 @@ def test_a_judge_that_errors_keeps_what_it_said(painted: Path) -> None:
         return NoReply(kind="timeout", reason="slow") if len(heard) % 2 else "Yes"
 
     with pytest.raises(RuntimeError):
-        judge_files(find_files([painted]), Scripted("judge", says), pictures=painted)
+        judge_files(find_files([painted]), ScriptedVlm("judge", says), pictures=painted)
     task = scored(painted).tasks[0]
     file = find_files([painted])[0]
     assert sum(one.holds is True for item in file.items for one in point_verdicts(file, item)) == 2
@@ -266,7 +269,7 @@ def test_pixels_answer_what_they_can_and_leave_the_rest_to_others(painted: Path)
     assert measure_files(find_files([painted]), "pixels", pictures=painted).answered == 0
     asked: list[str] = []
     judge_files(
-        find_files([painted]), Scripted("judge", lambda one: asked.append(words(one)) or "No"), pictures=painted
+        find_files([painted]), ScriptedVlm("judge", lambda one: asked.append(words(one)) or "No"), pictures=painted
     )
     assert len(asked) == report.not_asked
     file = find_files([painted])[0]
@@ -310,7 +313,7 @@ def test_long_points_and_other_scripts(painted: Path) -> None:
     found = find_files([painted])[0]
     assert [one.holds for one in point_verdicts(found, found.items[0])] == [False] * 3
     again = found.edited({0: {"judge": None, "why": None}})
-    judge_files([again], Scripted("judge", lambda one: heard.append(len(words(one))) or "Yes"), pictures=painted)
+    judge_files([again], ScriptedVlm("judge", lambda one: heard.append(len(words(one))) or "Yes"), pictures=painted)
     assert max(heard) > 50_000
     text = json.dumps(scored(painted).model_dump(mode="json"), ensure_ascii=False)
     assert "漢" * 1000 not in text
@@ -318,4 +321,4 @@ def test_long_points_and_other_scripts(painted: Path) -> None:
 
 def test_what_cannot_see_is_no_judge(painted: Path) -> None:
     with pytest.raises(BadValue, match="shown a poster"):
-        judge_named(find_files([painted]), Named(simulated="accuracy=0.7"), painted, pictures=painted)
+        judge_named(find_files([painted]), JudgeSpec(simulated="accuracy=0.7"), painted, pictures=painted)

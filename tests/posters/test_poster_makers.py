@@ -10,15 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from salon.bench.posters.files import open_file
-from salon.bench.posters.make import MADE, make_tasks, reading
-from salon.bench.posters.make.deal import dealt
-from salon.bench.posters.make.photograph import KINDS, photograph, textured
-from salon.bench.posters.make.reading import CONTRASTS, TEXTURES, TILTS, font_size_ocr, hard_ocr, simple_ocr
+from salon.bench.posters.make import MADE, make_tasks
+from salon.bench.posters.make import sheets as reading
+from salon.bench.posters.make.items import FAMILIES, WORDS, balanced_choice, line_of_letters
+from salon.bench.posters.make.lettering import KINDS, photograph, textured_ground
 from salon.bench.posters.make.sets import make_item
-from salon.bench.posters.make.typefaces import FAMILIES
-from salon.bench.posters.make.words import WORDS, line_of_letters
-from salon.bench.posters.task import GENERATION, GROUPS, TASKS, task_named
-from salon.bench.posters.vocabulary import FONT_SIZES
+from salon.bench.posters.make.sheets import CONTRASTS, HARD_TEXTURES, TILTS, font_size_ocr, hard_ocr, simple_ocr
+from salon.bench.posters.tasks import FONT_SIZES, GENERATION, GROUPS, TASKS, task_named
 from salon.cli.main import salon as command
 from salon.errors import BadFile, BadValue
 from salon.render.chance import chance
@@ -116,7 +114,7 @@ def test_help_names_every_task_and_group() -> None:
 
 def test_cards_are_dealt_evenly_in_every_pack() -> None:
     for options in ("AB", "ABCD", "ABCDEFGHI"):
-        cards = [dealt(options, number, 3, "task") for number in range(20 * len(options))]
+        cards = [balanced_choice(options, number, 3, "task") for number in range(20 * len(options))]
         for start in range(0, len(cards), len(options)):
             assert Counter(cards[start : start + len(options)]) == Counter(options)
         assert cards[: len(options)] * 20 != cards  # packs are shuffled anew
@@ -127,7 +125,8 @@ def test_cards_of_one_kind_do_not_tell_those_of_another() -> None:
     counts = np.zeros((4, 9))
     for number in range(1800):
         counts[
-            dealt(range(4), number, 0, "font_effect", "letter"), dealt(range(9), number, 0, "font_effect", "effect")
+            balanced_choice(range(4), number, 0, "font_effect", "letter"),
+            balanced_choice(range(9), number, 0, "font_effect", "effect"),
         ] += 1
     assert ((counts - 50) ** 2 / 50).sum() < 51.2
 
@@ -167,7 +166,11 @@ def test_sizes_are_those_that_are_named() -> None:
 
 def test_knobs_of_hard_lines_are_what_they_say() -> None:
     items = [hard_ocr(number, 0) for number in range(8)]
-    for name, options in (("texture", TEXTURES), ("contrast", CONTRASTS), ("tilt", tuple({abs(t) for t in TILTS}))):
+    for name, options in (
+        ("texture", HARD_TEXTURES),
+        ("contrast", CONTRASTS),
+        ("tilt", tuple({abs(t) for t in TILTS})),
+    ):
         assert {item.difficulty[name] for item in items} == set(options)
     assert {item.truth["background"] for item in items} == set(KINDS)
     for item in items:
@@ -189,10 +192,10 @@ def test_no_hard_line_leaves_the_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_grounds_are_textured_as_much_as_they_say() -> None:
     """The spread of light grows with the texture; none of it is one color only."""
     for kind in KINDS:
-        spread = [float(photograph(300, 200, kind, texture, chance(0, kind)).std()) for texture in (0, *TEXTURES)]
+        spread = [float(photograph(300, 200, kind, texture, chance(0, kind)).std()) for texture in (0, *HARD_TEXTURES)]
         assert spread == sorted(spread)
         assert spread[-1] > 25
-    plain, rough = (textured(60, 40, "#336699", texture, chance(0, "ground")) for texture in (0.0, 0.4))
+    plain, rough = (textured_ground(60, 40, "#336699", texture, chance(0, "ground")) for texture in (0.0, 0.4))
     assert (plain == (0x33, 0x66, 0x99)).all()
     assert rough.std(axis=(0, 1)).min() > 3
 

@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 from scipy.ndimage import label as components
 
-from salon.bench.posters.boxes import area_ratio, center, distance
-from salon.bench.posters.make import comparison, composition, effects, emptiness, placing, posters, rating
-from salon.bench.posters.make.metaphors import METAPHORS
-from salon.bench.posters.make.photograph import textured
-from salon.bench.posters.vocabulary import OPERATIONS
+from salon.bench.posters.item import area_ratio, box_center, center_distance
+from salon.bench.posters.make import composition, posters
+from salon.bench.posters.make import fonts as effects
+from salon.bench.posters.make import posters as comparison
+from salon.bench.posters.make import posters as rating
+from salon.bench.posters.make import sheets as emptiness
+from salon.bench.posters.make import sheets as placing
+from salon.bench.posters.make.composition import METAPHORS
+from salon.bench.posters.make.lettering import textured_ground
+from salon.bench.posters.tasks import OPERATIONS
 from salon.render.brief import STYLES
 from salon.render.chance import chance
 from salon.render.colors import NAMES, to_rgb
@@ -37,7 +42,9 @@ def around(ink: np.ndarray) -> list[int]:
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sheets of one color and without lines across, in whose pixels the truth can be measured."""
     for maker in (placing, emptiness, effects):
-        monkeypatch.setattr(maker, "textured", lambda w, h, ground, texture, rng: textured(w, h, ground, 0.0, rng))
+        monkeypatch.setattr(
+            maker, "textured", lambda w, h, ground, texture, rng: textured_ground(w, h, ground, 0.0, rng)
+        )
     monkeypatch.setattr(placing, "_stripes", lambda *_: ())
 
 
@@ -126,9 +133,9 @@ def test_half_of_the_sheets_show_their_grid() -> None:
 @pytest.mark.parametrize("strength", [0.4, 1.0])
 def test_violations_are_in_the_spoiled_layout_and_not_in_the_sound_one(violation: str, strength: float) -> None:
     for number in range(2):
-        sound, spoiled = comparison.both(violation, strength, number, 9)
-        assert comparison.shows(violation, sound, spoiled)
-        assert not comparison.shows(violation, sound, sound)
+        sound, spoiled = comparison.draw_pair(violation, strength, number, 9)
+        assert comparison.shows_violation(violation, sound, spoiled)
+        assert not comparison.shows_violation(violation, sound, sound)
         assert sound.layout.defects == ()
         texts = [[e.lettering.text for e in p.layout.elements if e.lettering] for p in (sound, spoiled)]
         assert sorted(texts[0]) == sorted(texts[1])  # nothing but place and size tells them apart
@@ -136,17 +143,19 @@ def test_violations_are_in_the_spoiled_layout_and_not_in_the_sound_one(violation
 
 def test_a_stronger_violation_measures_more() -> None:
     for violation in ("overlap", "cut off"):
-        faint, strong = (comparison.MEASURES[violation][0](*comparison.both(violation, s, 1, 9)) for s in (0.4, 1.0))
+        faint, strong = (
+            comparison.MEASURES[violation][0](*comparison.draw_pair(violation, s, 1, 9)) for s in (0.4, 1.0)
+        )
         assert strong > 1.3 * faint, violation
 
 
 def test_the_letter_names_the_sound_layout() -> None:
     for number in range(2):
         made = comparison.layout_comparison(number, 4)
-        sound, _ = comparison.both(made.subtask, made.difficulty["strength"], number, 4)
-        picture = posters.pixels_of(sound)
-        left = 24 + "AB".index(made.truth["gt"]) * (comparison.WIDTH + 24)
-        shown = made.pixels[56 : 56 + len(picture), left : left + comparison.WIDTH]
+        sound, _ = comparison.draw_pair(made.subtask, made.difficulty["strength"], number, 4)
+        picture = posters.poster_pixels(sound)
+        left = 24 + "AB".index(made.truth["gt"]) * (comparison.COMPARISON_WIDTH + 24)
+        shown = made.pixels[56 : 56 + len(picture), left : left + comparison.COMPARISON_WIDTH]
         assert np.array_equal(shown, picture)
 
 
@@ -155,15 +164,15 @@ def test_the_letter_names_the_sound_layout() -> None:
 
 @cache
 def poster(number: int) -> Poster:
-    return posters.fitting("test", number, 1, texts=6)[0]
+    return posters.draw_fitting_brief("test", number, 1, texts=6)[0]
 
 
 @pytest.mark.parametrize("number", range(3))
 def test_boxes_are_those_of_the_ink_that_is_gone_without_a_text(number: int) -> None:
     """Exactly, where a style draws letters as they are; with glow or shadow the ink reaches farther, never less far."""
-    whole = posters.pixels_of(poster(number))
+    whole = posters.poster_pixels(poster(number))
     for element in posters.text_elements(poster(number)):
-        gone = (posters.pixels_of(poster(number).drop_element(element.id)) != whole).any(axis=2)
+        gone = (posters.poster_pixels(poster(number).drop_element(element.id)) != whole).any(axis=2)
         box = posters.pixel_box(element.box, *whole.shape[1::-1])
         apart = np.subtract(around(gone), box) * (1, 1, -1, -1)
         assert (apart <= 2).all(), element.id
@@ -173,7 +182,7 @@ def test_boxes_are_those_of_the_ink_that_is_gone_without_a_text(number: int) -> 
 
 
 def test_texts_and_boxes_go_together_the_largest_first() -> None:
-    truth = posters.located(poster(0))
+    truth = posters.text_places(poster(0))
     assert truth["bbox_areas"] == sorted(truth["bbox_areas"], reverse=True)
     drawn = {
         e.lettering.text: posters.pixel_box(e.box, *truth["size"]) for e in poster(0).layout.elements if e.lettering
@@ -227,16 +236,16 @@ def test_the_specification_says_where_texts_stood(number: int) -> None:
     assert len(given) == len(truth)
     for one, other in zip(truth, given):
         assert area_ratio(one, other) > 0.93
-        assert distance(center(one), center(other)) < 0.006
+        assert center_distance(box_center(one), box_center(other)) < 0.006
 
 
 def test_seventeen_styles_differ_in_more_than_their_names() -> None:
     """One brief in every style: no two pictures are alike in more than 85% of their pixels."""
     drawn = {}
     for style in STYLES:
-        one, brief = posters.fitting("styles", 0, 3, texts=3, style=style, width=320)
+        one, brief = posters.draw_fitting_brief("styles", 0, 3, texts=3, style=style, width=320)
         assert one.layout.style == style == brief.style
-        drawn[style] = posters.pixels_of(one).astype(np.int16)
+        drawn[style] = posters.poster_pixels(one).astype(np.int16)
     names = list(drawn)
     for at, name in enumerate(names):
         for other in names[:at]:
@@ -250,7 +259,7 @@ def test_what_a_poster_wants_can_be_read_off_it() -> None:
         count = len(made.truth["gt"])
         assert made.difficulty["points"] == count >= 2
         assert any(point.startswith("The poster wants to ") for point in made.truth["gt"])
-    one, brief = posters.fitting("wants", 0, 2, texts=7)
+    one, brief = posters.draw_fitting_brief("wants", 0, 2, texts=7)
     said = " ".join(e.lettering.text for e in one.layout.elements if e.lettering).lower()
     for fact in (brief.when, brief.where, brief.cta, brief.brand):
         assert fact is not None
@@ -309,21 +318,21 @@ def test_every_operation_is_dealt_and_named_in_its_points() -> None:
 
 @pytest.mark.parametrize("subject", ["heart", "fish", "fruit", "bicycle"])
 def test_pieces_are_as_many_as_said(subject: str) -> None:
-    pixels, points = composition.DRAWN["segmentation"](scene(subject))
+    pixels, points = composition.OPERATION_DRAWERS["segmentation"](scene(subject))
     way = 0 if "upright" in points[1] else 1
     lines = np.flatnonzero(ink_of(pixels).any(axis=way))
     assert (np.diff(lines) > 8).sum() + 1 == numbers(points)[0]
 
 
 def test_copies_are_as_many_as_said() -> None:
-    pixels, points = composition.DRAWN["repetition"](scene())
+    pixels, points = composition.OPERATION_DRAWERS["repetition"](scene())
     found = [int((np.diff(np.flatnonzero(ink_of(pixels).any(axis=way))) > 4).sum()) + 1 for way in (0, 1)]
     assert found == numbers(points)
     assert components(ink_of(pixels))[1] == found[0] * found[1]
 
 
 def test_a_mirror_image_is_the_other_upside_down() -> None:
-    pixels, _ = composition.DRAWN["mirroring"](scene("house"))
+    pixels, _ = composition.OPERATION_DRAWERS["mirroring"](scene("house"))
     ink = ink_of(pixels)
     upper, lower = ink[582 - 300 : 582 - 4], ink[582 + 4 : 582 + 300][::-1]
     assert upper.sum() > 5000
@@ -333,7 +342,7 @@ def test_a_mirror_image_is_the_other_upside_down() -> None:
 def test_what_breaks_out_does_so_at_the_edge_that_is_named() -> None:
     for seed in range(4):
         one = composition.Scene("balloon", NAMES["cream"], NAMES["navy"], NAMES["coral"], chance(seed, "scene"))
-        pixels, points = composition.DRAWN["extension"](one)
+        pixels, points = composition.OPERATION_DRAWERS["extension"](one)
         panel = pixels[700, 360]
         frame = around((pixels == panel).all(axis=2))
         x1, y1, x2, y2 = around(ink_of(pixels))
@@ -345,7 +354,7 @@ def test_what_breaks_out_does_so_at_the_edge_that_is_named() -> None:
 
 
 def test_a_shifted_focus_is_a_small_mark_in_its_corner() -> None:
-    pixels, points = composition.DRAWN["focus shifting"](scene())
+    pixels, points = composition.OPERATION_DRAWERS["focus shifting"](scene())
     x1, y1, x2, y2 = around(ink_of(pixels))
     assert (x2 < 300) == ("left" in points[1])
     assert y1 > 0.7 * composition.HEIGHT
@@ -354,13 +363,13 @@ def test_a_shifted_focus_is_a_small_mark_in_its_corner() -> None:
 
 
 def test_what_is_nested_lies_inside_and_what_is_cut_out_shows_what_is_behind() -> None:
-    outer = ink_of(scene().sheet(composition.placed(scene(), Box(x=80, y=295, width=560, height=560))))
-    pixels, points = composition.DRAWN["nesting"](scene())
+    outer = ink_of(scene().sheet(composition.subject_marks(scene(), Box(x=80, y=295, width=560, height=560))))
+    pixels, points = composition.OPERATION_DRAWERS["nesting"](scene())
     inner = ink_of(pixels) & (pixels != to_rgb(NAMES["navy"])).any(axis=2)
     assert "heart" in points[1]
     assert inner.sum() > 1500
     assert (inner & ~outer).sum() < 0.12 * inner.sum()  # soft edges of the outline apart
-    hole, _ = composition.DRAWN["cutouts"](scene())
+    hole, _ = composition.OPERATION_DRAWERS["cutouts"](scene())
     assert len(np.unique(hole[ink_of(hole)] // 32, axis=0)) > 4  # pattern and shadow
     assert not ink_of(hole)[:250].any()
 

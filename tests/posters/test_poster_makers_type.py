@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.ndimage import label as components
 
-from salon.bench.posters.make import effects, fonts, materials
-from salon.bench.posters.make.impressions import IMPRESSIONS
-from salon.bench.posters.make.lettering import line_in, painted
-from salon.bench.posters.make.typefaces import LATIN, PLAIN
-from salon.bench.posters.vocabulary import ATTRIBUTES, CLASSIC_EFFECTS, COLORS
+from salon.bench.posters.make import fonts, materials
+from salon.bench.posters.make import fonts as effects
+from salon.bench.posters.make.fonts import IMPRESSIONS
+from salon.bench.posters.make.items import LATIN, PLAIN
+from salon.bench.posters.make.lettering import line_in, paint_marks
+from salon.bench.posters.tasks import ATTRIBUTES, CLASSIC_EFFECTS, COLORS
 from salon.render.chance import chance
 from salon.render.colors import to_rgb
 from salon.render.layout import Box, Face
@@ -24,7 +25,7 @@ SHEET = Box(x=40, y=40, width=1120, height=320)
 def ink(text: str, face: Face, size: float = 160) -> np.ndarray:
     """The text's ink, cut to its box."""
     marks = line_in(text, face, SHEET, paint="#000000", size=size).glyphs
-    black = painted(marks, 1200, 400, "#ffffff")[:, :, 0] < 128
+    black = paint_marks(marks, 1200, 400, "#ffffff")[:, :, 0] < 128
     rows, columns = np.flatnonzero(black.any(axis=1)), np.flatnonzero(black.any(axis=0))
     return black[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
@@ -181,16 +182,16 @@ def test_display_faces_are_not_those_for_reading() -> None:
 # -- classic effects -----------------------------------------------------------------------------------------------
 
 
-def word(strength: float, family: str = "Inter") -> effects.Word:
+def word(strength: float, family: str = "Inter") -> effects.EffectWord:
     ground, paint = effects.LOOKS[0]
     frame = Box(x=60, y=235, width=effects.WIDTH - 120, height=180)
-    return effects.Word("Harbor", Face(family=family), frame, paint, ground, strength)
+    return effects.EffectWord("Harbor", Face(family=family), frame, paint, ground, strength)
 
 
 def changed(effect: str, strength: float = 1.0) -> np.ndarray:
     one = word(strength)
-    marks = one.set().glyphs if effect == "plain" else effects.DRAWN[effect](one)
-    return painted(marks, effects.WIDTH, effects.HEIGHT, one.ground)
+    marks = one.set().glyphs if effect == "plain" else effects.EFFECT_DRAWERS[effect](one)
+    return paint_marks(marks, effects.WIDTH, effects.HEIGHT, one.ground)
 
 
 def is_color(pixels: np.ndarray, color: str) -> np.ndarray:
@@ -236,8 +237,8 @@ def test_the_letter_names_the_effect() -> None:
 
 
 def lettered(effect: str, color: str) -> tuple[np.ndarray, str]:
-    letters = materials.colored("MAPLE", materials.FACES[0], color, chance(1, "letters"))
-    return painted(
+    letters = materials.color_letters("MAPLE", materials.FACES[0], color, chance(1, "letters"))
+    return paint_marks(
         materials.EFFECTS[effect](letters), materials.WIDTH, materials.HEIGHT, letters.ground
     ), letters.ground
 

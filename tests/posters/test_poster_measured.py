@@ -14,12 +14,12 @@ from public_files import made
 
 from salon.bench.posters.files import new_file
 from salon.bench.posters.make import make_tasks
-from salon.bench.posters.make.made import Made
+from salon.bench.posters.make.items import MadeItem
 from salon.bench.posters.make.sets import make_item
-from salon.bench.posters.measured import can_measure, measured_answer
-from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.pixel_contestant import can_measure, measured_answer
+from salon.bench.posters.results import PosterScoreSettings
 from salon.bench.posters.score import score_files
-from salon.bench.posters.task import task_named
+from salon.bench.posters.tasks import task_named
 from salon.cli.main import salon as command
 
 SEED = 5
@@ -27,15 +27,15 @@ LEAST = {"alignment": 0.9, "rotation": 0.9, "empty_space": 0.99, "font_effect": 
 """First metric on made items: what eyes alone can do, well below what was measured."""
 
 
-def reached(name: str, items: Sequence[Made]) -> float:
+def reached(name: str, items: Sequence[MadeItem]) -> float:
     records = [one.record(f"{at}", f"{at}.png") for at, one in enumerate(items)]
     said = {at: {"response": measured_answer(name, one.prompt, one.pixels)} for at, one in enumerate(items)}
-    task = score_files([new_file(task_named(name), records).edited(said)], ScoreSettings(draws=100)).tasks[0]
+    task = score_files([new_file(task_named(name), records).edited(said)], PosterScoreSettings(draws=100)).tasks[0]
     assert task.metrics[0].figure is not None
     return task.metrics[0].figure.value
 
 
-def is_plain(item: Made) -> bool:
+def is_plain(item: MadeItem) -> bool:
     """On one color, without anything beside or across."""
     return not any(item.difficulty.get(name) for name in ("texture", "marks beside", "stripes"))
 
@@ -54,7 +54,7 @@ def test_blocks_of_strokes_are_boxes_of_the_declared_convention(boxes: str) -> N
     one = make_item("text_localization", 2, SEED)
     said = measured_answer("text_localization", one.prompt, one.pixels, boxes)  # type: ignore[arg-type]
     file = new_file(task_named("text_localization"), [one.record("0", "0.png")]).edited({0: {"response": said}})
-    task = score_files([file], ScoreSettings(draws=100, boxes=boxes)).tasks[0]  # type: ignore[arg-type]
+    task = score_files([file], PosterScoreSettings(draws=100, boxes=boxes)).tasks[0]  # type: ignore[arg-type]
     assert task.bad_boxes == 0
     top1 = task.metrics[0]
     assert top1.figure is not None and top1.chance is not None  # noqa: PT018

@@ -14,21 +14,21 @@ from public_files import ALL, UNDERSTANDING, made
 from scipy import stats
 from scipy.stats import pearsonr
 
-from salon.bench.posters import boxes
-from salon.bench.posters.contestants import fill_in
+from salon.bench.posters import item as boxes
+from salon.bench.posters.contestants import fill_responses
 from salon.bench.posters.files import PosterFile
-from salon.bench.posters.ratings import pearson, worst_filled
-from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings
+from salon.bench.posters.metrics import pearson, worst_filled
+from salon.bench.posters.results import MetricResult, PosterReport, PosterScoreSettings
 from salon.bench.posters.score import score_files
-from salon.bench.posters.task import TASKS, task_named
+from salon.bench.posters.tasks import TASKS, task_named
 
-QUICK = ScoreSettings(draws=100)
+QUICK = PosterScoreSettings(draws=100)
 OPTIONS = [task.name for task in TASKS if task.side == "understanding" and any(m.k for m in task.metrics)]
 
 
 @cache
 def filled(name: str, contestant: str, n: int = 12) -> PosterFile:
-    return fill_in(made(name, n), contestant)  # type: ignore[arg-type]
+    return fill_responses(made(name, n), contestant)  # type: ignore[arg-type]
 
 
 def metrics(*files: PosterFile) -> dict[str, MetricResult]:
@@ -62,9 +62,9 @@ def test_all_right_and_all_wrong_have_the_bound_of_every_share() -> None:
 def test_a_perfect_contestant_is_worth_one(boxes: str) -> None:
     names = UNDERSTANDING if boxes == "share" else ("text_localization", "layout_generation")
     for name in names:
-        found = score_files([fill_in(made(name), "perfect", boxes=boxes)], ScoreSettings(draws=200, boxes=boxes)).tasks[
-            0
-        ]
+        found = score_files(
+            [fill_responses(made(name), "perfect", boxes=boxes)], PosterScoreSettings(draws=200, boxes=boxes)
+        ).tasks[0]
         assert (found.missing, found.unread, found.bad_boxes, found.owed) == (0, {}, 0, 0)
         for metric in found.metrics:
             wanted = 0.0 if metric.better == "low" else 1.0

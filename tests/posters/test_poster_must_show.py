@@ -12,17 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from public_files import ALL, made
 
-from salon.bench.posters.compat import with_released
-from salon.bench.posters.compat_rules import k_norm
-from salon.bench.posters.contestants import Name, fill_in
+from salon.bench.posters.compat import k_norm, with_released
+from salon.bench.posters.contestants import Name, fill_responses
 from salon.bench.posters.files import PosterFile, find_files, new_file
 from salon.bench.posters.make import MADE, make_tasks
 from salon.bench.posters.make.sets import make_item
-from salon.bench.posters.results import MetricResult, ScoreSettings
+from salon.bench.posters.results import MetricResult, PosterScoreSettings
 from salon.bench.posters.score import score_files
-from salon.bench.posters.task import task_named
+from salon.bench.posters.tasks import task_named
 
-QUICK = ScoreSettings(draws=200)
+QUICK = PosterScoreSettings(draws=200)
 SEEDS = 40
 OPTIONS = tuple(name for name in MADE if any(metric.k for metric in task_named(name).metrics))
 
@@ -51,7 +50,7 @@ def figures(file: PosterFile) -> dict[str, float]:
 
 @pytest.mark.parametrize("name", MADE)
 def test_perfect_is_worth_one_on_made_sets(name: str) -> None:
-    file = fill_in(drawn(name), "perfect")
+    file = fill_responses(drawn(name), "perfect")
     task = score_files([file], QUICK).tasks[0]
     assert (task.missing, task.unread, task.bad_boxes, task.owed) == (0, {}, 0, 0)
     for metric in task.metrics:
@@ -62,7 +61,7 @@ def test_perfect_is_worth_one_on_made_sets(name: str) -> None:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_random_is_worth_nothing_on_made_sets(name: str) -> None:
     """Over forty seeds: 0 on average, and inside the interval about as often as the interval says."""
-    tried = [metrics(fill_in(drawn(name), "random", seed=seed)) for seed in range(SEEDS)]
+    tried = [metrics(fill_responses(drawn(name), "random", seed=seed)) for seed in range(SEEDS)]
     for id in (metric.id for metric in task_named(name).metrics if metric.k):
         found = [one[id].figure for one in tried]
         values = np.array([one.value for one in found if one is not None])
@@ -73,7 +72,7 @@ def test_random_is_worth_nothing_on_made_sets(name: str) -> None:
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_one_answer_for_all_is_at_chance_on_made_sets(name: str) -> None:
-    for metric in metrics(fill_in(drawn(name), "always-a")).values():
+    for metric in metrics(fill_responses(drawn(name), "always-a")).values():
         if metric.k:
             assert metric.figure is not None
             assert metric.figure.value == pytest.approx(0, abs=1e-9), (name, metric.id)
@@ -83,7 +82,7 @@ def test_one_answer_for_all_is_at_chance_on_made_sets(name: str) -> None:
 @pytest.mark.parametrize("contestant", ["list-everything", "always-a"])
 @pytest.mark.parametrize("name", MADE)
 def test_listing_everything_is_never_better_than_chance_on_made_sets(name: str, contestant: Name) -> None:
-    for metric in metrics(fill_in(drawn(name), contestant)).values():
+    for metric in metrics(fill_responses(drawn(name), contestant)).values():
         if metric.figure is not None and metric.chance is not None and metric.better == "high":
             assert metric.figure.value <= metric.chance + 1e-9, (name, metric.id)
 
@@ -112,19 +111,19 @@ def test_deleting_responses_or_verdicts_never_raises_a_score(data: st.DataObject
 
 @cache
 def _answered(name: str, contestant: Name) -> PosterFile:
-    return fill_in(made(name), contestant)
+    return fill_responses(made(name), contestant)
 
 
 def test_released_numbers_on_a_made_set() -> None:
     """Style is what layout comparison gives, four options are nine, and the house's own numbers stay 1."""
     names = ("font_effect", "layout_comparison", "style_understanding")
-    files = [fill_in(drawn(name), "perfect") for name in names]
+    files = [fill_responses(drawn(name), "perfect") for name in names]
     half = files[1].edited({i: {"response": "A"} for i in range(len(files[1].items))})
     told = with_released(score_files([files[0], half, files[2]], QUICK), [files[0], half, files[2]])
     released = {task.task: task.metrics[0].released for task in told.tasks}
     assert released["style_understanding"] == pytest.approx(k_norm(0.5, 17))
     assert figures(files[2])["score"] == 1.0
-    always = fill_in(drawn("font_effect"), "always-a")
+    always = fill_responses(drawn("font_effect"), "always-a")
     quarter = with_released(score_files([always], QUICK), [always]).tasks[0].metrics[0]
     assert (quarter.figure.value, quarter.released) == (pytest.approx(0), pytest.approx(0.15625))  # type: ignore[union-attr]
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from public_files import made
 
-from salon.bench.posters.answers_text import found_texts, is_exact
-from salon.bench.posters.compat_rules import clean
-from salon.bench.posters.contestants import fill_in
+from salon.bench.posters.answers_text import is_exact, match_texts
+from salon.bench.posters.compat import clean
+from salon.bench.posters.contestants import fill_responses
 from salon.bench.posters.files import PosterFile, find_files, new_file
 from salon.bench.posters.make.sets import make_item
-from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.results import PosterScoreSettings
 from salon.bench.posters.score import score_files
-from salon.bench.posters.task import task_named
+from salon.bench.posters.tasks import task_named
 
-QUICK = ScoreSettings(draws=100)
+QUICK = PosterScoreSettings(draws=100)
 PLAIN = "Read the picture; give the words only, without punctuation or symbols."
 EXACT = "Write down the text exactly as it stands, with capitals and punctuation."
 OCR = ("logo_ocr", "poster_ocr", "simple_ocr", "hard_ocr", "font_size_ocr")
@@ -40,7 +40,7 @@ def figure(file: PosterFile) -> float:
 
 def said(file: PosterFile, change: object) -> PosterFile:
     """The perfect answers, changed."""
-    perfect = fill_in(file, "perfect")
+    perfect = fill_responses(file, "perfect")
     return file.edited({item.number: {"response": change(item.response)} for item in perfect.items})  # type: ignore[operator]
 
 
@@ -48,7 +48,7 @@ def said(file: PosterFile, change: object) -> PosterFile:
 @pytest.mark.parametrize("name", OCR)
 def test_perfect_is_one_under_any_prompt(name: str, prompt: str) -> None:
     file = asked(name, prompt)
-    assert figure(fill_in(file, "perfect")) == 1
+    assert figure(fill_responses(file, "perfect")) == 1
     if name != "logo_ocr":
         assert figure(said(file, lambda text: json.dumps(text.split("\n")))) == 1
 
@@ -75,16 +75,16 @@ def test_our_own_prompts_ask_for_the_text_as_it_stands() -> None:
 
 
 def test_plain_texts_are_still_whole_words_that_serve_once() -> None:
-    assert found_texts(["A", "7"], ["SALE 17"], exact=False) == [False, False]
-    assert found_texts(["Sale!", "SALE"], ["sale"], exact=False) == [True, False]
-    assert found_texts(["3. 09. 2017", "NEW-YORK"], ["3092017 new york"], exact=False) == [True, True]
-    assert found_texts(["限时特价"], ["限时，特价"], exact=False) == [True]
+    assert match_texts(["A", "7"], ["SALE 17"], exact=False) == [False, False]
+    assert match_texts(["Sale!", "SALE"], ["sale"], exact=False) == [True, False]
+    assert match_texts(["3. 09. 2017", "NEW-YORK"], ["3092017 new york"], exact=False) == [True, True]
+    assert match_texts(["限时特价"], ["限时，特价"], exact=False) == [True]
 
 
 @pytest.mark.data
 def test_perfect_and_obedient_are_one_on_the_miniature_of_the_public_files(salon_peers: Path) -> None:
     home = salon_peers / "posteriq"
-    perfect = [fill_in(file, "perfect") for file in find_files([home])]
+    perfect = [fill_responses(file, "perfect") for file in find_files([home])]
     for files in (perfect, find_files([home / "answers" / f"perfect_{kind}.json" for kind in ("bench", "score")])):
         for task in score_files(files, QUICK).tasks:
             assert (task.missing, task.unread, task.owed) == (0, {}, 0), task.task

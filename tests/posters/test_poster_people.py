@@ -12,11 +12,11 @@ from PIL import Image
 from public_files import made
 
 from salon.bench.posters.files import PosterFile
-from salon.bench.posters.people import TICK, people_study
+from salon.bench.posters.judge import TICK, people_study
 from salon.cli.main import salon as command
-from salon.collect.question import Given
+from salon.collect.questions import Given
 from salon.collect.settings import read_settings_file
-from salon.collect.studio.steps import ShownTask
+from salon.collect.studio.rater_side import ShownTask
 from salon.collect.studio.studio import Studio
 from salon.errors import TooFew
 from salon.store.database import open_database

@@ -12,21 +12,21 @@ from click.testing import CliRunner
 from public_files import ALL, UNDERSTANDING, made
 
 from salon.bench.posters.compat import with_released
-from salon.bench.posters.contestants import fill_in
-from salon.bench.posters.report_page import report_page
-from salon.bench.posters.results import PosterReport, ScoreSettings
+from salon.bench.posters.contestants import fill_responses
+from salon.bench.posters.results import PosterReport, PosterScoreSettings
 from salon.bench.posters.score import score_files
+from salon.bench.posters.score_report import report_page
 from salon.cli.main import salon as command
 from salon.report import disagreements
 
 __all__ = ["chromium"]
 
-QUICK = ScoreSettings(draws=100)
+QUICK = PosterScoreSettings(draws=100)
 
 
 @cache
 def report(contestant: str = "random") -> PosterReport:
-    files = [fill_in(made(name, 28), contestant) for name in ALL]  # type: ignore[arg-type]
+    files = [fill_responses(made(name, 28), contestant) for name in ALL]  # type: ignore[arg-type]
     return with_released(score_files(files, QUICK, contestant=contestant), files)
 
 
@@ -93,7 +93,7 @@ def test_curves_keep_to_their_frame() -> None:
     """Layouts by a metric that is better when high, ratings not at all, and scores below 0 inside the drawing."""
     names = ("layout_generation", "overall_rating", "font_attributes")
     hard = {i: {"difficulty": {"texts": i % 3}} for i in range(12)}
-    files = [fill_in(made(name).edited(hard), "random") for name in names]
+    files = [fill_responses(made(name).edited(hard), "random") for name in names]
     curves = {one.task: one for one in score_files(files, QUICK).curves}
     assert {name: one.metric for name, one in curves.items()} == {
         "layout_generation": "area",

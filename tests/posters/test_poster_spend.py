@@ -20,7 +20,7 @@ from public_files import records
 from waiting import until
 
 from salon.bench.posters.files import find_files, parse_file
-from salon.bench.posters.task import TASKS
+from salon.bench.posters.tasks import TASKS
 
 ITEMS = 3
 PRICE_IN, PRICE_OUT, IMAGE_TOKENS = 2.0, 10.0, 1000

@@ -11,19 +11,18 @@ from click.testing import CliRunner
 from PIL import Image
 
 from salon.bench.posters.compat import released_scores, with_released
-from salon.bench.posters.files import find_files, open_file, open_files, parse_file, write_back
-from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.files import RunCard, claim_folder, find_files, open_file, open_files, parse_file, write_back
+from salon.bench.posters.results import PosterScoreSettings
 from salon.bench.posters.run import run_vlm
-from salon.bench.posters.run_card import RunCard, claim
 from salon.bench.posters.score import score_files
 from salon.cli.main import salon as command
 from salon.errors import BadFile
-from salon.judge.scripted import Scripted
+from salon.judge.simulation import ScriptedVlm
 from salon.judge.vlm import Conversation, Sight
 from salon.store.pictures import size_within
 
 HERE = Path(__file__).parent.parent / "golden" / "posteriq"
-QUICK = ScoreSettings(draws=100)
+QUICK = PosterScoreSettings(draws=100)
 
 
 @pytest.fixture
@@ -157,14 +156,19 @@ def test_boxes_in_pixels_refer_to_the_picture_that_was_shown(tmp_path: Path) -> 
     answered = file.edited({0: {"response": said}})
 
     def top1(**settings: int) -> float:
-        figure = score_files([answered], ScoreSettings(boxes="pixel", draws=100, **settings)).tasks[0].metrics[0].figure
+        figure = (
+            score_files([answered], PosterScoreSettings(boxes="pixel", draws=100, **settings))
+            .tasks[0]
+            .metrics[0]
+            .figure
+        )
         assert figure is not None
         return figure.value
 
     assert top1(shown_pixels=1024 * 1024) == pytest.approx(1)
     assert top1() < 0.3
     answered.write(answered.path)
-    claim(tmp_path, RunCard(contestant="vlm", signature="v", boxes="pixel", shown_pixels=1024 * 1024))
+    claim_folder(tmp_path, RunCard(contestant="vlm", signature="v", boxes="pixel", shown_pixels=1024 * 1024))
     done = CliRunner().invoke(command, ["bench", "posters", "score", str(tmp_path), "--json"], catch_exceptions=False)
     assert json.loads(done.output)["tasks"][0]["metrics"][0]["figure"]["value"] == pytest.approx(1)
 
@@ -177,7 +181,7 @@ def test_a_vlm_is_asked_before_it_is_shown_the_picture(tmp_path: Path) -> None:
         Image.new("RGB", (8, 8)).save(place)
     for first, out in ((False, "released"), (True, "other")):
         heard: list[Conversation] = []
-        vlm = Scripted("vlm", lambda asked, heard=heard: heard.append(asked) or "A")  # type: ignore[func-returns-value]
+        vlm = ScriptedVlm("vlm", lambda asked, heard=heard: heard.append(asked) or "A")  # type: ignore[func-returns-value]
         run_vlm([file], vlm, tmp_path, tmp_path / out, picture_first=first)
         assert heard
         assert all(isinstance(asked.parts[0], Sight) == first for asked in heard)

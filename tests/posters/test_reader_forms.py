@@ -10,14 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salon.bench.posters.answers_boxes import BoxAnswer, read_boxes
 from salon.bench.posters.answers_choice import read_label, read_letter
-from salon.bench.posters.answers_judged import read_attributes, read_yes
-from salon.bench.posters.answers_lists import read_effects
-from salon.bench.posters.answers_numbers import read_patches, read_rating
-from salon.bench.posters.answers_said import Read, Unread
-from salon.bench.posters.answers_text import letters, read_text, read_texts
-from salon.bench.posters.vocabulary import ALIGNMENTS, ATTRIBUTES, COLORS, ROTATIONS, STYLES
+from salon.bench.posters.answers_lists import read_attributes, read_effects, read_yes
+from salon.bench.posters.answers_numbers import BoxAnswer, read_boxes, read_patches, read_rating
+from salon.bench.posters.answers_text import ReadAnswer, UnreadAnswer, letters_only, read_text, read_texts
+from salon.bench.posters.tasks import ALIGNMENTS, ATTRIBUTES, COLORS, ROTATIONS, STYLES
 
 WRAPS = (
     "{}", " {}\n", "**{}**", "```\n{}\n```", "```json\n{}\n```", "```python\n{}\n```\n",
@@ -47,8 +44,8 @@ LISTS: tuple[Callable[[Sequence[str]], str], ...] = (
 """Hands that a list of words may come in."""
 
 
-def value(answer: Read | Unread) -> Any:
-    return answer.value if isinstance(answer, Read) else answer.reason
+def value(answer: ReadAnswer | UnreadAnswer) -> Any:
+    return answer.value if isinstance(answer, ReadAnswer) else answer.reason
 
 
 def forms(bodies: Sequence[str], more: Sequence[str] = ()) -> list[str]:
@@ -58,7 +55,7 @@ def forms(bodies: Sequence[str], more: Sequence[str] = ()) -> list[str]:
     return texts
 
 
-def wrong(texts: Sequence[str], read: Callable[[str], Read | Unread], wanted: Any) -> list[tuple[str, Any]]:
+def wrong(texts: Sequence[str], read: Callable[[str], ReadAnswer | UnreadAnswer], wanted: Any) -> list[tuple[str, Any]]:
     return [(text, found) for text in texts if (found := value(read(text))) != wanted]
 
 
@@ -88,7 +85,7 @@ def test_letters() -> None:
      "A\nB", "[A, B]", "Both A and B", "Option B is not the one", "I cannot choose between A and B", "Number 1"],
 )  # fmt: skip
 def test_letters_that_are_not_chosen(text: str) -> None:
-    assert isinstance(read_letter(text, "ABCD"), Unread)
+    assert isinstance(read_letter(text, "ABCD"), UnreadAnswer)
 
 
 @pytest.mark.parametrize("options", [STYLES, ALIGNMENTS, ROTATIONS], ids=["styles", "alignments", "rotations"])
@@ -105,7 +102,7 @@ def test_labels(options: tuple[str, ...]) -> None:
     ]
     denied = f"['{options[0]}'] (not ['{options[1]}'])"
     assert value(read_label(denied, options)) == options[0]
-    assert isinstance(read_label(str(list(options[:2])), options), Unread)
+    assert isinstance(read_label(str(list(options[:2])), options), UnreadAnswer)
 
 
 def test_styles_with_and_without_the_word() -> None:
@@ -149,7 +146,7 @@ def test_ratings() -> None:
         "1, 2, 3, 4",
         "",
     ):
-        assert isinstance(read_rating(text), Unread), text
+        assert isinstance(read_rating(text), UnreadAnswer), text
 
 
 def test_patches() -> None:
@@ -194,7 +191,7 @@ def test_boxes_keep_their_places() -> None:
     misspelt = '[{"text": "Friday 28 Feb", "box": [0.1, 0.2, 0.5, 0.6]}, {"text": "SHOW!", "box": [0, 0, 1, 1]}]'
     assert value(read_boxes(misspelt, "share", (9, 9))).placed(["Show", "FRIDAY, 28 FEB."], 2) == [(0, 0, 1, 1), box]
     for several in ("[[0,0,1,1],[0,0,1,1]] or [[0,0,1,0.5],[0,0,1,1]]", "[0,0,1,1] (0; 0; 1; 1)"):
-        assert isinstance(read_boxes(several, "share", (9, 9)), Unread), several
+        assert isinstance(read_boxes(several, "share", (9, 9)), UnreadAnswer), several
 
 
 def test_attributes() -> None:
@@ -226,7 +223,7 @@ def test_effects() -> None:
     assert wrong(texts, lambda text: read_effects(text, MENU), wanted) == []
     assert value(read_effects("pink and lightning", MENU)) == ("pink", {"lightning"})
     assert value(read_effects("The text is pink with a furry effect.", MENU)) == ("pink", {"furry"})
-    assert isinstance(read_effects("pink, furry, or outline", MENU), Unread)
+    assert isinstance(read_effects("pink, furry, or outline", MENU), UnreadAnswer)
 
 
 def test_verdicts() -> None:
@@ -236,7 +233,7 @@ def test_verdicts() -> None:
             "yes!"]  # fmt: skip
     assert wrong(forms(["Yes", "yes", "YES", "Yes.", '"Yes"'], more), read_yes, True) == []
     for text in ("error", "", "maybe", "Yes and no", "No picture was given", "Yes\nNo", "yesterday", "No. Yes."):
-        assert isinstance(read_yes(text), Unread), text
+        assert isinstance(read_yes(text), UnreadAnswer), text
 
 
 def test_logos_and_lines() -> None:
@@ -246,7 +243,7 @@ def test_logos_and_lines() -> None:
             "The text in the image is: NIKE"]  # fmt: skip
     texts = [wrap.format(body) for body in ("NIKE", '"NIKE"', "'NIKE'") for wrap in WRAPS if "答案" not in wrap]
     assert len(texts) + len(more) > 60
-    assert [text for text in (*texts, *more) if letters(value(read_text(text))) != "NIKE"] == []
+    assert [text for text in (*texts, *more) if letters_only(value(read_text(text))) != "NIKE"] == []
     lines = ("# Late Supper", "3. 09. 2017", "- QUIET PIER -", "Don't stop", "*Gates: SEP 3RD")
     hands = ("\n".join(lines), json.dumps(lines), str(list(lines)), json.dumps({"texts": lines}),
              json.dumps(lines, indent=1),
@@ -300,20 +297,20 @@ def words_of(options: Sequence[str]) -> st.SearchStrategy[list[str]]:
 @given(words=words_of(ATTRIBUTES), hand=HAND, wrap=WRAP)
 def test_no_list_of_attributes_is_read_in_part(words: list[str], hand: Callable[..., str], wrap: str) -> None:
     read = read_attributes(wrap.format(hand(words)))
-    assert isinstance(read, Unread) or not read.value < set(words)
+    assert isinstance(read, UnreadAnswer) or not read.value < set(words)
 
 
 @given(color=st.sampled_from(COLORS), words=words_of(EFFECTS), hand=HAND, wrap=WRAP)
 def test_no_list_of_effects_is_read_in_part(color: str, words: list[str], hand: Callable[..., str], wrap: str) -> None:
     read = read_effects(wrap.format(hand([color, *words])), MENU)
     wanted = {word.replace("-", " ") for word in words}
-    assert isinstance(read, Unread) or not read.value[1] < wanted
+    assert isinstance(read, UnreadAnswer) or not read.value[1] < wanted
 
 
 @given(ids=st.lists(st.integers(0, 60), min_size=1, max_size=45, unique=True), hand=HAND, wrap=WRAP)
 def test_no_list_of_patches_is_read_in_part(ids: list[int], hand: Callable[..., str], wrap: str) -> None:
     read = read_patches(wrap.format(hand([str(one) for one in ids])))
-    assert isinstance(read, Unread) or not read.value < set(ids)
+    assert isinstance(read, UnreadAnswer) or not read.value < set(ids)
 
 
 @given(
@@ -325,13 +322,13 @@ def test_no_list_of_patches_is_read_in_part(ids: list[int], hand: Callable[..., 
 def test_no_list_of_boxes_is_read_in_part(boxes: list[tuple[int, ...]], hand: str, between: str, wrap: str) -> None:
     written = hand.format(between.join(str([n / 1000 for n in box]) for box in boxes))
     read = read_boxes(wrap.format(written), "share", (9, 9))
-    assert isinstance(read, Unread) or len(read.value.boxes) >= len(boxes)
+    assert isinstance(read, UnreadAnswer) or len(read.value.boxes) >= len(boxes)
 
 
 @given(labels=words_of(STYLES), hand=HAND, wrap=WRAP)
 def test_of_several_labels_none_is_chosen(labels: list[str], hand: Callable[..., str], wrap: str) -> None:
     read = read_label(wrap.format(hand(labels)), STYLES)
-    assert isinstance(read, Unread) or [read.value] == labels
+    assert isinstance(read, UnreadAnswer) or [read.value] == labels
 
 
 @given(
@@ -340,4 +337,4 @@ def test_of_several_labels_none_is_chosen(labels: list[str], hand: Callable[...,
 def test_lists_that_are_cut_off_are_refused(words: list[str], ids: list[int], share: float) -> None:
     for text, read in ((quoted(words), read_attributes), (quoted(ids), read_patches), (str(words), read_attributes)):
         cut = text[: max(1, int(len(text) * share))]
-        assert isinstance(read(cut), Unread), cut
+        assert isinstance(read(cut), UnreadAnswer), cut

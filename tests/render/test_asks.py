@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from salon.generate.houses import HEEDED, HOUSES, house_generator, house_named
+from salon.generate.houses import HEEDED, HOUSES, find_house, house_generator
 from salon.generate.prompts import read_prompts
 from salon.render.asks import ASKS, asked_against, with_asks
 from salon.render.brief_text import read_brief
@@ -60,7 +60,7 @@ def test_a_flaw_that_is_asked_away_befalls_less_often_and_others_as_before() -> 
 
 
 def test_what_a_variant_has_in_all_its_work_cannot_be_asked_away() -> None:
-    house = house_named("proof+low-contrast@0.6")
+    house = find_house("proof+low-contrast@0.6")
     assert all(house.knobs(seed, {"low-contrast"}) == {"low-contrast": 0.6} for seed in range(20))
 
 

@@ -3,18 +3,18 @@
 import pytest
 
 from prove._read_posters import read_poster, sample
-from salon.judge.measurements.words import folded, found_words
+from salon.judge.measurements.text import fold_words, found_words
 from salon.render.brief import CATEGORIES, FORMATS, STYLES, Brief
 
 # -- which words count as read ----------------------------------------------------------------------------------------
 
 
 def found(wanted, *lines):
-    return found_words([folded(line.split()) for line in wanted], lines)
+    return found_words([fold_words(line.split()) for line in wanted], lines)
 
 
 def test_words_are_letters_and_digits_without_case():
-    assert folded(["Don’t", "—", "wait,", "18:30", "&", "ÉTÉ!"]) == ["dont", "wait", "1830", "été"]
+    assert fold_words(["Don’t", "—", "wait,", "18:30", "&", "ÉTÉ!"]) == ["dont", "wait", "1830", "été"]
     assert found(["Été"], "Ete") == [[False]]
 
 

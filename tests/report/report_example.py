@@ -17,15 +17,15 @@ from salon.report import (
     SMALL,
     Badge,
     Card,
+    Chart,
+    ChartRow,
     Column,
-    Figure,
-    Figures,
     Note,
     Page,
     Prose,
     Section,
     Table,
-    Verdict,
+    VerdictLine,
     Verdicts,
     charts,
     estimate_value,
@@ -112,7 +112,7 @@ def report(document: dict[str, Any]) -> Page:
 
 def _verdict_section(document: dict[str, Any]) -> Section:
     rows = [
-        Verdict(name, VERDICTS[c["verdict"]], c["sentence"], f"Cohort: {c['cohort']}")
+        VerdictLine(name, VERDICTS[c["verdict"]], c["sentence"], f"Cohort: {c['cohort']}")
         for name, c in document["criteria"].items()
     ]
     return Section("Verdicts", [Verdicts(rows)], "What the answers say about each criterion, in plain words.")
@@ -144,7 +144,7 @@ def _signal_section(document: dict[str, Any]) -> Section:
     )
     table = Table(columns, table_rows, "Signal by criterion.", "criteria", list(criteria))
     caption = "Criteria ordered by mean τ. Grey: random raters. Dashed: anchors from other domains at the same shape."
-    return Section("Signal", [prose, Figure(drawing, caption), table], "Agreement beyond random raters.")
+    return Section("Signal", [prose, Chart(drawing, caption), table], "Agreement beyond random raters.")
 
 
 def _distribution_section(document: dict[str, Any]) -> Section:
@@ -166,15 +166,15 @@ def _distribution_section(document: dict[str, Any]) -> Section:
             LEVELS[::-1], c["splits"][::-1], NULL_SHARES[::-1], title=f"Splits of {name}", tone=tone,
             top_share=0.7, height=165, width=SMALL,
         )  # fmt: skip
-        figures.append(Figure(histogram, heading=name))
-        splits.append(Figure(bars, heading=name))
+        figures.append(Chart(histogram, heading=name))
+        splits.append(Chart(bars, heading=name))
     legend = [("cohort-1", cohorts[0]), ("cohort-2", cohorts[1]), ("null-line", "random raters, exact")]
     told = "Mean pair τ of one prompt (T) over its exact null; solid line: median, dashed: the null's median."
     return Section(
         "Distributions",
         [
-            Figures(figures, told, legend),
-            Figures(splits, "Item pairs by how the five raters split, against the folded binomial null.", legend),
+            ChartRow(figures, told, legend),
+            ChartRow(splits, "Item pairs by how the five raters split, against the folded binomial null.", legend),
         ],
         "Every prompt counts once.",
     )
@@ -191,13 +191,13 @@ def _cycle_section(document: dict[str, Any]) -> Section:
         "open",
         "Read with care.",
     )
-    return Section("Cycles", [Figure(drawing), note], "Does the majority contradict itself?")
+    return Section("Cycles", [Chart(drawing), note], "Does the majority contradict itself?")
 
 
 def _rater_section(document: dict[str, Any]) -> Section:
     raters = document["raters"]
     figures = [
-        Figure(
+        Chart(
             charts.heat_map(c["rater_tau"], raters, raters, title=f"Raters on {name}",
                             limit=0.4, value_name="mean τ", width=SMALL),
             heading=name,
@@ -226,7 +226,7 @@ def _rater_section(document: dict[str, Any]) -> Section:
     flag_split = charts.bucket_bar(answers, ["Major", "Minor", "No"], title="Flags by rater")
     return Section(
         "Raters",
-        [Figures(figures), Figure(wide, "Mean τ of each pair of raters."), table, Figure(flag_split, "Flags given.")],
+        [ChartRow(figures), Chart(wide, "Mean τ of each pair of raters."), table, Chart(flag_split, "Flags given.")],
         "Who agrees with whom.",
     )
 
@@ -242,8 +242,8 @@ def _ceiling_section(document: dict[str, Any]) -> Section:
     return Section(
         "Ceilings",
         [
-            Figure(drawing, "How often the five raters were of one mind."),
-            Figure(ceilings, "What a model can reach against this panel. Quote the next rater and the oracle."),
+            Chart(drawing, "How often the five raters were of one mind."),
+            Chart(ceilings, "What a model can reach against this panel. Quote the next rater and the oracle."),
         ],
         "How good can a model get?",
     )
@@ -279,7 +279,7 @@ def _plan_section() -> Section:
         y_domain=(0, 1), reference_lines=[("80% power", 0.8)], percent=True,
     )  # fmt: skip
     caption = "Power of the test of T at four items per prompt."
-    return Section("Next time", [Figure(drawing, caption)], "How many prompts would have been enough.")
+    return Section("Next time", [Chart(drawing, caption)], "How many prompts would have been enough.")
 
 
 def _criterion(

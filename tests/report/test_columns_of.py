@@ -10,7 +10,7 @@ from pydantic import Field
 from salon.errors import BadValue
 from salon.report import Column, Table, columns_of
 from salon.stats.result import Estimate
-from salon.study.noun import Format, Noun
+from salon.study.nouns import Format, Noun
 
 
 class Inner(Noun):

@@ -9,8 +9,8 @@ from browser import OVERFLOW, OVERLAPS, open_page, page_faults
 from markupsafe import Markup
 from PIL import Image
 
-from salon.report import SMALL, Badge, Card, Column, Figure, Page, Section, Table, charts
-from salon.report.filmstrip import Filmstrip, Frame
+from salon.report import SMALL, Badge, Card, Chart, Column, Page, Section, Table, charts
+from salon.report.filmstrip import FilmFrame, Filmstrip
 
 pytestmark = pytest.mark.browser
 
@@ -104,7 +104,7 @@ def crowded_page() -> Page:
             left_out=(4, "and many more that have no place here"), special_label="a rating anchor " * 9,
         ),
     ]  # fmt: skip
-    return Page("Crowded", "", [Section("Charts", [Figure(drawing) for drawing in drawings])])
+    return Page("Crowded", "", [Section("Charts", [Chart(drawing) for drawing in drawings])])
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -202,7 +202,7 @@ def test_on_paper_heads_of_tables_hold_words_alone(chromium, address):
 def test_on_paper_a_picture_stays_with_its_words(chromium, tmp_path):
     """Rows of a subgrid were torn between sheets, and then lay over each other."""
     strip = Filmstrip(
-        [Frame(f"Round {n}", numbers=[("score", Markup("{} ± {}").format("1.0", "0.1"))]) for n in range(3)]
+        [FilmFrame(f"Round {n}", numbers=[("score", Markup("{} ± {}").format("1.0", "0.1"))]) for n in range(3)]
     )
     address = Page("Strip", "", [Section("Strip", [strip])]).write(tmp_path / "strip.html").as_uri()
     page = open_page(chromium, address)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from report_example import HOSTILE
 
 from salon.errors import BadValue
-from salon.report import Figure, Figures, charts, standalone_svg
-from salon.report.charts.scatter import names_beside
+from salon.report import Chart, ChartRow, charts, standalone_svg
+from salon.report.charts.curves import names_beside
 from salon.report.svg import NARROW, SMALL, WIDE, text_width
 
 WIDTHS = (SMALL, NARROW, WIDE)
@@ -283,10 +283,10 @@ def test_a_line_at_zero_is_called_zero():
 
 
 def test_a_small_multiple_that_stands_alone_is_drawn_wide():
-    small = Figure(charts.pmax_bars(["3–2"], [3], [1.0], width=SMALL))
-    assert f'viewBox="0 0 {WIDE} ' in Figures([small]).__html__()
-    assert f'viewBox="0 0 {NARROW} ' in Figures([small]).__html__()
-    assert f'viewBox="0 0 {SMALL} ' in Figures([small, small]).__html__()
+    small = Chart(charts.pmax_bars(["3–2"], [3], [1.0], width=SMALL))
+    assert f'viewBox="0 0 {WIDE} ' in ChartRow([small]).__html__()
+    assert f'viewBox="0 0 {NARROW} ' in ChartRow([small]).__html__()
+    assert f'viewBox="0 0 {SMALL} ' in ChartRow([small, small]).__html__()
 
 
 def test_whole_steps_have_whole_ticks():

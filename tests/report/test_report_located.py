@@ -8,8 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from salon.report import SMALL, Column, Table, charts, disagreements, estimate_value, located, value
-from salon.report.located import LocatedFloat, LocatedInt, marks
-from salon.report.values import lookup, numbers_in
+from salon.report.values import LocatedFloat, LocatedInt, lookup, number_marks, numbers_in
 
 
 class Part(BaseModel):
@@ -39,14 +38,14 @@ def test_every_number_carries_the_path_that_finds_it(document):
 
 def test_names_a_page_cannot_write_leave_their_numbers_plain(document):
     here = located(document)
-    assert marks(here.raters["nul\x00"]) == marks(here.raters[""]) == {}
+    assert number_marks(here.raters["nul\x00"]) == number_marks(here.raters[""]) == {}
     assert here.raters["none"] is None
 
 
 def test_arithmetic_gives_numbers_without_a_path(document):
     here = located(document)
-    assert marks(here.tau + 0.0) == marks(-here.tau) == marks(round(here.tau, 1)) == {}
-    assert marks(here.raters["Ada"] + 1) == {}
+    assert number_marks(here.tau + 0.0) == number_marks(-here.tau) == number_marks(round(here.tau, 1)) == {}
+    assert number_marks(here.raters["Ada"] + 1) == {}
 
 
 def test_words_and_tables_carry_the_path(document):

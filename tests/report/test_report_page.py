@@ -16,12 +16,12 @@ from markupsafe import Markup
 from salon.report import (
     Badge,
     Card,
-    Figure,
+    Chart,
     Note,
     Page,
     Prose,
     Section,
-    Verdict,
+    VerdictLine,
     Verdicts,
     charts,
     disagreements,
@@ -142,7 +142,7 @@ def test_prose_keeps_numbers_and_escapes_the_rest():
 
 def test_blocks_show_what_they_are_given():
     verdicts = Verdicts(
-        [Verdict("A", Badge("factions", "split"), "Two camps.", "G"), Verdict("B", Badge("x"), "S", "G")]
+        [VerdictLine("A", Badge("factions", "split"), "Two camps.", "G"), VerdictLine("B", Badge("x"), "S", "G")]
     )
     assert verdicts.__html__().count("verdict-group") == 1
     assert "tone-split" in verdicts.__html__()
@@ -152,10 +152,10 @@ def test_blocks_show_what_they_are_given():
 
 def test_a_wide_figure_has_a_narrow_twin_and_a_small_one_has_not():
     rows = [("a", 0.1, 0.0, 0.2, "g")]
-    assert "for-narrow" in Figure(charts.dot_intervals(rows)).__html__()
-    assert "for-narrow" not in Figure(charts.dot_intervals(rows, width=264)).__html__()
-    assert "for-narrow" not in Figure(Markup("<svg></svg>")).__html__()
-    assert "&lt;svg" in Figure("<svg></svg>").__html__()
+    assert "for-narrow" in Chart(charts.dot_intervals(rows)).__html__()
+    assert "for-narrow" not in Chart(charts.dot_intervals(rows, width=264)).__html__()
+    assert "for-narrow" not in Chart(Markup("<svg></svg>")).__html__()
+    assert "&lt;svg" in Chart("<svg></svg>").__html__()
 
 
 def test_the_page_stays_small(html):

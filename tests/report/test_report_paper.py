@@ -18,8 +18,8 @@ from salon.bench import figures as flow
 from salon.bench.figures import write_figures
 from salon.cli.main import salon
 from salon.errors import BadFile, MissingExtra
-from salon.report import Details, Figure, Figures, Page, Section, charts
-from salon.report.paper import ONE_COLUMN, TWO_COLUMNS, paper_figures
+from salon.report import Chart, ChartRow, Details, Page, Section, charts
+from salon.report.page import ONE_COLUMN, TWO_COLUMNS, paper_figures
 
 SVG = "{http://www.w3.org/2000/svg}"
 ATTRIBUTES = {
@@ -46,7 +46,7 @@ def page(document) -> Page:
 def test_every_chart_knows_its_numbers():
     """Each number written beside a mark comes out of the data, rounded as it is written."""
     for name, drawing in drawings("Mood", 840).items():
-        rows = rows_of(Figure(drawing).csv)
+        rows = rows_of(Chart(drawing).csv)
         assert rows, name
         held = {float(cell) for row in rows for cell in row.values() if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell or "")}
         known = {f"{number * by:.{digits}f}" for number in held for digits in range(4) for by in (1, 100)}
@@ -59,7 +59,7 @@ def test_every_chart_knows_its_numbers():
 @pytest.mark.parametrize("label", ["Mood", "</svg><script>1</script>", 'a,b\n"c"\x00=1+1', "色の調和"])
 @pytest.mark.parametrize("millimeters", [ONE_COLUMN, TWO_COLUMNS])
 def test_files_need_no_style_sheet(label, millimeters):
-    sections = [Section(name, [Figure(drawing)]) for name, drawing in drawings(label, 840).items()]
+    sections = [Section(name, [Chart(drawing)]) for name, drawing in drawings(label, 840).items()]
     for section, figure in zip(sections, paper_figures(sections), strict=True):
         text = figure.svg(millimeters)
         root = ElementTree.fromstring(text)
@@ -77,7 +77,7 @@ def test_files_need_no_style_sheet(label, millimeters):
 def test_text_with_a_halo_is_written_after_it():
     """Programs without paint-order would draw the halo over the letters."""
     chart = charts.dot_intervals([("Mood", 0.5, 0.4, 0.6, "")], 0.0)
-    root = ElementTree.fromstring(paper_figures([Section("", [Figure(chart)])])[0].svg(ONE_COLUMN))
+    root = ElementTree.fromstring(paper_figures([Section("", [Chart(chart)])])[0].svg(ONE_COLUMN))
     halo, words = [node for node in root.iter(f"{SVG}text") if node.text == "Mood"]
     assert (halo.get("fill"), halo.get("stroke"), words.get("stroke")) == ("none", "#ffffff", None)
 
@@ -85,9 +85,9 @@ def test_text_with_a_halo_is_written_after_it():
 def test_charts_are_found_in_rows_and_folds_with_their_keys_and_names_of_their_own():
     chart = charts.bar_list([("a", 1.0)], title="Same")
     blocks = [
-        Figure(chart),
-        Figures([Figure(chart, heading="first"), Figure(chart, "own")], "for both", legend=[("cohort-2", "a key")]),
-        Details("more", [Figure(chart)]),
+        Chart(chart),
+        ChartRow([Chart(chart, heading="first"), Chart(chart, "own")], "for both", legend=[("cohort-2", "a key")]),
+        Details("more", [Chart(chart)]),
     ]
     found = paper_figures([Section("", blocks)])
     assert [figure.name for figure in found] == ["same", "first-same", "same--2", "same--3"]

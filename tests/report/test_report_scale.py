@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salon.errors import BadValue
-from salon.report.scale import Scale, domain, lanes, spread, tick_labels, ticks
-from salon.report.svg import fit, text_width
+from salon.report.svg import LinearScale, domain, fit, lanes, spread, text_width, tick_labels, ticks
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-4, 1e6), st.integers(2, 12))
@@ -28,7 +27,7 @@ def test_ticks_by_hand():
 
 
 def test_scale_maps_ends_to_ends():
-    scale = Scale(-1, 3, 100, 20)
+    scale = LinearScale(-1, 3, 100, 20)
     assert [scale(-1), scale(3), scale(1)] == [100, 20, 60]
 
 
@@ -70,8 +69,8 @@ def test_what_was_cut_before_is_not_cut_at_its_ellipsis_again():
 
 def test_an_axis_has_two_ticks_at_least():
     """From -1.87 to 1.08 over 150 pixels, at 70 a tick, steps of 2 would leave 0 alone; steps of 1 leave three."""
-    assert Scale(-1.87, 1.08, 0, 150).ticks(70) == [-1, 0, 1]
-    assert len(Scale(0.999, 1.0005, 0, 100).ticks(70)) > 1
+    assert LinearScale(-1.87, 1.08, 0, 150).ticks(70) == [-1, 0, 1]
+    assert len(LinearScale(0.999, 1.0005, 0, 100).ticks(70)) > 1
 
 
 def test_an_axis_of_shares_ends_where_shares_do():

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from salon.generate.curate import in_turns
+from salon.generate.curate import take_category_turns
 from salon.generate.houses import HOUSES, poster_seed
 from salon.generate.prompts import read_prompts
 from salon.render.brief_text import read_brief
 from salon.render.draw import draw_poster
 from salon.render.quality import WEIGHTS
-from salon.select.pick import pick
-from salon.select.weights import ScoreColumn, blend, read_weights
-from salon.stats.best_of_n import best_of_means
+from salon.select.best import pick
+from salon.select.weights import ScorerColumn, blend_columns, read_weights
+from salon.stats.uncertain_scores import best_of_means
 
 CRITERIA = tuple(id for id in WEIGHTS if id != "taste/hallucination")
 PROMPTS, POOL, RHO = 8, 10, 0.7
@@ -24,7 +24,7 @@ def quality() -> np.ndarray:
     """(prompts, pool, criteria) true quality of what the apprentice lays out; nothing is painted."""
     house = HOUSES["apprentice"]
     found = []
-    for prompt in in_turns(read_prompts("briefs"), PROMPTS):
+    for prompt in take_category_turns(read_prompts("briefs"), PROMPTS):
         seeds = [poster_seed(house.name, prompt.id, number) for number in range(POOL)]
         made = [draw_poster(read_brief(prompt), house.hand, seed=seed, knobs=house.knobs(seed)) for seed in seeds]
         found.append([[poster.layout.quality[id] for id in CRITERIA] for poster in made])
@@ -56,9 +56,9 @@ def test_true_quality_rises_with_n_as_the_scorers_accuracy_says(quality: np.ndar
 
 
 def test_typography_heavy_weights_pick_other_posters(quality: np.ndarray) -> None:
-    columns = [ScoreColumn(criterion=id, scale="true quality") for id in CRITERIA]
-    alike = blend(columns)
-    heavy = blend(columns, read_weights("aesthetics-typography=1,descriptions-typography=1", CRITERIA))
+    columns = [ScorerColumn(criterion=id, scale="true quality") for id in CRITERIA]
+    alike = blend_columns(columns)
+    heavy = blend_columns(columns, read_weights("aesthetics-typography=1,descriptions-typography=1", CRITERIA))
     type_ = [d for d, id in enumerate(CRITERIA) if id.endswith("typography")]
     one, other = ([pick(table, None, way).index for table in quality] for way in (alike, heavy))
     assert sum(a != b for a, b in zip(one, other)) >= 2

@@ -9,9 +9,9 @@ from scipy.stats import ttest_ind
 
 from salon.errors import BadValue
 from salon.select.cohp import (
+    ChainPicture,
     CohpSettings,
-    Seen,
-    best_seen,
+    best_picture,
     choose_answer,
     choose_generator,
     choose_start,
@@ -19,7 +19,7 @@ from salon.select.cohp import (
 
 
 def seen(name, *scores):
-    return [Seen(item=f"{name}/{n}", generator=name, score=score) for n, score in enumerate(scores)]
+    return [ChainPicture(item=f"{name}/{n}", generator=name, score=score) for n, score in enumerate(scores)]
 
 
 def chain(settings, shift=0.0):
@@ -96,8 +96,8 @@ def test_generators_are_told_apart_as_by_welch():
 
 
 def test_what_was_not_made_or_not_scored_is_counted_and_never_chosen():
-    lost = Seen(item="a/9", generator="a", made=False, missing="timeout: too late")
-    odd = Seen(item="a/8", generator="a", missing="broken image")
+    lost = ChainPicture(item="a/9", generator="a", made=False, missing="timeout: too late")
+    odd = ChainPicture(item="a/8", generator="a", missing="broken image")
     first = choose_generator("p", {"a": [lost, odd, *seen("a", -2)], "b": [lost.model_copy(update={"generator": "b"})]})
     a, b = first.means
     assert (a.asked, a.failed, a.unscored, a.figure.n) == (3, 1, 1, 1)
@@ -108,7 +108,7 @@ def test_what_was_not_made_or_not_scored_is_counted_and_never_chosen():
     assert "same start" in empty.why
     assert choose_answer([first, empty], CohpSettings()).item == "a/0"
     assert choose_generator("p", {"a": [lost], "b": [odd]}) is None
-    assert best_seen([lost, odd]) is None
+    assert best_picture([lost, odd]) is None
     with pytest.raises(BadValue, match="begun"):
         choose_answer([], CohpSettings())
 
@@ -122,4 +122,4 @@ def test_equal_answers_are_declared_and_the_first_is_taken():
 
 def test_a_score_that_is_no_number_is_no_score():
     with pytest.raises(ValidationError):
-        Seen(item="a", generator="a", score=float("nan"))
+        ChainPicture(item="a", generator="a", score=float("nan"))

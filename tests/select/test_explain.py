@@ -10,8 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salon.errors import BadValue, TooFew
-from salon.select.explain import contributions, difference, distances, nearest, spread_of, standing, total_of
-from salon.select.weights import Blend, ScoreColumn, Term, blend
+from salon.select.explain import (
+    compare_contributions,
+    contributions,
+    distances,
+    nearest,
+    rank_among,
+    spread_of,
+    total_of,
+)
+from salon.select.weights import Blend, BlendTerm, ScorerColumn, blend_columns
 
 numbers = st.floats(-1e6, 1e6)
 
@@ -21,7 +29,7 @@ def blends(draw):
     count = draw(st.integers(1, 6))
     weights = draw(st.lists(st.floats(0.01, 10), min_size=count, max_size=count))
     terms = [
-        Term(
+        BlendTerm(
             criterion=f"c{n}", share=weight / sum(weights), sign=draw(st.sampled_from([1, -1])), center=draw(numbers),
             unit=draw(st.floats(1e-3, 1e3)),
         )
@@ -44,7 +52,7 @@ def test_contributions_sum_to_the_total(made, data):
 @given(blends(), st.data())
 def test_a_difference_is_the_sum_of_differences_and_turns_its_sign_when_swapped(made, data):
     a, b = (contributions(made, [data.draw(numbers) for _ in made.terms], [None] * len(made.terms)) for _ in "ab")
-    there, back = difference(a, b), difference(b, a)
+    there, back = compare_contributions(a, b), compare_contributions(b, a)
     size = sum(abs(one.adds) for one in (*a, *b))
     assert there.total == pytest.approx(total_of(a) - total_of(b), rel=1e-9, abs=1e-12 * max(1, size))
     assert there.total == pytest.approx(math.fsum(there.adds.values()))
@@ -54,10 +62,10 @@ def test_a_difference_is_the_sum_of_differences_and_turns_its_sign_when_swapped(
 
 def two(weights=None):
     columns = [
-        ScoreColumn(criterion="type", scale="s"),
-        ScoreColumn(criterion="flaw", scale="s", higher_is_better=False),
+        ScorerColumn(criterion="type", scale="s"),
+        ScorerColumn(criterion="flaw", scale="s", higher_is_better=False),
     ]
-    return blend(columns, weights)
+    return blend_columns(columns, weights)
 
 
 def test_by_hand():
@@ -67,19 +75,19 @@ def test_by_hand():
     assert [one.adds for one in a] == [1.5, -1.0]
     assert (total_of(a), spread_of(made, a)) == (0.5, pytest.approx(math.hypot(0.3, 0.2)))
     assert a[0].interval == pytest.approx((2 - 0.784, 2 + 0.784))
-    found = difference(a, b)
+    found = compare_contributions(a, b)
     assert found.adds == {"type": 0.75, "flaw": -0.5}
     assert found.told == "the first stands above by 0.25, most by type (0.75); against it speaks flaw (0.5)"
-    assert difference(a, a).told == "both have the same total"
+    assert compare_contributions(a, a).told == "both have the same total"
 
 
 def test_a_criterion_without_a_value_leaves_no_total_unless_it_has_no_weight():
     lacking = contributions(two(), [1, None], [None, None], reasons={"flaw": "no picture"})
     assert (total_of(lacking), lacking[1].unscored, lacking[1].adds) == (None, "no picture", None)
-    assert difference(lacking, lacking).told == "no total: flaw gave no value"
+    assert compare_contributions(lacking, lacking).told == "no total: flaw gave no value"
     assert total_of(contributions(two({"type": 1, "flaw": 0}), [1, math.nan], [None, None])) == 1
     with pytest.raises(BadValue, match="same criteria"):
-        difference(lacking, lacking[:1])
+        compare_contributions(lacking, lacking[:1])
 
 
 def test_neighbours_are_nearest_first_without_the_picture_and_its_copies():
@@ -97,9 +105,9 @@ def test_neighbours_are_nearest_first_without_the_picture_and_its_copies():
 
 def test_where_a_value_stands():
     # of 1, 2, 2, 4: one below 2 and two equal, so (1 + 1) / 4
-    assert standing(2, [1, 2, 2, 4]) == (0.5, (1.75, 2.0, 2.5))
-    assert standing(9, [1, 2])[0] == 1
+    assert rank_among(2, [1, 2, 2, 4]) == (0.5, (1.75, 2.0, 2.5))
+    assert rank_among(9, [1, 2])[0] == 1
     with pytest.raises(TooFew):
-        standing(1, [])
+        rank_among(1, [])
     with pytest.raises(BadValue):
-        standing(math.nan, [1.0])
+        rank_among(math.nan, [1.0])

@@ -7,18 +7,20 @@ from typing import Any
 import pytest
 
 from salon.errors import BadValue, TooFew
-from salon.select.pairs import NO_PICTURE, REASONS, Candidate, PairSettings, keep_pairs, sides
+from salon.select.pairs import NO_PICTURE, REASONS, PairCandidate, PreferencePairSettings, deal_sides, select_pairs
 
 LOOKS = {name: number for number, name in enumerate("abcdefgh")}
 
 
-def pair(a: str, b: str, gap: float = 1.0, **more: Any) -> Candidate:
+def pair(a: str, b: str, gap: float = 1.0, **more: Any) -> PairCandidate:
     told: dict[str, Any] = {"criterion": "mood", "group": "p", "error": 0.5, **more}
-    return Candidate(a=a, b=b, gap=gap, **told)
+    return PairCandidate(a=a, b=b, gap=gap, **told)
 
 
-def kept(*rows: Candidate, looks: dict[str, int] | None = None, **settings: Any) -> tuple[list[str], dict[str, int]]:
-    found = keep_pairs(rows, LOOKS if looks is None else looks, PairSettings(**settings))
+def kept(
+    *rows: PairCandidate, looks: dict[str, int] | None = None, **settings: Any
+) -> tuple[list[str], dict[str, int]]:
+    found = select_pairs(rows, LOOKS if looks is None else looks, PreferencePairSettings(**settings))
     return [f"{one.chosen}>{one.rejected}" for one in found.pairs], {k: n for k, n in found.dropped.items() if n}
 
 
@@ -77,7 +79,7 @@ def test_every_candidate_is_kept_or_counted_once() -> None:
     rows = [
         pair(a, b, gap) for a, b, gap in [("a", "b", 0), ("a", "c", 0.1), ("a", "d", 1), ("d", "a", -1), ("e", "x", 1)]
     ]
-    found = keep_pairs(rows, LOOKS, PairSettings(least_gap=0.2))
+    found = select_pairs(rows, LOOKS, PreferencePairSettings(least_gap=0.2))
     assert len(found.pairs) + sum(found.dropped.values()) == len(rows)
     assert tuple(found.dropped) == REASONS
 
@@ -91,14 +93,14 @@ def test_nothing_left_is_an_error_that_says_why() -> None:
 
 def test_the_better_one_stands_first_in_half_of_each_split() -> None:
     rows = [pair("a", "b", group=str(n), split="train" if n % 4 else "test") for n in range(40)]
-    first = sides(rows, seed=0)
+    first = deal_sides(rows, seed=0)
     assert sum(first) == 20
     assert sum(lead for lead, row in zip(first, rows) if row.split == "test") == 5
-    again = dict(zip([row.group for row in rows[::-1]], sides(rows[::-1], seed=0)))
+    again = dict(zip([row.group for row in rows[::-1]], deal_sides(rows[::-1], seed=0)))
     assert [again[row.group] for row in rows] == first  # whatever their order
-    assert sides(rows, seed=1) != first
+    assert deal_sides(rows, seed=1) != first
 
 
 def test_shares_make_a_whole() -> None:
     with pytest.raises(BadValue, match="sum to 1"):
-        PairSettings(train=0.8, validation=0.1, test=0.2)
+        PreferencePairSettings(train=0.8, validation=0.1, test=0.2)

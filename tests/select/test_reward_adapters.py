@@ -21,12 +21,17 @@ from reward_scorers import blue, red, reference, swatch
 
 from salon.errors import BadColumns, BadValue, TooFew
 from salon.select.reward import Reward
-from salon.select.rewards.flow_factory import flow_factory_reward
-from salon.select.rewards.flow_grpo import flow_grpo_reward, flow_grpo_score
-from salon.select.rewards.rows import COMPLETION
-from salon.select.rewards.swift import swift_reward
-from salon.select.rewards.trl import trl_reward
-from salon.select.rewards.verl import verl_omni_score, verl_score, verl_scores
+from salon.select.rewards import (
+    COMPLETION,
+    flow_factory_reward,
+    flow_grpo_reward,
+    flow_grpo_score,
+    swift_reward,
+    trl_reward,
+    verl_omni_score,
+    verl_score,
+    verl_scores,
+)
 
 TALK = [{"role": "system", "content": "be brief"}, {"role": "user", "content": [{"type": "image"}, {"text": "a fair"}]}]
 

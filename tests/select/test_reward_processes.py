@@ -13,9 +13,8 @@ import pytest
 import reward_worker
 from PIL import Image
 
-from salon.select.reference import make_reference
-from salon.select.reward_named import open_scorers, reward
-from salon.select.sealed import write_sealed
+from salon.select.reward import open_scorers, reward
+from salon.select.weights import make_reference, write_sealed
 
 PICTURES = 13
 

@@ -18,11 +18,10 @@ import red_study
 from tiny_vlm import build_tiny_vlm
 
 from salon.models.vlm import vlm_processor
-from salon.select.pair_sources import vote_candidates
-from salon.select.pairs import PairSettings
-from salon.select.pairs_study import write_pairs
-from salon.select.reward_named import reward
-from salon.select.rewards.trl import trl_reward
+from salon.select.pair_export import vote_candidates, write_pairs
+from salon.select.pairs import PreferencePairSettings
+from salon.select.reward import reward
+from salon.select.rewards import trl_reward
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of the libraries, at their import
@@ -107,7 +106,7 @@ def test_grpo_learns_from_the_numbers_that_the_reward_gives(tiny: Path, tmp_path
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pairs")
     study = red_study.study_in(folder / "study", prompts=3)
-    settings = PairSettings(train=1, validation=0, test=0)
+    settings = PreferencePairSettings(train=1, validation=0, test=0)
     found = vote_candidates(study, settings)
     write_pairs(study, folder / "study", folder / "pairs", found, settings, source="votes")
     return folder / "pairs"

@@ -9,10 +9,9 @@ import pytest
 
 from salon.errors import BadFile, BadValue, NotIdentified, TooFew
 from salon.select.gate import GateSettings, make_gate, read_gate
-from salon.select.sealed import write_sealed
-from salon.select.weights import ScoreColumn
+from salon.select.weights import ScorerColumn, write_sealed
 
-UP = ScoreColumn(criterion="flag", scorer="head", higher_is_better=False)
+UP = ScorerColumn(criterion="flag", scorer="head", higher_is_better=False)
 TOLD = {"study": "s", "data": "abc"}
 
 
@@ -42,7 +41,7 @@ def test_a_gate_by_hand() -> None:
 def test_where_higher_is_better_the_low_ones_are_held() -> None:
     values, positive = labelled()
     up = make_gate("flag", "s", UP, values, positive, GateSettings(recall=0.8), **TOLD)
-    down = make_gate("flag", "s", ScoreColumn(criterion="q"), -values, positive, GateSettings(recall=0.8), **TOLD)
+    down = make_gate("flag", "s", ScorerColumn(criterion="q"), -values, positive, GateSettings(recall=0.8), **TOLD)
     assert down.threshold == -up.threshold
     assert down.holds == "below"
     assert [down.held(-x) for x in values] == [up.held(x) for x in values]

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salon.errors import BadValue, TooFew
-from salon.select.pick import PickSettings, pick
-from salon.select.reference import ScoreReference
-from salon.select.weights import ScoreColumn, blend
+from salon.select.best import PickSettings, pick
+from salon.select.weights import ScorerColumn, ScoreReference, blend_columns
 
-ONE = blend([ScoreColumn(criterion="a")])
-TWO = blend([ScoreColumn(criterion="a", scale="z"), ScoreColumn(criterion="b", scale="z")], {"a": 3, "b": 1})
+ONE = blend_columns([ScorerColumn(criterion="a")])
+TWO = blend_columns([ScorerColumn(criterion="a", scale="z"), ScorerColumn(criterion="b", scale="z")], {"a": 3, "b": 1})
 
 
 def test_the_best_by_the_weighted_sum_with_what_each_criterion_adds() -> None:
@@ -49,8 +48,8 @@ def test_ties_and_bounds_against_a_reference_by_hand() -> None:
         {"criterion": "flaws", "mean": 3.0, "sd": 0.5, "n": 20},
     ]
     reference = ScoreReference.parse({"name": "r", "levels": levels}, where="here")
-    columns = [ScoreColumn(criterion="a"), ScoreColumn(criterion="flaws", higher_is_better=False)]
-    both = blend(columns, {"a": 3, "flaws": 1}, reference=reference)
+    columns = [ScorerColumn(criterion="a"), ScorerColumn(criterion="flaws", higher_is_better=False)]
+    both = blend_columns(columns, {"a": 3, "flaws": 1}, reference=reference)
     found = pick([[12, 2.5], [12, 3.5]], [[2, 0.5], [2, 0.5]], both, items=["fine", "flawed"])
     # 3/4 (12 - 10)/4 = .375; of flaws -(2.5 - 3)/.5 / 4 = .25 and -.25: fewer are better
     assert [one.total for one in found.standings] == pytest.approx([0.625, 0.125])

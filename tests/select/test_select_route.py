@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.select.route import Arm, Feedback, Route, Routes, choose_route, heed, read_routes
-from salon.select.sealed import write_sealed
-from salon.study.signature import Signature
+from salon.select.route import Arm, GeneratorRoute, RouteFeedback, Routes, apply_feedback, choose_route, read_routes
+from salon.select.weights import write_sealed
+from salon.study.nouns import Signature
 
 ARMS = (
     Arm(generator="ada", score=0.6, sd=0.2, best=True),
@@ -23,10 +23,10 @@ SURE = (Arm(generator="bo", score=1.0, sd=0.1, best=True), Arm(generator="ada", 
 ROUTES = Routes(
     source="arena of s",
     routes=(
-        Route(job="alike", weights={"x/type": 0.5, "x/mood": 0.5}, arms=ARMS),
-        Route(job="alike", weights={"x/type": 0.5, "x/mood": 0.5}, category="menus", arms=SURE),
-        Route(job="type", weights={"x/type": 1.0}, arms=SURE),
-        Route(job="mood", weights={"x/mood": 1.0}, reason="no answers"),
+        GeneratorRoute(job="alike", weights={"x/type": 0.5, "x/mood": 0.5}, arms=ARMS),
+        GeneratorRoute(job="alike", weights={"x/type": 0.5, "x/mood": 0.5}, category="menus", arms=SURE),
+        GeneratorRoute(job="type", weights={"x/type": 1.0}, arms=SURE),
+        GeneratorRoute(job="mood", weights={"x/mood": 1.0}, reason="no answers"),
     ),
     signature=Signature(method="select-route"),
 )
@@ -76,7 +76,7 @@ def test_an_upper_bound_calls_the_one_that_may_be_best() -> None:
 
 
 def test_one_comparison_by_hand() -> None:
-    moved = heed(ROUTES, [Feedback(winner="bo", loser="ada", category="flags")])
+    moved = apply_feedback(ROUTES, [RouteFeedback(winner="bo", loser="ada", category="flags")])
     v = 0.04 + 0.09
     k = 1 / math.sqrt(1 + math.pi * v / 8)
     p = 1 / (1 + math.exp(-k * (0.5 - 0.6)))
@@ -85,18 +85,23 @@ def test_one_comparison_by_hand() -> None:
     assert arms["bo"].score == pytest.approx(0.5 + 0.09 * k * (1 - p) / (1 + i * v))
     assert arms["ada"].score == pytest.approx(0.6 - 0.04 * k * (1 - p) / (1 + i * v))
     assert arms["bo"].sd == pytest.approx(0.3 * math.sqrt(1 - 0.09 * i / (1 + i * v)))
-    level = {arm.generator: arm for arm in heed(ROUTES, [Feedback(winner="bo", loser="ada", tie=True)]).routes[0].arms}
+    level = {
+        arm.generator: arm
+        for arm in apply_feedback(ROUTES, [RouteFeedback(winner="bo", loser="ada", tie=True)]).routes[0].arms
+    }
     assert level["bo"].score == pytest.approx(0.5 + 0.09 * k * (0.5 - p) / (1 + i * v))  # a tie draws them together
     assert level["ada"].score == pytest.approx(0.6 - 0.04 * k * (0.5 - p) / (1 + i * v))
     assert level["bo"].sd == arms["bo"].sd  # and tells as much
     assert moved.routes[1] == ROUTES.routes[1]  # another category
     assert moved.routes[2] == ROUTES.routes[2]  # one criterion alone
     assert moved.heard == 1
-    far = Routes(source="s", signature=ROUTES.signature, routes=(Route(job="j", weights={"type": 1.0}, arms=(
+    far = Routes(source="s", signature=ROUTES.signature, routes=(GeneratorRoute(job="j", weights={"type": 1.0}, arms=(
         Arm(generator="ada", score=900.0, sd=0.5), Arm(generator="bo", score=0.0, sd=0.5))),))  # fmt: skip
     k = 1 / math.sqrt(1 + math.pi * 0.5 / 8)
-    assert heed(far, [Feedback(winner="bo", loser="ada")]).routes[0].arms[0].score == pytest.approx(900 - 0.25 * k)
-    only = heed(ROUTES, [Feedback(winner="ada", loser="bo", criterion="type")])
+    assert apply_feedback(far, [RouteFeedback(winner="bo", loser="ada")]).routes[0].arms[0].score == pytest.approx(
+        900 - 0.25 * k
+    )
+    only = apply_feedback(ROUTES, [RouteFeedback(winner="ada", loser="bo", criterion="type")])
     assert only.routes[0] == ROUTES.routes[0]
     assert only.routes[2] != ROUTES.routes[2]
 
@@ -105,7 +110,7 @@ def test_feedback_finds_the_best_with_less_regret_than_calling_at_random() -> No
     """True strengths differ from the scores at the start; thompson learns them from comparisons with another arm."""
     truth = {"ada": 0.0, "bo": 1.0, "cy": -0.5}
     routes = ROUTES.model_copy(
-        update={"routes": (Route(job="all", weights={"x": 1.0}, arms=tuple(
+        update={"routes": (GeneratorRoute(job="all", weights={"x": 1.0}, arms=tuple(
             Arm(generator=name, score=0.0, sd=1.0) for name in truth)),)}
     )  # fmt: skip
     rng = np.random.default_rng(8)
@@ -115,7 +120,7 @@ def test_feedback_finds_the_best_with_less_regret_than_calling_at_random() -> No
         other = str(rng.choice([name for name in truth if name != choice.generator]))
         wins = rng.random() < 1 / (1 + math.exp(truth[other] - truth[choice.generator]))
         pair = (choice.generator, other) if wins else (other, choice.generator)
-        routes = heed(routes, [Feedback(winner=pair[0], loser=pair[1])])
+        routes = apply_feedback(routes, [RouteFeedback(winner=pair[0], loser=pair[1])])
         called.append(choice.generator)
     assert called[-50:].count("bo") > 40
     assert routes.routes[0].arms[0].generator == "bo"
@@ -123,9 +128,9 @@ def test_feedback_finds_the_best_with_less_regret_than_calling_at_random() -> No
 
 
 def test_feedback_about_strangers_is_refused() -> None:
-    for one in (Feedback(winner="ada", loser="zoe"), Feedback(winner="ada", loser="ada")):
+    for one in (RouteFeedback(winner="ada", loser="zoe"), RouteFeedback(winner="ada", loser="ada")):
         with pytest.raises(UnknownReference, match="that have a route"):
-            heed(ROUTES, [one])
+            apply_feedback(ROUTES, [one])
 
 
 def test_the_file_is_read_back_and_a_changed_one_refused(tmp_path: Path) -> None:

@@ -9,12 +9,18 @@ import numpy as np
 import pytest
 
 from salon.errors import BadFile, BadValue, NotIdentified, TooFew, UnknownReference
-from salon.select.reference import make_reference, read_reference
-from salon.select.sealed import write_sealed
-from salon.select.weights import ScoreColumn, blend, check_weights, read_weights
+from salon.select.weights import (
+    ScorerColumn,
+    blend_columns,
+    check_weights,
+    make_reference,
+    read_reference,
+    read_weights,
+    write_sealed,
+)
 
 CRITERIA = ("taste/mood", "taste/aesthetics-typography", "taste/descriptions-typography", "words")
-LOGITS = [ScoreColumn(criterion=id, scale="logits of one model") for id in CRITERIA]
+LOGITS = [ScorerColumn(criterion=id, scale="logits of one model") for id in CRITERIA]
 
 
 def test_weights_are_read_as_written() -> None:
@@ -51,8 +57,8 @@ def test_an_unknown_criterion_is_named_with_those_there_are() -> None:
 
 
 def test_a_weighted_mean_by_hand() -> None:
-    columns = [ScoreColumn(criterion="a", scale="1-5"), ScoreColumn(criterion="b", scale="1-5")]
-    made = blend(columns, {"a": 3, "b": 1})
+    columns = [ScorerColumn(criterion="a", scale="1-5"), ScorerColumn(criterion="b", scale="1-5")]
+    made = blend_columns(columns, {"a": 3, "b": 1})
     # 3/4 * 4 + 1/4 * 2 = 3.5; sd: sqrt((.75 * .4)² + (.25 * 1.2)²) = .3 sqrt 2
     assert made.totals(np.array([[4.0, 2.0]])) == pytest.approx([3.5])
     assert made.spreads(np.array([[0.4, 1.2]])) == pytest.approx([0.3 * 2**0.5])
@@ -60,22 +66,22 @@ def test_a_weighted_mean_by_hand() -> None:
 
 
 def test_lower_is_better_is_turned_round() -> None:
-    made = blend([ScoreColumn(criterion="flag", higher_is_better=False)])
+    made = blend_columns([ScorerColumn(criterion="flag", higher_is_better=False)])
     assert made.totals(np.array([[2.0], [-1.0]])).tolist() == [-2.0, 1.0]
 
 
 def test_different_scales_are_not_added() -> None:
-    columns = [ScoreColumn(criterion="a", scale="1-5"), ScoreColumn(criterion="b")]
+    columns = [ScorerColumn(criterion="a", scale="1-5"), ScorerColumn(criterion="b")]
     with pytest.raises(BadValue, match="frozen reference"):
-        blend(columns)
-    assert blend(columns, {"a": 1}).scale == "1-5"  # only one of them counts
-    assert blend(columns, equal=True).shares == {"a": 0.5, "b": 0.5}
+        blend_columns(columns)
+    assert blend_columns(columns, {"a": 1}).scale == "1-5"  # only one of them counts
+    assert blend_columns(columns, equal=True).shares == {"a": 0.5, "b": 0.5}
     with pytest.raises(BadValue, match="2 times"):
-        blend([columns[0], columns[0]])
+        blend_columns([columns[0], columns[0]])
 
 
 def test_a_criterion_without_weight_does_not_spoil_an_item() -> None:
-    made = blend(LOGITS, {"taste/mood": 1})
+    made = blend_columns(LOGITS, {"taste/mood": 1})
     assert made.totals(np.array([[1.0, np.nan, np.nan, 7.0]])) == pytest.approx([1.0])
     assert np.isnan(made.totals(np.array([[np.nan, 1.0, 1.0, 1.0]]))).all()
 
@@ -84,10 +90,10 @@ def test_a_reference_measures_in_its_own_standard_deviations(tmp_path: Path) -> 
     rng = np.random.default_rng(3)
     values = rng.normal((10, -400), (2, 50), (200, 2))
     values[0, 1] = np.nan
-    columns = [ScoreColumn(criterion="a", signature="A"), ScoreColumn(criterion="b", signature="B")]
+    columns = [ScorerColumn(criterion="a", signature="A"), ScorerColumn(criterion="b", signature="B")]
     write_sealed(make_reference("posters", ["a", "b"], values, signatures=["A", "B"]), tmp_path / "r.json")
     kept = read_reference(tmp_path / "r.json")
-    made = blend(columns, {"a": 1, "b": 1}, reference=kept)
+    made = blend_columns(columns, {"a": 1, "b": 1}, reference=kept)
     mean, sd = np.nanmean(values, 0), np.nanstd(values, 0, ddof=1)
     assert made.totals(values[5:6]) == pytest.approx(((values[5:6] - mean) / sd).mean(1))
     assert kept.level("b").missing == 1
@@ -95,9 +101,9 @@ def test_a_reference_measures_in_its_own_standard_deviations(tmp_path: Path) -> 
     # the company an item is in changes nothing
     assert made.totals(values[5:9])[0] == made.totals(values[5:6])[0]
     with pytest.raises(BadValue, match="same scorer"):
-        blend([columns[0], ScoreColumn(criterion="b", signature="C")], reference=kept)
+        blend_columns([columns[0], ScorerColumn(criterion="b", signature="C")], reference=kept)
     with pytest.raises(UnknownReference, match="'c'"):
-        blend([ScoreColumn(criterion="c")], reference=kept)
+        blend_columns([ScorerColumn(criterion="c")], reference=kept)
 
 
 def test_a_changed_or_foreign_reference_is_refused(tmp_path: Path) -> None:

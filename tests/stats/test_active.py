@@ -1,4 +1,4 @@
-"""Which pairs to compare next (stats/active.py)."""
+"""Which pairs to compare next (stats/adaptive_design.py)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from scipy.special import entr, expit
 from scipy.stats import norm, spearmanr
 
 from salon.errors import BadValue, TooFew
-from salon.stats.active import PairPosterior, next_pairs, pair_gains, pair_posterior, prior_posterior
-from salon.stats.graph import connectivity
-from salon.stats.pair_counts import count_pairs
+from salon.stats.adaptive_design import PairPosterior, next_pairs, pair_gains, pair_posterior, prior_posterior
+from salon.stats.comparisons import connectivity, count_pairs
 
 
 def drawn(seed: int, items: int) -> PairPosterior:

@@ -11,11 +11,10 @@ from scipy import stats
 
 from salon.errors import TooFew
 from salon.stats.agreement_law import ranking_law, total_tail
-from salon.stats.agreement_test import _observed, agreement_test, power_agreement, tied_parts, tied_test
-from salon.stats.laws import noise_for_tau
+from salon.stats.agreement_tests import _observed, agreement_test, power_agreement, tied_parts, tied_test
 from salon.stats.nulls import Null
 from salon.stats.signal import cells_votes, votes_rankings
-from salon.stats.simulate import mallows_rankings, thurstone_rankings, uniform_rankings
+from salon.stats.simulate import mallows_rankings, noise_for_tau, thurstone_rankings, uniform_rankings
 from salon.store.nulls import null_for, quick_null
 
 RNG = np.random.default_rng

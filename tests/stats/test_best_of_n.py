@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.best_of_n import best_of_means, expected_maximum, fit_shrinkage, predicted_gain
+from salon.stats.uncertain_scores import best_of_means, expected_maximum, fit_shrinkage, predicted_gain
 
 
 def test_expected_maxima_known_in_closed_form() -> None:

@@ -10,8 +10,15 @@ from scipy import stats
 from scipy.optimize import minimize
 
 from salon.errors import BadValue, DesignError, TooFew
-from salon.stats.budget import _bradley_terry, _srcc, _Study, balanced_pairs, comparison_budget, smallest_fraction
-from salon.stats.graph import connectivity
+from salon.stats.budget import (
+    _bradley_terry,
+    _budget_srcc,
+    _SimulatedStudy,
+    balanced_pairs,
+    comparison_budget,
+    smallest_fraction,
+)
+from salon.stats.comparisons import connectivity
 
 
 # ----------------------------------------------------------------------------------------------- by hand
@@ -32,7 +39,7 @@ def test_a_full_design_is_its_own_reference():
 
 # ------------------------------------------------------------------------- by definition, by another tool
 def test_newton_finds_the_mode_that_a_general_optimiser_finds():
-    _, wins = _Study(7, 2, 1.5).votes(np.random.default_rng(3))
+    _, wins = _SimulatedStudy(7, 2, 1.5).votes(np.random.default_rng(3))
 
     def loss(q):
         return np.sum(wins * np.logaddexp(0, q[None, :] - q[:, None])) + np.sum(q**2) / 18
@@ -43,11 +50,11 @@ def test_newton_finds_the_mode_that_a_general_optimiser_finds():
 
 def test_srcc_equals_scipy_with_ties():
     x, y = np.array([3.0, 1, 2, 2, 5]), np.array([1.0, 0, 4, 2, 2])
-    assert _srcc(x, y) == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert _budget_srcc(x, y) == pytest.approx(stats.spearmanr(x, y).statistic)
 
 
 def test_every_vote_is_cast_once():
-    _, wins = _Study(9, 5, 1.0).votes(np.random.default_rng(2))
+    _, wins = _SimulatedStudy(9, 5, 1.0).votes(np.random.default_rng(2))
     assert np.all((wins + wins.T)[~np.eye(9, dtype=bool)] == 5)
     assert np.all(np.diag(wins) == 0)
 

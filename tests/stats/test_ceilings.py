@@ -23,11 +23,11 @@ from salon.stats.ceilings import (
     table_ceilings,
     vote_table,
 )
-from salon.stats.pair_law import majority_right
-from salon.stats.resample import bootstrap_totals
+from salon.stats.intervals import bootstrap_totals
 from salon.stats.result import Estimate
 from salon.stats.signal import cells_votes, votes_rankings
 from salon.stats.simulate import mallows_rankings
+from salon.stats.vote_laws import majority_right
 
 TASTE = np.repeat([5, 4, 3], [173, 361, 466])  # shares .173 / .361 / .466 of 1,000 pairs
 

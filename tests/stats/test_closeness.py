@@ -5,10 +5,10 @@ import pytest
 
 from salon.errors import BadValue
 from salon.evaluate.pseudo_scores import PseudoScores
-from salon.judge.one_pass import OnePass
-from salon.stats.closeness import closeness_rewards
-from salon.study.criterion import Criterion, Scale
-from salon.train.distill_reward import DistillReward, RewardTerms
+from salon.judge.model_scorers import OnePass
+from salon.stats.score_rewards import closeness_rewards
+from salon.study.nouns import Criterion, Scale
+from salon.train.distill_settings import DistillReward, RewardTerms
 
 NAN = float("nan")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from salon.stats.agreement import kendall_w, krippendorff_alpha
-from salon.stats.concordance import alpha_from_w, group_concordances
+from salon.stats.alpha import alpha_from_w, group_concordances
 from salon.stats.result import Estimate
 from salon.stats.simulate import mallows_rankings
 

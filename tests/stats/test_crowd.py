@@ -8,9 +8,8 @@ from scipy.stats import spearmanr
 
 import salon.stats.crowd as module
 from salon.errors import BadValue, NotConverged, TooFew
-from salon.stats.crowd import CrowdPrior, fit_crowd
-from salon.stats.crowd_passes import Answers
-from salon.stats.pair_counts import count_pairs
+from salon.stats.comparisons import count_pairs
+from salon.stats.crowd import CrowdAnswers, CrowdPrior, fit_crowd
 from salon.stats.pair_fit import fit_pairs
 
 
@@ -66,7 +65,7 @@ def test_by_hand(left, chance):
     # d = log 3, eta = 3/4, b = log 3. Side unknown: 3/4 s(log 3) + 1/4 s(-log 3) = 9/16 + 1/16 = .625.
     # a left: s(log 9) = .9 and s(0) = .5 give 3/4 * .9 + 1/4 * .5 = .8. b left: 3/4 * .5 + 1/4 * .1 = .4.
     side = np.array([[1.0, -1.0, 0.0][left]])
-    one = Answers(2, 1, np.array([0, 1]), np.array([0]), np.array([1]), np.ones(1), side)
+    one = CrowdAnswers(2, 1, np.array([0, 1]), np.array([0]), np.array([1]), np.ones(1), side)
     value = one.slopes(np.array([np.log(3), 0.0]), np.array([np.log(3)]), np.array([np.log(3)]))[0]
     assert value == pytest.approx(np.log(chance))
 
@@ -93,7 +92,7 @@ def test_scipy_finds_the_same_maximum_and_errors():
 
 def test_slopes_and_curvature_by_finite_differences():
     data, left = small(1)
-    crowd = module.Posterior(module._answers(*data, 8, 5, left), CrowdPrior())
+    crowd = module.CrowdPosterior(module._check_answers(*data, 8, 5, left), CrowdPrior())
     point = np.random.default_rng(2).normal(size=18)
     steps = 1e-5 * np.eye(18)
     slopes = [(crowd.slopes(point + h)[0] - crowd.slopes(point - h)[0]) / 2e-5 for h in steps]
@@ -205,7 +204,7 @@ def test_many_items_go_without_second_derivatives(monkeypatch):
 def test_raters_in_blocks(monkeypatch):
     data, left = small(12)
     base = fit_crowd(*data, 8, 5, left=left)
-    monkeypatch.setattr("salon.stats.crowd_posterior._BLOCK", 32)  # two raters at a time
+    monkeypatch.setattr("salon.stats.crowd._BLOCK", 32)  # two raters at a time
     again = fit_crowd(*data, 8, 5, left=left)
     np.testing.assert_allclose(again.errors.covariance, base.errors.covariance, atol=1e-9)
     np.testing.assert_allclose(again.reliability_se, base.reliability_se, atol=1e-9)

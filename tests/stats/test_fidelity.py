@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from salon.errors import BadValue
-from salon.stats import fidelity
-from salon.stats.fidelity import (
+from salon.stats import score_rewards as fidelity
+from salon.stats.score_rewards import (
     fidelity_rewards,
     group_advantages,
     targets_from_scores,

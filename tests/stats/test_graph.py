@@ -1,4 +1,4 @@
-"""Health of comparison graphs (stats/graph.py)."""
+"""Health of comparison graphs (stats/comparisons.py)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salon.errors import BadValue, TooFew
-from salon.stats import graph
+from salon.stats import comparisons as graph
 from salon.stats.budget import balanced_pairs
-from salon.stats.graph import connectivity, dominance
+from salon.stats.comparisons import connectivity, dominance
 
 
 def floyd_warshall(items: int, pairs: list[tuple[int, int]]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What an answer does for the order (stats/order_gain.py): by hand, by definition, by property."""
+"""What an answer does for the order (stats/adaptive_design.py): by hand, by definition, by property."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
-from salon.stats.active import PairPosterior, pair_posterior, prior_posterior
-from salon.stats.order_gain import expecting, order_gains
-from salon.stats.pair_counts import count_pairs
+from salon.stats.adaptive_design import PairPosterior, expected_posterior, order_gains, pair_posterior, prior_posterior
+from salon.stats.comparisons import count_pairs
 
 
 def drawn(items: int, answers: int, seed: int = 0) -> PairPosterior:
@@ -58,7 +57,7 @@ def test_gains_do_not_depend_on_names_or_on_the_level() -> None:
 def test_awaited_answers_by_definition() -> None:
     """Twice 0-1 and once 2-3 awaited: the inverse of the covariance grows by the information of each."""
     known = PairPosterior(np.array([0.2, 0.0, 1.0, -1.0]), np.diag([1.0, 2.0, 0.5, 0.7]))
-    got = expecting(known, np.array([[0, 1], [0, 1], [2, 3]]))
+    got = expected_posterior(known, np.array([[0, 1], [0, 1], [2, 3]]))
     first = norm.pdf(0.2, 0, np.sqrt(8 / np.pi + 3))
     left = 3 - first * 9 / (1 + first * 3)  # the variance of q_0 - q_1 after one answer
     second = norm.pdf(0.2, 0, np.sqrt(8 / np.pi + left))
@@ -67,7 +66,7 @@ def test_awaited_answers_by_definition() -> None:
     precision = np.diag([1, 0.5, 2, 1 / 0.7]) + (first + second) * np.outer(x, x) + third * np.outer(y, y)
     np.testing.assert_allclose(got.covariance, np.linalg.inv(precision), rtol=1e-9)
     np.testing.assert_array_equal(got.scores, known.scores)
-    np.testing.assert_array_equal(expecting(known, np.empty((0, 2), np.int64)).covariance, known.covariance)
+    np.testing.assert_array_equal(expected_posterior(known, np.empty((0, 2), np.int64)).covariance, known.covariance)
 
 
 def test_before_any_answer_all_pairs_tell_the_same() -> None:

@@ -9,9 +9,17 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from salon.errors import BadValue, TooFew
-from salon.stats.bucket_ceilings import bucket_ceilings
-from salon.stats.ceilings import ceilings, leave_one_out, next_rater, oracle, panel, table_ceilings, vote_table
-from salon.stats.pair_calibration import pair_calibration
+from salon.stats.ceilings import (
+    bucket_ceilings,
+    ceilings,
+    leave_one_out,
+    next_rater,
+    oracle,
+    panel,
+    table_ceilings,
+    vote_table,
+)
+from salon.stats.judge_quality import pair_calibration
 
 
 def made(z, k, n, clusters=None, bins=10, seed=0):

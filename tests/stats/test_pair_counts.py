@@ -1,4 +1,4 @@
-"""Comparisons as counts (stats/pair_counts.py)."""
+"""Comparisons as counts (stats/comparisons.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salon.errors import BadValue, TooFew
-from salon.stats.pair_counts import PairCounts, _by_sorting, _by_table, checked_comparisons, count_pairs
+from salon.stats.comparisons import PairCounts, _by_sorting, _by_table, check_comparisons, count_pairs
 
 
 def drawn(items: int, comparisons: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -41,7 +41,7 @@ def test_both_ways_equal_a_plain_loop(items, comparisons, weighted, seed):
         row = table.setdefault((min(x, y), max(x, y)), [0.0, 0.0, 0.0])
         row[o if x < y or o == 2 else 1 - o] += 1.0 if weight is None else weight[k]
     expected = [(*pair, *table[pair]) for pair in sorted(table)]
-    arrays = checked_comparisons(a, b, outcome, items, weight)
+    arrays = check_comparisons(a, b, outcome, items, weight)
     for way in (_by_table, _by_sorting):
         assert rows(PairCounts(items, *way(*arrays, items))) == expected
     assert rows(count_pairs(a, b, outcome, items, weight=weight)) == expected

@@ -9,8 +9,9 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from salon.errors import BadValue, TooFew
-from salon.stats import pair_clusters, pair_errors
-from salon.stats.pair_counts import PairCounts, count_pairs
+from salon.stats import pair_errors
+from salon.stats import pair_errors as pair_clusters
+from salon.stats.comparisons import PairCounts, count_pairs
 from salon.stats.pair_errors import (
     Errors,
     bootstrap_scores,

@@ -13,8 +13,9 @@ from scipy.optimize import minimize
 from scipy.special import logit, ndtri
 
 from salon.errors import BadValue, NotConverged, NotIdentified
-from salon.stats import pair_fit, pair_newton
-from salon.stats.pair_counts import PairCounts, count_pairs
+from salon.stats import pair_fit
+from salon.stats import pair_fit as pair_newton
+from salon.stats.comparisons import PairCounts, count_pairs
 from salon.stats.pair_fit import PairFit, Pull, fit_pairs, information
 from salon.stats.pair_models import (
     MODELS,

@@ -1,4 +1,4 @@
-"""Means of several generators on the same prompts (stats/paired_means.py)."""
+"""Means of several generators on the same prompts (stats/ranks.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.paired_means import mean_interval, paired_means, stratified
+from salon.stats.ranks import mean_interval, paired_means, stratify_values
 
 
 def made(x, level: float = 0.95):
@@ -104,7 +104,7 @@ def test_edges():
 def test_means_of_strata_by_hand():
     # strata (1, 3) and (10, 10, 16): means 2 and 12, M = 7; variances of the means 2/2 = 1 and 12/3 = 4: se sqrt(5)/2
     x = np.array([[1.0], [3], [10], [10], [16]])
-    y = stratified(x, ["a", "a", "b", "b", "b"])
+    y = stratify_values(x, ["a", "a", "b", "b", "b"])
     assert y.mean() == pytest.approx(7)
     assert y.std(ddof=1) / np.sqrt(5) == pytest.approx(np.sqrt(5) / 2 * np.sqrt(5 / 4))
 
@@ -113,22 +113,24 @@ def test_means_of_strata_by_hand():
 @settings(max_examples=30)
 def test_means_of_strata_by_definition(x, strata):
     strata = np.array(strata)
-    y = stratified(x, strata)
+    y = stratify_values(x, strata)
     assert y.mean(axis=0) == pytest.approx(np.mean([x[strata == s].mean(axis=0) for s in range(3)], axis=0), abs=1e-9)
     error = sum(x[strata == s].var(axis=0, ddof=1) / (strata == s).sum() for s in range(3)) / 9
     assert (y.var(axis=0, ddof=1) / 9) == pytest.approx(error * 9 / 8, abs=1e-7)
-    assert stratified(x + 5, strata) == pytest.approx(y + 5, abs=1e-9)
-    assert stratified(x[:, :1] - x[:, 1:2], strata) == pytest.approx(y[:, :1] - y[:, 1:2], abs=1e-9)
+    assert stratify_values(x + 5, strata) == pytest.approx(y + 5, abs=1e-9)
+    assert stratify_values(x[:, :1] - x[:, 1:2], strata) == pytest.approx(y[:, :1] - y[:, 1:2], abs=1e-9)
 
 
 def test_equal_strata_change_no_mean_and_one_stratum_changes_little():
     x = np.random.default_rng(2).normal(size=(12, 2))
-    assert stratified(x, np.arange(12) % 3).mean(axis=0) == pytest.approx(x.mean(axis=0))
-    assert stratified(x, np.zeros(12)).std(axis=0, ddof=1) == pytest.approx(x.std(axis=0, ddof=1) * np.sqrt(12 / 11))
+    assert stratify_values(x, np.arange(12) % 3).mean(axis=0) == pytest.approx(x.mean(axis=0))
+    assert stratify_values(x, np.zeros(12)).std(axis=0, ddof=1) == pytest.approx(
+        x.std(axis=0, ddof=1) * np.sqrt(12 / 11)
+    )
 
 
 def test_a_stratum_of_one_has_no_interval():
-    got = paired_means(stratified([[1.0, 2], [4, 4], [6, 3]], [0, 1, 1]), rng=np.random.default_rng(0))
+    got = paired_means(stratify_values([[1.0, 2], [4, 4], [6, 3]], [0, 1, 1]), rng=np.random.default_rng(0))
     assert [one.value for one in got.means] == [3, 2.75]
     assert got.means[0].low is None
     assert got.ranks is None
@@ -140,6 +142,6 @@ def test_intervals_of_means_of_strata_cover_at_their_rate():
     held = 0
     for _ in range(600):
         x = rng.normal(middle[strata], spread[strata])[:, None]
-        one = mean_interval(stratified(x, strata)[:, 0])
+        one = mean_interval(stratify_values(x, strata)[:, 0])
         held += one.low < middle.mean() < one.high
     assert 0.92 < held / 600 < 0.98

@@ -1,4 +1,5 @@
-"""Placement of new items on a pool's scale (stats/placement.py) and the choice of opponents (placement_choice.py)."""
+"""Placement of new items on a pool's scale (stats/adaptive_design.py) and the choice of opponents
+(placement_choice.py)."""
 
 from __future__ import annotations
 
@@ -9,8 +10,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.placement import place, placement_pool, sort_answers
-from salon.stats.placement_choice import choose_opponents, expected_gains
+from salon.stats.adaptive_design import choose_opponents, expected_gains, place, placement_pool, sort_answers
 
 POOL = np.array([-2.0, -0.5, 0.1, 0.9, 2.4])
 

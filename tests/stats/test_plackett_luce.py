@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 import salon.stats.plackett_luce as module
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
-from salon.stats.pair_counts import count_pairs
+from salon.stats.comparisons import count_pairs
 from salon.stats.pair_errors import independent_errors
 from salon.stats.pair_fit import fit_pairs
 from salon.stats.plackett_luce import fit_rankings, ranking_errors

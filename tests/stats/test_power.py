@@ -8,24 +8,24 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from salon.errors import BadValue, TooFew
-from salon.stats.laws import RankingLaw, expected_tau, fit_tau, noise_for_tau
 from salon.stats.nulls import exact_null, monte_carlo_null
 from salon.stats.power import (
     TESTS,
-    Smallest,
+    SmallestDesign,
     _holm_rows,
     _past_dips,
     _weighted_tails,
     _wilson,
     p_values_counts,
     power_signal,
-    simulated_cells,
+    simulate_cells,
     smallest_prompts,
     smallest_raters,
 )
 from salon.stats.result import Estimate
-from salon.stats.signal import Cells, cells_votes, votes_rankings
+from salon.stats.signal import SignalCells, cells_votes, votes_rankings
 from salon.stats.signal_tests import cycle_test, holm, pmax_test, t_test, weighted_chi2_sf
+from salon.stats.simulate import RankingLaw, expected_tau, fit_tau, noise_for_tau
 
 PLAIN = {"T": t_test, "p_max": pmax_test, "cycles": cycle_test}
 
@@ -51,7 +51,7 @@ def test_wilson_by_hand():
 def test_power_of_the_cycle_test_is_a_sum_of_binomials(null):
     """Reject where scipy's exact test does; the chance of those counts at the alternative's rate is the power."""
     n, law = 60, weak(0.2)
-    rate = simulated_cells(law, 4, 5, 2_500, rng=np.random.default_rng(1)).cycle_rate
+    rate = simulate_cells(law, 4, 5, 2_500, rng=np.random.default_rng(1)).cycle_rate
     null_rate = float(null.cycle_rate)
     rejects = [c for c in range(n + 1) if stats.binomtest(c, n, null_rate).pvalue <= 0.05]
     exact = stats.binom.pmf(rejects, n, rate).sum()
@@ -73,12 +73,12 @@ def test_vectorised_tests_equal_the_tests(items, raters, n, draws):
     rng = np.random.default_rng(3)
     law = RankingLaw("thurstone", 2.0)
     null = exact_null(items, raters) if draws is None else monte_carlo_null(items, raters, draws=draws, rng=rng)
-    pool = simulated_cells(law, items, raters, n, rng=rng)
+    pool = simulate_cells(law, items, raters, n, rng=rng)
     counts = rng.multinomial(n, pool.counts / pool.n, size=25)
     p = p_values_counts(pool, null, counts)
     assert set(p) == ({"T", "p_max"} if raters == 4 else set(TESTS))
     for row, drawn in enumerate(counts):
-        cells = Cells(items, raters, pool.histograms, pool.cyclic, drawn)
+        cells = SignalCells(items, raters, pool.histograms, pool.cyclic, drawn)
         for name, values in p.items():
             assert values[row] == pytest.approx(PLAIN[name](cells, null).p, rel=1e-5), name
 
@@ -179,7 +179,7 @@ def test_power_is_a_saw_tooth_and_the_search_climbs_past_its_dips():
     def power_at(n):
         return Estimate({40: 0.81}.get(n, 0.7 if n < 45 else 0.9), 0.0, 0.71 if 40 < n < 45 else 1.0, 100, "sets")
 
-    found = Smallest(40, 0.8, "T", 5, 400, power_at(40))
+    found = SmallestDesign(40, 0.8, "T", 5, 400, power_at(40))
     assert _past_dips(found, power_at).value == 45
     assert _past_dips(found, power_at).power.value == 0.9
 

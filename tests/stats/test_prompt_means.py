@@ -1,4 +1,4 @@
-"""Means over prompts with intervals (stats/prompt_means.py)."""
+"""Means over prompts with intervals (stats/intervals.py)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from scipy.special import expit
 from statsmodels.stats.proportion import proportion_confint
 
 from salon.errors import BadValue, TooFew
-from salon.stats.prompt_means import bootstrap_interval, score_interval
-from salon.stats.uncertain_wins import win_chance
+from salon.stats.intervals import bootstrap_interval, score_interval
+from salon.stats.uncertain_scores import win_chance
 
 
 def rng(seed: int = 0) -> np.random.Generator:

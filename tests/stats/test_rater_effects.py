@@ -10,7 +10,7 @@ from scipy.optimize import approx_fprime, minimize
 
 from salon.errors import NotConverged, NotIdentified, TooFew
 from salon.stats.rater_effects import _Factor, rating_offset_scale, rating_sureal
-from salon.stats.rating_models import Ratings, rating_mean
+from salon.stats.rating_models import RatingData, rating_mean
 
 METHODS = [rating_sureal, rating_offset_scale]
 
@@ -107,7 +107,7 @@ def test_gauge():
 
 def test_gradient_by_finite_differences():
     *_, table = panel(np.random.default_rng(5), raters=4, items=12, missing=0.2)
-    factor = _Factor(Ratings.of(*long(table)))
+    factor = _Factor(RatingData.of(*long(table)))
     x = np.random.default_rng(6).normal(0.5, 0.4, 12)
     slow = approx_fprime(x, lambda z: factor.minus_log_likelihood(z)[0], 1e-7)
     np.testing.assert_allclose(factor.minus_log_likelihood(x)[1], slow, atol=1e-5)

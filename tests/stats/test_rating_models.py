@@ -6,9 +6,9 @@ from scipy import stats
 
 from salon.errors import BadValue, DuplicateJudgment, NotIdentified, TooFew
 from salon.stats.rater_effects import rating_offset_scale, rating_sureal
-from salon.stats.rating_models import rating_mean, rating_median, rating_zscored
+from salon.stats.rating_models import rating_mean, rating_median, rating_zscores
 
-METHODS = [rating_mean, rating_median, rating_zscored]
+METHODS = [rating_mean, rating_median, rating_zscores]
 
 
 def long(table):
@@ -53,7 +53,7 @@ def test_median_by_hand():
 def test_zscores_by_definition():
     rng = np.random.default_rng(1)
     _, table = panel(rng)
-    fit = rating_zscored(*long(table))
+    fit = rating_zscores(*long(table))
     z = stats.zscore(table, axis=1, ddof=1)
     np.testing.assert_allclose(fit.scores, table.mean() + table.std(ddof=1) * z.mean(axis=0))
     np.testing.assert_allclose(fit.se, table.std(ddof=1) * stats.sem(z, axis=0))
@@ -89,7 +89,7 @@ def test_zscores_agree_with_sureal():
 
     peer = ZscoringMosModel._run_modeling(Reader(), zscore_mode=True)
     back = table.mean() + table.std(ddof=1) * np.asarray(peer["quality_scores"])
-    np.testing.assert_allclose(rating_zscored(*long(table)).scores, back, atol=1e-9)
+    np.testing.assert_allclose(rating_zscores(*long(table)).scores, back, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -178,9 +178,9 @@ def test_edges(method):
 
 def test_constant_rater_has_no_zscores():
     with pytest.raises(NotIdentified, match="rater 1"):
-        rating_zscored(*long([[1, 2, 4, 3], [3, 3, 3, 3], [2, 2, 5, 4]]))
+        rating_zscores(*long([[1, 2, 4, 3], [3, 3, 3, 3], [2, 2, 5, 4]]))
     with pytest.raises(TooFew, match="two ratings by every rater"):
-        rating_zscored(*long([[1, 2, 4, 3], [np.nan, np.nan, 3, np.nan], [2, 2, 5, 4]]))
+        rating_zscores(*long([[1, 2, 4, 3], [np.nan, np.nan, 3, np.nan], [2, 2, 5, 4]]))
 
 
 # ------------------------------------------------------------------------------------- differences of two items
@@ -203,7 +203,7 @@ def test_two_items_differ_by_twice_their_distance_from_the_mean():
     assert np.sqrt(fit.differences[0, 1]) == pytest.approx(2 * fit.se[0])
 
 
-@pytest.mark.parametrize("method", [rating_mean, rating_zscored, rating_sureal, rating_offset_scale])
+@pytest.mark.parametrize("method", [rating_mean, rating_zscores, rating_sureal, rating_offset_scale])
 def test_differences_have_the_spread_that_they_claim(method):
     """Twelve items, fifteen raters: the mean of the claimed variances is that of the differences over studies."""
     rng = np.random.default_rng(8)

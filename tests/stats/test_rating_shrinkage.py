@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from salon.stats.rating_models import Ratings, rating_mean
-from salon.stats.rating_shrinkage import rating_shrunk, shrinkage
+from salon.stats.rating_models import RatingData, fit_rating_shrinkage, rating_mean, rating_shrunken_means
 
 
 def catalogue(seed, items=300, raters=80, between=0.5, within=1.0):
@@ -22,10 +21,10 @@ def catalogue(seed, items=300, raters=80, between=0.5, within=1.0):
 
 def test_scores_solve_the_mixed_model_equations():
     _, n, item, rater, value = catalogue(1, items=40)
-    fit = rating_shrunk(item, rater, value, 40, rater.max() + 1)
+    fit = rating_shrunken_means(item, rater, value, 40, rater.max() + 1)
     means = np.bincount(item, value) / n
     within = float(((value - means[item]) ** 2).sum() / (len(value) - 40))
-    how = shrinkage(Ratings.of(item, rater, value, 40, rater.max() + 1), means, within)
+    how = fit_rating_shrinkage(RatingData.of(item, rater, value, 40, rater.max() + 1), means, within)
     Z = np.eye(40)[item]
     X = np.ones((len(item), 1))
     left = np.block([[X.T @ X, X.T @ Z], [Z.T @ X, Z.T @ Z + how.ratings * np.eye(40)]])
@@ -42,7 +41,7 @@ def test_levels_are_closer_and_intervals_cover_over_items():
     hits, errors, lone = [], [], []
     for seed in range(20):
         level, n, item, rater, value = catalogue(seed)
-        fit = rating_shrunk(item, rater, value, len(level), rater.max() + 1)
+        fit = rating_shrunken_means(item, rater, value, len(level), rater.max() + 1)
         plain = rating_mean(item, rater, value, len(level), rater.max() + 1)
         half = stats.t.ppf(0.975, fit.df) * fit.se
         hits.append((np.abs(fit.scores - level) <= half)[n == 1])
@@ -58,6 +57,6 @@ def test_levels_are_closer_and_intervals_cover_over_items():
 
 def test_items_that_do_not_differ_all_have_one_score():
     _, _, item, rater, value = catalogue(3, between=0.0)
-    fit = rating_shrunk(item, rater, value, 300, rater.max() + 1)
+    fit = rating_shrunken_means(item, rater, value, 300, rater.max() + 1)
     assert np.ptp(fit.scores) < 0.3
     assert (fit.se > 0).all()

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.recall_bound import Holding, positives_needed, recall_interval, recall_rank, recall_threshold
+from salon.stats.recall_bound import RecallThreshold, positives_needed, recall_interval, recall_rank, recall_threshold
 
 
 def test_positives_needed_by_hand() -> None:
@@ -54,7 +54,7 @@ def test_the_promise_is_held_at_its_rate(law: str, confidence: float | None) -> 
         assert (stats.norm.sf(higher, 1.5, 1) < 0.8).mean() > 0.1
 
 
-def _covered(made: Holding, true: dict[str, float]) -> list[bool]:
+def _covered(made: RecallThreshold, true: dict[str, float]) -> list[bool]:
     found = ((getattr(made, name), at) for name, at in true.items())
     return [(one.low or 0) <= at <= (one.high or 1) for one, at in found]
 
@@ -108,7 +108,7 @@ def test_only_the_order_of_dangers_counts_and_more_recall_holds_more() -> None:
     positive = rng.random(200) < 0.4
     danger = rng.normal(positive, 1)
 
-    def made(x: np.ndarray, recall: float) -> Holding:
+    def made(x: np.ndarray, recall: float) -> RecallThreshold:
         return recall_threshold(x, positive, recall=recall, confidence=0.9, rng=np.random.default_rng(0))
 
     one, bent = made(danger, 0.8), made(np.exp(danger), 0.8)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.resample import SHARE, bootstrap_totals, draw_totals, expanded_quantile, interval, row_kinds
+from salon.stats.intervals import SHARE, bootstrap_totals, draw_totals, expanded_quantile, interval, row_kinds
 
 
 def ratio(totals):

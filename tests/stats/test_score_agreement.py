@@ -9,12 +9,12 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue
-from salon.stats.score_agreement import FIGURES, agreement_draws, lowest_filling
+from salon.stats.score_agreement import AGREEMENT_FIGURES, agreement_draws, lowest_filling
 
 
 def figures(x: list[float] | np.ndarray, y: list[float] | np.ndarray, w: np.ndarray | None = None) -> dict[str, float]:
     weights = np.ones(len(x)) if w is None else w
-    return dict(zip(FIGURES, agreement_draws(x, y, weights)[0]))
+    return dict(zip(AGREEMENT_FIGURES, agreement_draws(x, y, weights)[0]))
 
 
 def test_by_hand() -> None:

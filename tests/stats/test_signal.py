@@ -13,7 +13,7 @@ from scipy.stats import kendalltau
 from salon.errors import BadValue, TiesNotAllowed, TooFew
 from salon.stats.nulls import exact_null
 from salon.stats.signal import (
-    Cells,
+    SignalCells,
     cells_votes,
     cycles,
     cycles_possible,
@@ -187,7 +187,7 @@ def test_bootstrap_interval_of_the_cycle_rate_covers():
     cyclic = np.array([bool(flag) for _, flag in null.joint])
     covered = 0
     for _ in range(400):
-        cells = Cells(4, 5, null.histograms, cyclic, rng.multinomial(200, null.probabilities))
+        cells = SignalCells(4, 5, null.histograms, cyclic, rng.multinomial(200, null.probabilities))
         low, high = np.quantile(resample_cells([cells], rng=rng, draws=300)["cycle_rate"], [0.05, 0.95])
         covered += low <= 3875 / 18432 <= high
     assert 0.85 < covered / 400 < 0.94

@@ -7,7 +7,7 @@ from statsmodels.stats.multitest import multipletests
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.nulls import exact_null, monte_carlo_null, pmax_weights
-from salon.stats.signal import Cells, cells_votes, votes_rankings
+from salon.stats.signal import SignalCells, cells_votes, votes_rankings
 from salon.stats.signal_tests import (
     cycle_test,
     holm,
@@ -25,7 +25,7 @@ NULL = exact_null(4, 5)
 def null_cells(null, n, rng):
     """n prompts of random raters, drawn from the exact joint law."""
     cyclic = np.array([bool(flag) for _, flag in null.joint])
-    return Cells(null.items, null.raters, null.histograms, cyclic, rng.multinomial(n, null.probabilities))
+    return SignalCells(null.items, null.raters, null.histograms, cyclic, rng.multinomial(n, null.probabilities))
 
 
 def ranked_cells(ranks):
@@ -45,7 +45,7 @@ def shared_order(n, noise, rng):
 def test_t_by_hand():
     # p = 2, R = 3: T = 1 with probability 1/4, else -1/3. 40 prompts, 20 of them unanimous: expected 10 and 30.
     # X2 = 100/10 + 100/30 = 40/3, one degree of freedom.
-    cells = Cells(2, 3, np.array([[1, 0], [0, 1]]), np.array([False, False]), np.array([20, 20]))
+    cells = SignalCells(2, 3, np.array([[1, 0], [0, 1]]), np.array([False, False]), np.array([20, 20]))
     test = t_test(cells, exact_null(2, 3))
     assert test.statistic == pytest.approx(40 / 3)
     assert test.p == pytest.approx(stats.chi2.sf(40 / 3, 1))
@@ -59,7 +59,7 @@ def test_t_by_hand():
 def test_pmax_by_hand():
     # 80 prompts at (4,5), every pair split 3-2: 480 pairs, expected 300, 150, 30.
     # X2 = 180^2/300 + 150 + 30 = 288 against 13/9 chi2(1) + 85/81 chi2(1).
-    cells = Cells(4, 5, np.array([[6, 0, 0]]), np.array([False]), np.array([80]))
+    cells = SignalCells(4, 5, np.array([[6, 0, 0]]), np.array([False]), np.array([80]))
     test = pmax_test(cells, NULL)
     assert test.statistic == pytest.approx(288)
     assert test.law == "1.444 chi2(1) + 1.049 chi2(1)"
@@ -82,7 +82,7 @@ def test_t_against_scipy_with_the_same_groups():
 
 @pytest.mark.parametrize("count", [0, 3, 9, 17, 30, 80])
 def test_cycles_against_scipy(count):
-    cells = Cells(4, 5, np.array([[6, 0, 0], [6, 0, 0]]), np.array([False, True]), np.array([80 - count, count]))
+    cells = SignalCells(4, 5, np.array([[6, 0, 0], [6, 0, 0]]), np.array([False, True]), np.array([80 - count, count]))
     reference = stats.binomtest(count, 80, 3875 / 18432).pvalue
     assert cycle_test(cells, NULL).p == pytest.approx(reference, rel=1e-9)
 
@@ -90,15 +90,15 @@ def test_cycles_against_scipy(count):
 def test_the_paper_value_that_moves():
     # 9 cycles in 80 prompts: 0.028 was published with the simulated rate 0.211 (one-sided tails doubled otherwise);
     # against the exact rate the two-sided p is 0.038.
-    cells = Cells(4, 5, np.array([[6, 0, 0], [6, 0, 0]]), np.array([False, True]), np.array([71, 9]))
+    cells = SignalCells(4, 5, np.array([[6, 0, 0], [6, 0, 0]]), np.array([False, True]), np.array([71, 9]))
     assert cycle_test(cells, NULL).p == pytest.approx(0.038, abs=5e-4)
 
 
 def test_sum_of_binomials_by_definition():
     # Two shapes: P(X + Y = s) by summing over all splits.
     other = exact_null(5, 3)
-    a = Cells(4, 5, np.array([[6, 0, 0], [6, 0, 0]]), np.array([False, True]), np.array([9, 3]))
-    b = Cells(5, 3, np.array([[10, 0], [10, 0]]), np.array([False, True]), np.array([5, 3]))
+    a = SignalCells(4, 5, np.array([[6, 0, 0], [6, 0, 0]]), np.array([False, True]), np.array([9, 3]))
+    b = SignalCells(5, 3, np.array([[10, 0], [10, 0]]), np.array([False, True]), np.array([5, 3]))
     rates = float(NULL.cycle_rate), float(other.cycle_rate)
     pmf = [
         sum(stats.binom.pmf(x, 12, rates[0]) * stats.binom.pmf(s - x, 8, rates[1]) for x in range(s + 1))
@@ -276,7 +276,7 @@ def test_shared_preference_is_found():
 
 def test_more_prompts_of_the_same_kind_never_weaken_the_evidence():
     cells = shared_order(80, noise=2.5, rng=np.random.default_rng(9))
-    doubled = Cells(4, 5, cells.histograms, cells.cyclic, 2 * cells.counts)
+    doubled = SignalCells(4, 5, cells.histograms, cells.cyclic, 2 * cells.counts)
     assert pmax_test(doubled, NULL).p < pmax_test(cells, NULL).p
 
 
@@ -297,7 +297,7 @@ def test_a_monte_carlo_null_does_not_reject_a_large_null_study():
 
 def test_a_value_the_draws_never_met():
     sampled = monte_carlo_null(3, 3, draws=60, rng=np.random.default_rng(11))
-    cells = Cells(3, 3, np.array([[0, 3], [3, 0]]), np.array([False, False]), np.array([50, 50]))
+    cells = SignalCells(3, 3, np.array([[0, 3], [3, 0]]), np.array([False, False]), np.array([50, 50]))
     assert t_test(cells, sampled).p < 1e-6
 
 
@@ -345,7 +345,7 @@ def test_the_null_of_another_shape_is_refused():
 def test_a_million_prompts():
     cells = null_cells(NULL, 1_000_000, np.random.default_rng(18))
     assert min(t_test(cells, NULL).p, pmax_test(cells, NULL).p, cycle_test(cells, NULL).p) > 1e-3
-    none = Cells(4, 5, np.array([[6, 0, 0]]), np.array([False]), np.array([1_000_000]))
+    none = SignalCells(4, 5, np.array([[6, 0, 0]]), np.array([False]), np.array([1_000_000]))
     assert cycle_test(none, NULL).p == 0.0
 
 

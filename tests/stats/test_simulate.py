@@ -1,4 +1,4 @@
-"""Simulators and the closed forms of their agreement (stats/simulate.py, stats/laws.py)."""
+"""Simulators and the closed forms of their agreement (stats/simulate.py, stats/simulate.py)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.laws import RankingLaw, expected_tau, expected_taus, fit_tau, noise_for_tau
 from salon.stats.signal import cells_votes, votes_rankings
 from salon.stats.simulate import (
     TIE,
+    RankingLaw,
     bradley_terry_comparisons,
+    expected_tau,
+    expected_taus,
     faction_rankings,
+    fit_tau,
     mallows_rankings,
+    noise_for_tau,
     plackett_luce_rankings,
     ratings_from_utilities,
     thurstone_rankings,

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.agreement import kendall_w
-from salon.stats.outcomes import induced_outcomes, outcome_agreement, outcome_counts
+from salon.stats.agreement import induced_outcomes, kendall_w, outcome_agreement, outcome_counts
 from salon.stats.stability import (
     consensus,
     consensus_accuracy,

@@ -8,11 +8,10 @@ from scipy import stats
 from scipy.special import expit
 
 from salon.errors import BadValue, TooFew
+from salon.stats.budget import thin_comparisons
+from salon.stats.comparisons import connectivity, count_pairs
 from salon.stats.elo import elo_scores
-from salon.stats.graph import connectivity
-from salon.stats.pair_counts import count_pairs
 from salon.stats.pair_fit import fit_pairs
-from salon.stats.thinning import thin_comparisons
 
 RNG = np.random.default_rng
 

@@ -12,10 +12,18 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, cohen_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.law_range import leak_warnings
+from salon.stats.judge_accuracy import (
+    NO,
+    UNREAD_TICK,
+    YES,
+    tick_accuracy,
+    tick_difference,
+    tick_identity_gap,
+    tick_table,
+)
 from salon.stats.result import Estimate
-from salon.stats.tick_accuracy import NO, UNREAD, YES, identity_gap, tick_accuracy, tick_difference, tick_table
-from salon.stats.tick_ceilings import ODDS, tick_ceilings
+from salon.stats.tick_ceilings import TICK_ODDS, tick_ceilings
+from salon.stats.vote_laws import leak_warnings
 
 SHARES = ("accuracy", "parsed_only", "balanced", "on_yes", "on_no", "pass_rate", "people_pass", "constant", "unread")
 
@@ -38,7 +46,7 @@ def values(found):
 def random_ticks(rng, n=400, prompts=40, u=0.1):
     people = (rng.random(n) < 0.7).astype(int)
     right = rng.random(n) < 0.8
-    said = np.where(rng.random(n) < u, UNREAD, np.where(right, people, 1 - people))
+    said = np.where(rng.random(n) < u, UNREAD_TICK, np.where(right, people, 1 - people))
     return said, people, rng.integers(0, prompts, n)
 
 
@@ -47,7 +55,7 @@ def test_by_hand():
     passes 1, one is unread. Accuracy 6/10; read 8, so 6/8; on yes 4/5, on no 2/3, balanced 11/15; passes 5/8 and people
     5/8, lean 0; kappa: e = 25/64 + 9/64 = 34/64, (48 - 34)/(64 - 34) = 14/30; always yes 6/10, gain 0; unread 2/10.
     """
-    said = [YES] * 4 + [NO, UNREAD] + [NO] * 2 + [YES, UNREAD]
+    said = [YES] * 4 + [NO, UNREAD_TICK] + [NO] * 2 + [YES, UNREAD_TICK]
     found = measured(said, [YES] * 6 + [NO] * 4).pooled
     assert values(found) == pytest.approx({
         "accuracy": 0.6, "parsed_only": 0.75, "balanced": 11 / 15, "on_yes": 0.8, "on_no": 2 / 3, "pass_rate": 5 / 8,
@@ -111,7 +119,7 @@ def test_ranges_hold_the_truth_under_laws_that_are_no_beta(points):
         for i, (truth, made) in enumerate(((knows, found.oracle), (follows, found.next_rater))):
             held[i] += made.low - 1e-6 <= truth <= made.high + 1e-6
         right = measured((p >= 0.5).astype(int), (yes > 2).astype(int), prompts, draws=400, seed=run)
-        accused += len(leak_warnings(right.pooled.accuracy, found.oracle, ODDS))
+        accused += len(leak_warnings(right.pooled.accuracy, found.oracle, TICK_ODDS))
     assert held.min() >= 22  # 25 at 95% give fewer than 22 in four of a hundred
     assert accused == 0
 
@@ -120,10 +128,10 @@ def test_a_leak_is_named():
     yes = np.random.default_rng(10).binomial(5, 0.6, 600)
     found = ceiling(yes, np.full(600, 5), np.arange(600) % 60)
     above = found.oracle.high + 0.02
-    (words,) = leak_warnings(Estimate(above + 0.02, above, above + 0.03, 60, "prompt"), found.oracle, ODDS)
+    (words,) = leak_warnings(Estimate(above + 0.02, above, above + 0.03, 60, "prompt"), found.oracle, TICK_ODDS)
     assert "suspect a leak" in words
     assert "the odds of ticks" in words
-    assert leak_warnings(Estimate(above, found.oracle.high - 0.01, 1.0, 60, "prompt"), found.oracle, ODDS) == []
+    assert leak_warnings(Estimate(above, found.oracle.high - 0.01, 1.0, 60, "prompt"), found.oracle, TICK_ODDS) == []
 
 
 def test_by_definition_prompts_are_drawn_whole():
@@ -164,14 +172,16 @@ def test_by_another_tool():
     assert ceiling(yes, np.full(60, 5)).kappa.value == pytest.approx(fleiss_kappa(np.stack([5 - yes, yes], axis=1)))
 
 
-@given(st.lists(st.tuples(st.sampled_from([NO, YES, UNREAD]), st.sampled_from([NO, YES])), min_size=1, max_size=30))
+@given(
+    st.lists(st.tuples(st.sampled_from([NO, YES, UNREAD_TICK]), st.sampled_from([NO, YES])), min_size=1, max_size=30)
+)
 @settings(max_examples=25)
 def test_properties(ticks):
     """The identity; turned answers turn the figures; a tick put right never hurts; all ticks twice change nothing."""
     said, people = (np.array(part) for part in zip(*ticks))
     found = measured(said, people).pooled
-    assert identity_gap(found) < 1e-12
-    turned = values(measured(np.where(said == UNREAD, UNREAD, 1 - said), 1 - people).pooled)
+    assert tick_identity_gap(found) < 1e-12
+    turned = values(measured(np.where(said == UNREAD_TICK, UNREAD_TICK, 1 - said), 1 - people).pooled)
     here = values(found)
     for name, other in {"accuracy": "accuracy", "on_yes": "on_no", "kappa": "kappa", "constant": "constant"}.items():
         assert here[name] == pytest.approx(turned[other])
@@ -231,7 +241,7 @@ def test_the_difference_of_two_judges_on_the_same_ticks():
 
 
 def test_edges():
-    nothing = measured([UNREAD] * 3, [YES, NO, YES]).pooled
+    nothing = measured([UNREAD_TICK] * 3, [YES, NO, YES]).pooled
     assert (nothing.accuracy.value, nothing.parsed_only, nothing.kappa, nothing.unread.value) == (0, None, None, 1)
     perfect = measured([YES] * 8, [YES] * 8).pooled
     assert (perfect.accuracy.value, perfect.balanced, perfect.kappa, perfect.constant.value) == (1, None, None, 1)
@@ -253,7 +263,7 @@ def test_edges():
         ceiling([1, 0], [1, 1])
     with pytest.raises(NotIdentified):
         ceiling([1, 2], [2, 4])
-    for said, people in (([3], [YES]), ([YES], [UNREAD]), ([YES, NO], [YES])):
+    for said, people in (([3], [YES]), ([YES], [UNREAD_TICK]), ([YES, NO], [YES])):
         with pytest.raises(BadValue):
             tick_table(said, people, np.arange(len(said)))
     with pytest.raises(BadValue):

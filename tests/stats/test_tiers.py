@@ -1,4 +1,4 @@
-"""Rank intervals, tiers and groups that cannot be told apart (stats/tiers.py)."""
+"""Rank intervals, tiers and groups that cannot be told apart (stats/ranks.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.tiers import RankIntervals, rank_intervals
+from salon.stats.ranks import RankIntervals, rank_intervals
 
 
 def rng(seed: int = 0) -> np.random.Generator:

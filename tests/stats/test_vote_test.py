@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from salon.errors import TooFew
+from salon.stats.agreement_tests import vote_test
 from salon.stats.signal import kendall_t, votes_rankings
 from salon.stats.simulate import mallows_rankings, uniform_rankings
-from salon.stats.vote_test import vote_test
 
 
 def votes_of(ranks: np.ndarray, keep: np.ndarray | None = None) -> tuple[np.ndarray, ...]:

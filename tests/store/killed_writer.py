@@ -20,7 +20,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from salon.store import atomic, open_study, save_study
+from salon.store import atomic_files as atomic
+from salon.store import open_study, save_study
 from salon.study import Comparison, Criterion, Item, Rater, Study
 
 CALLS = ("mkdir", "replace", "rename", "link", "unlink", "rmdir", "fsync")
@@ -67,7 +68,7 @@ def die_at(step: int) -> None:
 def state(folder: Path) -> str:
     """'old' or 'new' when the study is whole, with its image and note; else what is wrong."""
     found = open_study(folder)
-    place = atomic.present(folder)
+    place = atomic.present_folder(folder)
     if (place / "images" / "x.png").read_bytes() != b"png" or (place / "note.txt").read_text() != "mine":
         return "files lost"
     return {OLD.hash: "old", NEW.hash: "new"}.get(found.hash, "mixed")

@@ -10,8 +10,8 @@ from postgres import KINDS, fresh_url
 from studies import example
 
 from salon.errors import UnknownReference
-from salon.store.database import Answer, Database, open_database
-from salon.store.database.errors import NothingToUndo
+from salon.store.database import Database, OtherAnswer, open_database
+from salon.store.database.connection import NothingToUndo
 from salon.study import Comparison, Rater
 
 
@@ -29,7 +29,9 @@ def vote(a: str = "p1-a", rater: str = "new") -> tuple[str, Comparison]:
 def test_they_are_read_with_the_study_and_the_same_key_adds_nothing(database: Database) -> None:
     before, revision = database.read_study().counts["comparisons"], database.revision()
     new = [Rater(id="new", cohort="imported")]
-    saved = database.add_judgments([vote(), ("new", Answer("dropped", {"item": "p1-a"}))], key="k", what="x", new=new)
+    saved = database.add_judgments(
+        [vote(), ("new", OtherAnswer("dropped", {"item": "p1-a"}))], key="k", what="x", new=new
+    )
     assert (len(saved.ids), saved.repeated) == (2, False)
     again = database.add_judgments([vote()], key="k", what="x", new=new)
     assert (sorted(again.ids), again.repeated) == (sorted(saved.ids), True)

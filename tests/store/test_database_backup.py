@@ -14,8 +14,8 @@ from studies import example
 
 from salon.errors import BadFile
 from salon.store.database import Database, open_database, restore, tables
-from salon.store.database.errors import Damaged, StudyThere
-from salon.store.place import open_place
+from salon.store.database.connection import Damaged, StudyThere
+from salon.store.folder import open_place
 from salon.study import Comparison, Rater
 
 
@@ -133,7 +133,7 @@ def test_only_whole_backups_are_restored(tmp_path: Path) -> None:
 
 def test_what_a_killed_backup_left_is_swept_by_the_next_and_one_at_work_is_let_be(tmp_path: Path) -> None:
     path = tmp_path / "backup.db"
-    code = "import sys, time; from pathlib import Path; from salon.store.atomic import whole_file\n"
+    code = "import sys, time; from pathlib import Path; from salon.store.atomic_files import whole_file\n"
     code += "with whole_file(Path(sys.argv[1])): print(flush=True); time.sleep(600)"
     with start_loaded(code, path) as writer:
         writer.stdout.readline()  # it is at work

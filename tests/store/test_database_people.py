@@ -11,8 +11,8 @@ from sqlalchemy import select
 from studies import example
 
 from salon.errors import BadValue
-from salon.store.database import Database, Progress, Visit, open_database, tables
-from salon.store.database.errors import BadLink, UnknownRater
+from salon.store.database import Database, JudgmentCount, RaterVisit, open_database, tables
+from salon.store.database.connection import BadLink, UnknownRater
 from salon.study import Comparison, Rater
 
 
@@ -202,7 +202,7 @@ def test_visits_go_on_until_a_pause(database: Database) -> None:
         database.seen("zoe", at=at * minute)
     database.seen("zoe", at=60 * minute)  # a clock set back shortens nothing
     database.seen("ann", at=7)
-    assert database.visits("zoe") == [Visit("zoe", 0, 19 * minute), Visit("zoe", 60 * minute, 61 * minute)]
+    assert database.visits("zoe") == [RaterVisit("zoe", 0, 19 * minute), RaterVisit("zoe", 60 * minute, 61 * minute)]
     assert len(database.visits()) == 3
 
 
@@ -214,8 +214,8 @@ def test_progress_counts_what_stands(database: Database) -> None:
     of_zoe = [one for one in database.progress() if one.rater == "zoe"]
     fixed = {"rater": "zoe", "cohort": "designers", "status": "active", "criterion": "overall"}
     assert of_zoe == [
-        Progress(phase="first", judgments=2, last_at=101, **fixed),
-        Progress(phase="second", judgments=1, last_at=102, **fixed),
+        JudgmentCount(phase="first", judgments=2, last_at=101, **fixed),
+        JudgmentCount(phase="second", judgments=1, last_at=102, **fixed),
     ]
     assert [(one.about, one.answered, one.open) for one in database.asked()] == [
         ("0", 1, 0),

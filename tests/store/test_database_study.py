@@ -20,9 +20,9 @@ from studies import example, studies
 from salon.errors import BadFile, BadValue
 from salon.store import save_study
 from salon.store.database import Database, open_database, tables
-from salon.store.database.errors import NoStudy, StudyThere, Unavailable, WrongSchema
-from salon.store.database.schema import alembic_config, migrate
-from salon.store.place import open_place
+from salon.store.database.connection import NoStudy, StudyThere, Unavailable, WrongSchema
+from salon.store.database.tables import alembic_config, migrate
+from salon.store.folder import open_place
 from salon.study import Comparison, Criterion, Item, Rater, Rating, Study
 
 
@@ -88,7 +88,7 @@ def test_a_database_holds_one_study(database: Database) -> None:
 
 
 def test_many_blocks_are_one_table(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("salon.store.database.study_tables.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("salon.store.database.studies.ROWS_AT_ONCE", 7)
     raters = [Rater(id=f"r{number}") for number in range(20)]
     pairs = [Comparison(criterion="c", rater=one.id, a="x", b="y", outcome="a", seconds=1) for one in raters]
     ratings = [Rating(criterion="c", rater=one.id, item="x", value=3, rationale=one.id) for one in raters]
@@ -143,7 +143,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 
 def test_reading_a_folder_needs_no_database_library() -> None:
     code = (
-        "import sys\nfrom salon.store.place import open_place\n"
+        "import sys\nfrom salon.store.folder import open_place\n"
         "print([name for name in ('sqlalchemy', 'alembic', 'psycopg') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
@@ -151,7 +151,7 @@ def test_reading_a_folder_needs_no_database_library() -> None:
 
 
 def test_a_connection_that_was_cut_while_it_rested_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("salon.store.database.connected.REST_S", 0)
+    monkeypatch.setattr("salon.store.database.connection.IDLE_S", 0)
     url = fresh_url("postgresql", tmp_path)
     with open_database(url) as database, open_database(url) as other:
         with other.reading() as connection:

@@ -15,8 +15,8 @@ from sqlalchemy.exc import DBAPIError
 from studies import example
 
 from salon.errors import BadValue, UnknownReference, WrongPrompt
-from salon.store.database import Answer, Database, Saved, Task, open_database, tables
-from salon.store.database.errors import (
+from salon.store.database import Database, OtherAnswer, RaterTask, SavedSubmission, open_database, tables
+from salon.store.database.connection import (
     AlreadyAnswered,
     KeyReused,
     NotActive,
@@ -36,7 +36,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
         yield database
 
 
-def ask(database: Database, position: int = 0, rater: str = "zoe") -> Task:
+def ask(database: Database, position: int = 0, rater: str = "zoe") -> RaterTask:
     return database.add_task(rater, position, about=f"pair {position}", question={"kind": "compare"}, screen={})
 
 
@@ -44,7 +44,9 @@ def pair(outcome: str = "a", rater: str = "zoe", **more: object) -> Comparison:
     return Comparison(criterion="overall", rater=rater, a="p1-a", b="p1-b", outcome=outcome, **more)
 
 
-def send(database: Database, task: Task, *answers: Judgment | Answer, key: str = "k", **more: object) -> Saved:
+def send(
+    database: Database, task: RaterTask, *answers: Judgment | OtherAnswer, key: str = "k", **more: object
+) -> SavedSubmission:
     rest = {"rater": "zoe", "started_at": 1000, "answered_at": 2000} | more
     return database.submit(task.id, answers=answers or (pair(),), key=key, **rest)
 
@@ -142,10 +144,10 @@ def test_an_answer_that_would_spoil_the_study_is_refused(database: Database) -> 
         (Ranking(items=("p1-a", "p2-a"), ranks=(1, 2), **by), WrongPrompt),
         (Rating(item="p1-a", value=4.25, **by | {"criterion": "color"}), BadValue),
         (Rating(item="p1-a", value=6, **by | {"criterion": "color"}), BadValue),
-        (Answer("comparisons", {}), BadValue),
-        (Answer("text", {"text": "\ud800"}), BadValue),
-        (Answer("text", {"text": "x" * 1_000_001}), BadValue),
-        (Answer("text", {"number": float("nan")}), BadValue),
+        (OtherAnswer("comparisons", {}), BadValue),
+        (OtherAnswer("text", {"text": "\ud800"}), BadValue),
+        (OtherAnswer("text", {"text": "x" * 1_000_001}), BadValue),
+        (OtherAnswer("text", {"number": float("nan")}), BadValue),
     ):
         with pytest.raises(error):
             send(database, task, pair(), answer)
@@ -161,7 +163,7 @@ def test_an_answer_that_would_spoil_the_study_is_refused(database: Database) -> 
 def test_texts_are_only_ever_data(database: Database) -> None:
     awkward = "'; DROP TABLE judgments; -- \x00 \\ \" %s :x 漢字 🎨\n"
     task = database.add_task("zoe", 0, about="x' OR 1=1", question={"text": awkward}, screen={"order": [awkward]})
-    send(database, task, pair(rationale=awkward), Answer("text", {"text": awkward}), key="k'; --")
+    send(database, task, pair(rationale=awkward), OtherAnswer("text", {"text": awkward}), key="k'; --")
     assert database.tasks_of("zoe")[0].question == {"text": awkward}
     assert list(database.read_study().nouns("comparisons"))[-1].rationale == awkward
     assert database.given("zoe", kind="text")[0].record == {"text": awkward}
@@ -171,7 +173,7 @@ def test_texts_are_only_ever_data(database: Database) -> None:
 def test_what_is_not_counted_is_kept_and_not_read(database: Database) -> None:
     before = database.read_study().counts
     send(database, ask(database), pair(), counted=False)
-    send(database, ask(database, 1), Answer("text", {"points": ["red"]}, criterion="overall"), key="k2")
+    send(database, ask(database, 1), OtherAnswer("text", {"points": ["red"]}, criterion="overall"), key="k2")
     assert database.read_study().counts == before | {"raters": before["raters"]}
     assert [(one.kind, one.counted) for one in database.given("zoe")] == [("comparisons", False), ("text", True)]
 
@@ -261,7 +263,7 @@ def test_one_key_for_two_tasks_at_once_is_saved_once(database: Database) -> None
 
 
 def test_two_devices_that_ask_for_the_next_question_see_the_same(database: Database) -> None:
-    def next_task(number: int) -> Task:
+    def next_task(number: int) -> RaterTask:
         return database.add_task("zoe", 0, about=f"pair {number}", question={"n": number}, screen={"left": number})
 
     got = at_once(*[lambda number=number: next_task(number) for number in range(6)])

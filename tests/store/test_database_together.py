@@ -15,7 +15,7 @@ from waiting import LONGEST, until
 
 from salon.errors import BadValue
 from salon.store.database import Database, NewTask, open_database
-from salon.store.database.errors import AlreadyAnswered, Unavailable
+from salon.store.database.connection import AlreadyAnswered, Unavailable
 from salon.store.database.tables import settings
 from salon.study import Comparison, Rater
 

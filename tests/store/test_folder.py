@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from studies import example
 
-from salon.collect.studio.trim import without_raters
+from salon.collect.studio.removal import without_raters
 from salon.errors import BadColumns, BadFile, BadValue, InputError, SalonError, UnknownReference
 from salon.store import Metadata, TableWriter, folder, is_study, open_study, read_metadata, save_study, write_metadata
 from salon.study import Comparison, Criterion, Item, Rater, Study

@@ -13,14 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from salon.cli.train_pairs import pairs
+from salon.cli.train_reward import pairs
 from salon.errors import BadFile, BadValue
 from salon.fuse.labels import LabelSettings, make_labels
-from salon.store.formats import read_study, stream
-from salon.store.formats.stream import stream_records
-from salon.store.formats.training_pairs import PairSettings, WrittenPairs, write_pairs
+from salon.store.formats import files as stream
+from salon.store.formats import read_study
+from salon.store.formats.files import stream_records
+from salon.store.formats.training_pairs import TrainingPairSettings, WrittenPairs, write_pairs
 
-ALL = PairSettings(train=1, validation=0, test=0)
+ALL = TrainingPairSettings(train=1, validation=0, test=0)
 HPDV3 = [
     {"prompt": "an elk", "path1": "z/1.jpg", "path2": "a/2.jpg", "confidence": 0.97, "choice_dist": [9, 3]},
     {"prompt": "an elk", "path1": "a/2.jpg", "path2": "a/3.jpg"},
@@ -91,12 +92,12 @@ def test_pick_a_pic_keeps_each_picture_once(tmp_path: Path) -> None:
 
 
 def test_a_prompt_falls_to_one_split_however_it_is_written(tmp_path: Path) -> None:
-    settings = PairSettings(train=0.5, validation=0.25, test=0.25)
+    settings = TrainingPairSettings(train=0.5, validation=0.25, test=0.25)
     assert settings.split("An  Elk") == settings.split("an elk\n")
     fallen = [settings.split(f"prompt {k}") for k in range(4000)]
     assert fallen.count("train") / 4000 == pytest.approx(0.5, abs=0.04)  # five standard errors
     with pytest.raises(BadValue, match="sum to 1"):
-        PairSettings(train=0.5)
+        TrainingPairSettings(train=0.5)
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 1 << 20])

@@ -11,7 +11,7 @@ from salon.errors import BadFile
 from salon.store.folder import save_study
 from salon.store.journal import open_journal, read_journal
 from salon.study import Criterion, Study
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 
 class Decided(Noun):

@@ -10,7 +10,7 @@ import pytest
 from salon.errors import TooFew
 from salon.stats.nulls import exact_null
 from salon.store import nulls
-from salon.store.nulls import cache_folder, decode, encode, null_for, shipped_null
+from salon.store.nulls import cache_folder, decode_null, encode_null, null_for, shipped_null
 from tools.make_nulls import MOST_RATERS, shapes
 
 ROOT = Path(__file__).parents[2]
@@ -46,13 +46,13 @@ def shipped(shape: tuple[int, int]) -> bytes:
 
 @pytest.mark.parametrize("shape", [(2, 9), (3, 3), (3, 15), (4, 5), (4, 10), (5, 5), (5, 7), (6, 5), (7, 3), (8, 3)])
 def test_shipped_tables_are_what_is_computed(shape):
-    assert shipped(shape) == gzip.decompress(encode(exact_null(*shape)))
+    assert shipped(shape) == gzip.decompress(encode_null(exact_null(*shape)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(4, 15), (5, 9), (6, 6), (7, 4)])
 def test_large_shipped_tables_are_what_is_computed(shape):
-    assert shipped(shape) == gzip.decompress(encode(exact_null(*shape)))
+    assert shipped(shape) == gzip.decompress(encode_null(exact_null(*shape)))
 
 
 @pytest.mark.parametrize("shape", RATES)
@@ -85,18 +85,18 @@ def test_afresh_reads_and_writes_nothing(folder, monkeypatch):
 
 @pytest.mark.parametrize("damage", [b"", b"\x1f\x8b", b"not gzip", "cut", "other", "mass"])
 def test_damaged_files_are_computed_again(folder, damage):
-    good = encode(exact_null(3, 16))
+    good = encode_null(exact_null(3, 16))
     content = json.loads(gzip.decompress(good))
     content["joint"][0][2] = "7"
     data = {
         "cut": good[: len(good) // 2],
-        "other": encode(exact_null(3, 17)),
+        "other": encode_null(exact_null(3, 17)),
         "mass": gzip.compress(json.dumps(content).encode()),
     }.get(damage, damage)
     folder.mkdir()
     (folder / "3_16_exact.json.gz").write_bytes(data)
     assert null_for(3, 16).joint == exact_null(3, 16).joint
-    assert decode((folder / "3_16_exact.json.gz").read_bytes()).joint == exact_null(3, 16).joint
+    assert decode_null((folder / "3_16_exact.json.gz").read_bytes()).joint == exact_null(3, 16).joint
 
 
 def test_monte_carlo_beyond_reach(folder):

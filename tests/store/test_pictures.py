@@ -12,8 +12,7 @@ import pytest
 from PIL import Image
 
 from salon.errors import BadFile
-from salon.store.picture_header import read_header
-from salon.store.pictures import MOST_PIXELS, read_picture
+from salon.store.pictures import MOST_PIXELS, read_header, read_picture
 
 
 def encoded(image: Image.Image, format: str, **options: object) -> bytes:

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 
 from salon.errors import BadFile
-from salon.store import atomic, is_study, open_study, plain_table, save_study
-from salon.store.atomic import whole_folder
-from salon.store.plain_table import write_plain
+from salon.store import atomic_files as atomic
+from salon.store import is_study, open_study, save_study
+from salon.store import plain_files as plain_table
+from salon.store.atomic_files import whole_folder
+from salon.store.plain_files import write_plain
 from salon.study import Item, Study
 
 
@@ -101,10 +103,10 @@ def test_the_root_of_the_file_system_is_no_study() -> None:
 
 
 def test_who_holds_a_place_for_good_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(atomic, "_PATIENCE", 0.1)
-    with atomic.in_turn(tmp_path):
-        with pytest.raises(BadFile, match="another process has held") as refused, atomic.in_turn(tmp_path):
+    monkeypatch.setattr(atomic, "_MOST_WAIT_S", 0.1)
+    with atomic.wait_turn(tmp_path):
+        with pytest.raises(BadFile, match="another process has held") as refused, atomic.wait_turn(tmp_path):
             pytest.fail("two at once")
         assert str(tmp_path) in str(refused.value)
-    with atomic.in_turn(tmp_path):
+    with atomic.wait_turn(tmp_path):
         pass  # free again

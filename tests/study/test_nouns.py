@@ -25,7 +25,7 @@ from salon.study import (
     Signature,
     builtin_criterion,
 )
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 BY = {"criterion": "c", "rater": "r"}
 PAIR = {**BY, "a": "x", "b": "y"}

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from studies import example, studies
 
 from salon.errors import UnknownReference
-from salon.study import Comparison, Criterion, Item, Rater, Study, views
+from salon.study import Comparison, Criterion, Item, Rater, Study
+from salon.study import study as views
 from salon.study.tables import KINDS
 
 NO_SHRINK = (Phase.explicit, Phase.reuse, Phase.generate)  # shrinking a whole study takes minutes
@@ -39,7 +40,7 @@ class Numbers:
         return None if number < 0 else self.study.label("groups", number)
 
 
-def seconds(view: views.Comparisons | views.Rankings | views.Ratings) -> list[float | None]:
+def seconds(view: views.ComparisonView | views.RankingView | views.RatingView) -> list[float | None]:
     if view.seconds is None:
         return [None] * len(view)
     return [None if math.isnan(value) else value for value in view.seconds.tolist()]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from salon.models.encoder import EncoderPart
-from salon.train.data import Encoded
+from salon.models.encoders import EncoderPart
+from salon.train.head_data import EncodedStudy
 
 PARTS = (EncoderPart("seen", 8, True), EncoderPart("image", 16, False))
 CRITERIA = ("mood", "color")
@@ -21,7 +21,7 @@ class Planted(NamedTuple):
 
     labels: pa.Table
     votes: pa.Table
-    encoded: Encoded
+    encoded: EncodedStudy
     flags: pa.Table
 
 
@@ -48,7 +48,7 @@ def planted(
          "share": float(pictures["image"][n] @ directions[CRITERIA[0]] > 0)}
         for n in range(prompts * items)
     ]  # fmt: skip
-    encoded = Encoded(
+    encoded = EncodedStudy(
         PARTS, {f"q{n // items}.{n % items}": n for n in range(prompts * items)}, pictures,
         {f"prompt {n}": n for n in range(prompts)}, texts,
     )  # fmt: skip

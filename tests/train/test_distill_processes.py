@@ -25,21 +25,20 @@ from one_pass_example import FLOW, SMALL, bright_data, build_speaker, labelled_s
 from trl import GRPOConfig, TrlParser
 from two_processes import ZERO3, attempt, in_two_processes, launch_arguments, on_cpus
 
-from salon.cli.distill_train import train
+from salon.cli.distill import train
 from salon.cli.options import settings_from
 from salon.cli.score import score
 from salon.errors import BadFile
-from salon.models.one_pass import read_one_pass_card
+from salon.models.cards import read_one_pass_card
 from salon.models.vlm import LoadedVlm
 from salon.select.service.model import LoadOrder, load_scoring
 from salon.train import distill_study as training
 from salon.train.distill_loop import train_one_pass
-from salon.train.distill_processes import TorchProcesses
 from salon.train.distill_settings import DistillSettings
-from salon.train.distill_setup import engine_arguments, grpo_arguments, last_checkpoint, loaded
+from salon.train.distill_setup import engine_arguments, grpo_arguments, last_checkpoint, load_vlm
 from salon.train.distill_study import distill_study
-from salon.train.reward_logs import read_log
-from salon.train.reward_setup import processes
+from salon.train.run_folder import read_log
+from salon.train.training_setup import TorchProcesses, processes
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "distill"
 LORA = FLOW.model_copy(
@@ -107,9 +106,9 @@ def _refused(rank, place, out):
     told.append(flow(place, out / "vllm", FLOW.model_copy(update={"vllm": "server"})))
     training._check_target, training.fingerprint = mine
     assert look is training._check_target
-    written, training._written = training._written, fail("the disk is full")
+    written, training._write_scorer = training._write_scorer, fail("the disk is full")
     told.append(flow(place, out / "cut", FLOW))
-    training._written = written
+    training._write_scorer = written
     told.append(flow(place, out / "cut", FLOW.model_copy(update={"lr": 0.5}), resume=True))
     told.append(flow(place, out / "cut", FLOW))
     told.append(flow(place, out / "cut", FLOW, resume=True))
@@ -140,7 +139,7 @@ def _sharded(rank, place, out, resume):
         def fail(*_, **__):
             raise BadFile("the disk is full")
 
-        training._written = fail
+        training._write_scorer = fail
     return flow(place, out, LORA, resume=resume)
 
 
@@ -295,9 +294,9 @@ def test_adapters_are_learned_on_weights_of_the_precision_and_attention_asked_fo
         ("full", True, torch.float32),
     ):
         settings = DistillSettings(learn=learn, attention="eager")
-        model = loaded(vlm, settings, half=half)
+        model = load_vlm(vlm, settings, half=half)
         assert (model.dtype, model.config._attn_implementation) == (dtype, "eager")
-    assert loaded(vlm, DistillSettings(), half=False).config._attn_implementation == "sdpa"
+    assert load_vlm(vlm, DistillSettings(), half=False).config._attn_implementation == "sdpa"
     settings = SMALL.model_copy(update={"learn": "lora", "format_steps": 0, "precision": "bfloat16", "steps": 1,
                                         "recompute": True, "entropy_bonus": 0.1, "lr": 1e-2})  # fmt: skip
     trained = train_one_pass(vlm, bright_data(tmp_path / "pictures"), settings, tmp_path / "run")

@@ -11,11 +11,17 @@ import pytest
 
 from salon.errors import BadColumns, BadValue, UnknownReference
 from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores
-from salon.judge.one_pass import OnePass
-from salon.stats.fidelity import fidelity_rewards, targets_from_scores
-from salon.study.criterion import Criterion, Scale
-from salon.train.distill_adapters import swift_reward, trl_reward, verl_reward, visualquality_reward
-from salon.train.distill_reward import DistillReward, RewardTerms
+from salon.judge.model_scorers import OnePass
+from salon.stats.score_rewards import fidelity_rewards, targets_from_scores
+from salon.study.nouns import Criterion, Scale
+from salon.train.distill_settings import (
+    DistillReward,
+    RewardTerms,
+    swift_reward,
+    trl_reward,
+    verl_reward,
+    visualquality_reward,
+)
 
 ASKED = OnePass(criteria=tuple(Criterion(id=id, scale=Scale(low=1, high=5)) for id in ("mood", "color")), think=False)
 VALUES = np.array([[4.0, 3.0], [1.5, 3.2], [2.5, 1.0]])

@@ -19,30 +19,27 @@ from one_pass_example import FLOW, SMALL, bright_data, build_speaker, labelled_s
 from PIL import Image
 from two_processes import in_two_processes
 
-from salon.cli.distill_train import train
+from salon.cli.distill import train
 from salon.cli.score import score
 from salon.errors import BadFile, BadValue, DesignError, NotConverged, TooFew, UnknownReference
 from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores
+from salon.judge.model_scorers import scorer_names
 from salon.judge.scorers import one_pass
-from salon.judge.scorers.named import scorer_named
-from salon.judge.scorers.of_model import scorer_names
-from salon.models.one_pass import ROLES, read_one_pass_card
+from salon.judge.scorers.registry import make_scorer
+from salon.models.cards import ROLES, read_one_pass_card
 from salon.models.vlm import LoadedVlm
 from salon.models.weights import MissingWeights
-from salon.select.reward_named import open_scorers
-from salon.select.scores import scorer_words
+from salon.select.reward import open_scorers
+from salon.select.scores import list_scorers
 from salon.select.service.model import LoadOrder, load_scoring
 from salon.store.folder import save_study
-from salon.train.distill_data import Asking, OnePassData
-from salon.train.distill_format import learn_format
-from salon.train.distill_loop import _Watch, train_one_pass
-from salon.train.distill_processes import TorchProcesses
-from salon.train.distill_reward import DistillReward
-from salon.train.distill_settings import DistillSettings
+from salon.train.distill_loop import _TrainingWatch, learn_format, train_one_pass
+from salon.train.distill_settings import DistillReward, DistillSettings
 from salon.train.distill_setup import last_checkpoint
 from salon.train.distill_study import distill_study, study_sides
-from salon.train.reward_logs import read_log
-from salon.train.reward_setup import processes
+from salon.train.distill_validation import OnePassData, QuestionForm
+from salon.train.run_folder import read_log
+from salon.train.training_setup import TorchProcesses, processes
 
 PLAIN = SMALL.model_copy(update={"format_steps": 0})
 
@@ -227,7 +224,7 @@ def scorer(place, study, labels, vlm):
 
 def test_the_best_weights_are_whole_whenever_a_run_is_killed(tmp_path, monkeypatch):
     """Also while the best so far is removed for the better one: who goes on may never find a better one again."""
-    watch = object.__new__(_Watch)
+    watch = object.__new__(_TrainingWatch)
     saved = SimpleNamespace(save_pretrained=lambda place: (Path(place) / "tokenizer.json").write_text("{}"))
     watch.processor = SimpleNamespace(tokenizer=saved, image_processor=saved)
 
@@ -263,7 +260,7 @@ def test_a_study_becomes_a_scorer_in_a_folder(scorer, study, place):
     assert card.asked["criteria"][0]["scale"]["high"] == 5
     assert card.asked["role"] == card.settings["role"] == "You rate posters."
     assert card.signature.settings["role"] == "You rate posters."
-    assert one_pass.opened(folder, "cpu").form.question().startswith("You rate posters.\n")
+    assert one_pass.open_one_pass(folder, "cpu").form.question().startswith("You rate posters.\n")
     assert DistillSettings(role="painting").role == ROLES["painting"]
     split = pq.read_table(folder / "run" / "split.parquet").to_pydict()
     side = dict(zip(split["item"], split["split"]))
@@ -286,13 +283,13 @@ def test_a_study_becomes_a_scorer_in_a_folder(scorer, study, place):
 def test_all_criteria_of_a_picture_cost_one_pass(scorer, study, place, monkeypatch):
     folder, _ = scorer
     names = scorer_names(folder)
-    assert names == scorer_words([], [folder]) == [f"onepass:{folder}@mood", f"onepass:{folder}@flag"]
-    reader = one_pass.opened(folder)
+    assert names == list_scorers([], [folder]) == [f"onepass:{folder}@mood", f"onepass:{folder}@flag"]
+    reader = one_pass.open_one_pass(folder)
     said = _said(reader.vlm, {0: (2.0, 3.5), 1: None, 2: (7.0, 3.0)}, reader.form)
     monkeypatch.setattr(reader.vlm, "say", said)
     items = [item.model_copy(update={"image": str(place / "study" / item.image)})
              for item in list(study.nouns("items"))[:3]]  # fmt: skip
-    first, second = scorer_named(names[0]), scorer_named(f"model:{folder}@flag")
+    first, second = make_scorer(names[0]), make_scorer(f"model:{folder}@flag")
     assert first.score(items, [None] * 3) == [2.0, None, None]
     assert second.score(items, [None] * 3) == [3.5, None, None]
     assert reader.passes == 3
@@ -303,9 +300,9 @@ def test_all_criteria_of_a_picture_cost_one_pass(scorer, study, place, monkeypat
     assert (second.card.higher_is_better, second.card.low, second.card.high) == (True, 1, 5)
     assert first.signature != second.signature
     with pytest.raises(BadValue, match="trained on is needed"):
-        scorer_named(f"onepass:{folder}")
+        make_scorer(f"onepass:{folder}")
     with pytest.raises(BadFile, match="the folder of a VLM, or of a one-pass scorer, is needed"):
-        scorer_named(f"onepass:{place}")
+        make_scorer(f"onepass:{place}")
 
 
 def test_a_service_and_a_reward_take_all_its_criteria(scorer):
@@ -431,5 +428,5 @@ def test_steps_of_labels_by_pairs_hold_partners(data):
 
 
 def test_an_asking_can_be_made_by_hand(data):
-    assert isinstance(data.asking, Asking)
+    assert isinstance(data.asking, QuestionForm)
     assert data.asking.read(data.asking.random_answer(np.random.default_rng(0))).scores is not None

@@ -8,8 +8,17 @@ from scipy.stats import spearmanr
 
 from prove.distill_choice import WORLDS, simulate
 from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores
-from salon.train.distill_data import Asking, OnePassData
-from salon.train.distill_validation import BEST, LEAST_ITEMS, STEP, Curve, look_cells, read_looks, shown_looks
+from salon.train.distill_validation import (
+    BEST,
+    LEAST_ITEMS,
+    STEP,
+    OnePassData,
+    QuestionForm,
+    ValidationCurve,
+    look_cells,
+    read_looks,
+    shown_looks,
+)
 
 
 def read(text):
@@ -25,7 +34,7 @@ def data_of(values, *, pairs=None, prompts=None):
     items = tuple(f"i{number}" for number in range(len(values)))
     criteria = ("q", "r")[: values.shape[1]]
     labels = PseudoScores(items, criteria, values, np.full_like(values, np.nan), -9, 9, "bridge", pairs)
-    asking = Asking(lambda item: "?", read, lambda rng: "0")
+    asking = QuestionForm(lambda item: "?", read, lambda rng: "0")
     return OnePassData(labels, dict.fromkeys(items, "x.png"), asking, (), items, prompts=prompts or {})
 
 
@@ -44,7 +53,7 @@ def said(quality, seed=0):
 @pytest.fixture
 def curve():
     data = data_of(TRUTH[:, None])
-    return Curve(data, data.validation)
+    return ValidationCurve(data, data.validation)
 
 
 CONSTANT, SILENT = ["3"] * 40, ["no number"] * 40
@@ -63,7 +72,7 @@ def test_a_look_is_spearmans_correlation_with_an_interval(curve):
 def test_an_unreadable_answer_counts_as_the_mean_and_a_constant_as_zero():
     values = [1.0, 2.0, 3.0, 4.0]
     data = data_of(np.array(values)[:, None])
-    curve = Curve(data, data.validation)
+    curve = ValidationCurve(data, data.validation)
     for step, answers in enumerate((["1", "2", "3", "?"], ["5"] * 4, ["?"] * 4)):
         curve.add(step, answers, None)
     part, constant, silent = curve.looks
@@ -84,7 +93,7 @@ def test_labels_of_pairs_are_looked_at_pair_by_pair():
     pairs = PseudoPairs(*(np.array(c) for c in ([0, 1, 2], [1, 2, 3], [0, 0, 0])), np.array([1.0, 0.0, 0.5]),
                         np.full(3, 4))  # fmt: skip
     data = data_of(np.full((4, 1), np.nan), pairs=pairs)
-    curve = Curve(data, data.validation)
+    curve = ValidationCurve(data, data.validation)
     curve.add(1, ["5", "3", "2", "9"], None)  # one right, one wrong, a tie left out
     curve.add(2, ["5", "3", "4", "9"], None)  # the first above the second, the third above the second
     assert [look.srcc for look in curve.looks] == [0, 1]
@@ -105,7 +114,7 @@ def test_ties_keep_the_later_and_a_constant_state_never_replaces_one_with_a_spre
     for step, answers in enumerate((said(0.5), said(0.5), CONSTANT, SILENT), start=1):
         curve.add(step, answers, None)
     assert curve.kept == 2
-    weak = Curve(curve.data, curve.items)
+    weak = ValidationCurve(curve.data, curve.items)
     assert weak.add(1, said(-0.3), None)
     assert not weak.add(2, CONSTANT, None)  # 0 is above it, but says nothing
     assert weak.kept == 1
@@ -122,7 +131,7 @@ def test_the_model_as_it_began_is_no_candidate_but_is_compared_with(curve):
 @pytest.mark.parametrize("size", [0, 1, 2, LEAST_ITEMS - 1])
 def test_with_few_items_nothing_is_chosen_and_that_is_said(size):
     data = data_of(TRUTH[:size, None] if size else np.zeros((1, 1)))
-    curve = Curve(data, data.validation[:size])
+    curve = ValidationCurve(data, data.validation[:size])
     for step in (1, 2):
         if size:
             assert not curve.add(step, said(0.9)[:size], None)
@@ -140,7 +149,10 @@ def test_items_of_one_prompt_are_drawn_together(curve):
     prompts = {f"i{number}": f"p{number % 5}" for number in range(40)}
     order = np.array([number % 5 for number in range(40)], float)
     data = data_of(order[:, None], prompts=prompts)
-    by_prompt, by_item = Curve(data, data.validation), Curve(data_of(order[:, None]), data.validation)
+    by_prompt, by_item = (
+        ValidationCurve(data, data.validation),
+        ValidationCurve(data_of(order[:, None]), data.validation),
+    )
     answers = [str([1, 0, 3, 2, 4][number % 5]) for number in range(40)]
     for one in (by_prompt, by_item):
         one.add(1, answers, None)
@@ -148,7 +160,7 @@ def test_items_of_one_prompt_are_drawn_together(curve):
     assert by_prompt.looks[0].srcc == by_item.looks[0].srcc
     assert by_prompt.looks[0].low < by_item.looks[0].low
     few = data_of(order[:, None], prompts=dict.fromkeys(prompts, "p"))
-    assert "40 validation items of 1 prompt" in Curve(few, few.validation).too_few
+    assert "40 validation items of 1 prompt" in ValidationCurve(few, few.validation).too_few
 
 
 def outcome(curve, *looks):
@@ -187,7 +199,7 @@ def test_a_perfect_order_has_no_interval_and_is_above_chance(curve):
 
 def test_a_criterion_with_one_score_for_all_is_named():
     data = data_of(np.stack([TRUTH, TRUTH], axis=1))
-    curve = Curve(data, data.validation)
+    curve = ValidationCurve(data, data.validation)
     curve.add(1, [f"{text} 3" for text in said(0.9)], None)
     assert curve.looks[0].by_criterion["r"] == 0
     assert curve.notes(1)[-1] == "criteria under which all validation items got the same score: r"
@@ -195,7 +207,7 @@ def test_a_criterion_with_one_score_for_all_is_named():
 
 def test_the_last_state_is_kept_where_that_was_asked_for():
     data = data_of(TRUTH[:, None])
-    curve = Curve(data, data.validation, choose="last")
+    curve = ValidationCurve(data, data.validation, choose="last")
     assert outcome(curve, said(0), said(0.9), said(0.6)).outcome == "learned"
     assert curve.kept is None
 
@@ -207,7 +219,7 @@ def test_looks_are_stored_for_a_run_that_goes_on(curve, tmp_path):
     curve.save(tmp_path)
     (tmp_path / BEST).mkdir()
     (tmp_path / BEST / STEP).write_text("2")
-    again = Curve(curve.data, curve.items)
+    again = ValidationCurve(curve.data, curve.items)
     again.load(read_looks(tmp_path), 1)
     assert [look.step for look in again.looks] == [0, 1, 2]  # the checkpoint is at 1, the stored weights are of 2
     assert again.looks == curve.looks[:3]
@@ -215,7 +227,7 @@ def test_looks_are_stored_for_a_run_that_goes_on(curve, tmp_path):
     assert not again.add(2, said(0), 0.5)  # repeated: its weights are there
     assert again.looks == curve.looks[:3]
     (tmp_path / BEST / STEP).unlink()
-    lost = Curve(curve.data, curve.items)
+    lost = ValidationCurve(curve.data, curve.items)
     lost.load(read_looks(tmp_path), 2)
     assert lost.kept is None
     assert lost.add(3, said(0.3), 0.5)  # the better ones are gone

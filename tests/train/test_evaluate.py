@@ -10,10 +10,9 @@ from trial_example import contestant, planted_trial
 
 from salon.errors import TooFew
 from salon.evaluate.leaks import Leaks
-from salon.evaluate.pairs.evaluate import evaluate, study_figures
-from salon.evaluate.pairs.evaluate_data import Trial
-from salon.evaluate.pairs.evaluate_figures import tau
-from salon.evaluate.pairs.evaluate_settings import EvaluateSettings
+from salon.evaluate.model_figures import evaluate, study_figures, tau
+from salon.evaluate.model_results import EvaluateSettings
+from salon.evaluate.models import TestPairs
 
 QUICK = EvaluateSettings(draws=100)
 
@@ -40,12 +39,12 @@ def report(planted):
     )  # fmt: skip
 
 
-def small_trial(votes) -> Trial:
+def small_trial(votes) -> TestPairs:
     """One prompt of three items, pairs 01 02 12."""
     n = len(votes)
     items = [("x", "y"), ("x", "z"), ("y", "z")] * (n // 3)
     prompt = np.arange(n) // 3
-    return Trial(
+    return TestPairs(
         study="small", data="d", split="all", criteria=(("c", "C"),), criterion=np.zeros(n, np.int64), group=prompt,
         item_a=np.array([f"{g}{a}" for g, (a, _) in zip(prompt, items)], object),
         item_b=np.array([f"{g}{b}" for g, (_, b) in zip(prompt, items)], object),

@@ -10,15 +10,14 @@ from browser import chromium, page_faults
 from trial_example import contestant, planted_trial
 
 from salon.evaluate.leaks import Leaks
-from salon.evaluate.pairs.evaluate import evaluate
-from salon.evaluate.pairs.evaluate_page import evaluate_page
-from salon.evaluate.pairs.evaluate_results import CalibrationFigures
-from salon.evaluate.pairs.evaluate_sections import honesty
-from salon.evaluate.pairs.evaluate_settings import EvaluateSettings
+from salon.evaluate.model_figures import evaluate
+from salon.evaluate.model_page import evaluate_page
+from salon.evaluate.model_results import CalibrationFigures, EvaluateSettings
+from salon.evaluate.model_sections import honesty
 from salon.report import disagreements
 from salon.report.values import numbers_in
 from salon.stats.result import Estimate
-from salon.train.learning_curve import learning_curve
+from salon.train.evaluate_models import learning_curve
 
 __all__ = ["chromium"]
 

@@ -8,13 +8,13 @@ from PIL import Image
 from trial_example import planted_trial
 
 from salon.errors import BadFile
-from salon.evaluate.pairs.evaluate_predict import matched, model_margins, score_margins, spoken
-from salon.models.preference import Criterionwise, ModelCard
-from salon.study.signature import Signature
+from salon.evaluate.models import criterion_rows, match_criteria, model_margins, score_margins
+from salon.models.cards import ModelCard, ModelCriterion
+from salon.study.nouns import Signature
 
 
 def card(*criteria, form="ranknet") -> ModelCard:
-    known = tuple(Criterionwise(id=id, name=id) for id in criteria)
+    known = tuple(ModelCriterion(id=id, name=id) for id in criteria)
     facts = {"backbone": "b", "backbone_name": "b", "is_logit": True, "study": "s", "data": "d"}
     return ModelCard(kind="reward", name="m", criteria=known, form=form, signature=Signature(method="t"), **facts)
 
@@ -73,9 +73,9 @@ def test_an_item_without_a_picture_is_named(shown):
 
 
 def test_criteria_are_matched_by_id_or_by_being_alone():
-    assert matched(card("a", "b"), ["b", "c"]) == {"b": "b"}
-    assert matched(card("a"), ["b"]) == {"b": "a"}
-    assert matched(card("a"), ["b", "c"]) == {}
+    assert match_criteria(card("a", "b"), ["b", "c"]) == {"b": "b"}
+    assert match_criteria(card("a"), ["b"]) == {"b": "a"}
+    assert match_criteria(card("a"), ["b", "c"]) == {}
 
 
 def test_scores_as_margins(shown):
@@ -86,5 +86,5 @@ def test_scores_as_margins(shown):
     assert margin[pair.index(("p0-0", "p0-2"))] == -2
     assert np.isnan(margin[pair.index(("p0-0", "p0-3"))])
     assert score_margins(trial, values, higher_is_better=False)[pair.index(("p0-0", "p0-2"))] == 2
-    assert spoken(trial, None).all()
-    assert (spoken(trial, "c1") == (trial.criterion == 1)).all()
+    assert criterion_rows(trial, None).all()
+    assert (criterion_rows(trial, "c1") == (trial.criterion == 1)).all()

@@ -8,7 +8,7 @@ import pytest
 from planted import CRITERIA, SPLITS, planted
 
 from salon.errors import BadColumns, BadValue, DesignError, TooFew, UnknownReference
-from salon.train.data import head_data
+from salon.train.head_data import head_data
 from salon.train.settings import HeadSettings
 
 STUDY = planted(prompts=16)

@@ -12,13 +12,12 @@ import torch
 from planted import CRITERIA, planted, shuffled
 
 from salon.errors import BadValue, NotConverged
-from salon.evaluate.pairs.validation_figures import validation_figures
+from salon.evaluate.validation import validation_figures
 from salon.stats.ceilings import ceilings
-from salon.train import loop
-from salon.train.data import HeadData, head_data
-from salon.train.loop import hits, pair_logits, train_heads
+from salon.train import head_loop as loop
+from salon.train.head_data import HeadData, head_data
+from salon.train.head_loop import alternate, criterion_batches, hits, pair_logits, train_heads
 from salon.train.settings import HeadSettings
-from salon.train.streams import alternated, criterion_batches
 
 QUICK = HeadSettings(axes=0, width=16, dropout=0.1, lr=0.03, epochs=8, batch=64)
 STUDY = planted()
@@ -77,7 +76,7 @@ def test_the_best_state_is_kept_and_patience_ends_it(monkeypatch: pytest.MonkeyP
         states.append({name: tensor.clone() for name, tensor in network.state_dict().items()})
         return loop.Epoch(number, 0.6, next(losses), 0.5, None, 0.0)
 
-    monkeypatch.setattr(loop, "_validated", validated)
+    monkeypatch.setattr(loop, "_validate", validated)
     trained = train_heads(data(), QUICK.model_copy(update={"patience": 2}))
     assert (trained.best.number, len(trained.epochs)) == (2, 4)
     assert "2 passes" in trained.stopped
@@ -117,7 +116,7 @@ def test_flags_are_learned_beside_preferences_and_have_a_best_state_of_their_own
     lowest = min(epoch.flag_loss for epoch in trained.epochs)
     assert lowest < 0.62  # log 2 = 0.693 without any knowledge
     everything = torch.arange(len(rows.flag_validation))
-    found = loop._flag_loss(trained.network, loop.reduced(trained.network, rows), rows.flag_validation, everything)
+    found = loop._flag_loss(trained.network, loop.reduce_data(trained.network, rows), rows.flag_validation, everything)
     assert found.item() == pytest.approx(lowest, rel=1e-5)
 
 
@@ -131,7 +130,7 @@ def test_every_row_is_met_once_a_pass_in_batches_of_one_criterion() -> None:
 
 
 def test_streams_alternate_until_the_longer_one_ends() -> None:
-    assert list(alternated("ab", "xyz")) == ["a", "x", "b", "y", "z"]
+    assert list(alternate("ab", "xyz")) == ["a", "x", "b", "y", "z"]
 
 
 def test_hits_by_hand() -> None:

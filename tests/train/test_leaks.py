@@ -11,8 +11,8 @@ from PIL import Image
 
 from salon.errors import BadFile
 from salon.evaluate import leaks
-from salon.evaluate.leaks import Guard, find_leaks, load_guard, picture_keys, save_guard, without_look_alikes
-from salon.models.kept import Kept
+from salon.evaluate.leaks import LeakGuard, find_leaks, load_guard, picture_keys, save_guard, without_look_alikes
+from salon.models.cache import ResultCache
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,12 @@ def pictures(tmp_path_factory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def keys(pictures, tmp_path_factory):
-    kept = Kept(tmp_path_factory.mktemp("kept") / "kept.sqlite")
+    kept = ResultCache(tmp_path_factory.mktemp("kept") / "kept.sqlite")
     return dict(zip(pictures, picture_keys(list(pictures.values()), kept=kept)))
 
 
 def test_what_was_trained_on_is_found(keys):
-    guard = Guard.of([keys["elk"], keys["owl"]], ["A Poster,  for elk"])
+    guard = LeakGuard.of([keys["elk"], keys["owl"]], ["A Poster,  for elk"])
     tested = {name: keys[name] for name in ("owl", "fox", "small")}
     found = find_leaks(guard, tested, {"p1": "a poster, for ELK\n", "p2": "a poster for owls", "p3": " "})
     assert (found.pictures, found.near, found.texts) == (("owl",), ("small",), ("p1",))
@@ -55,10 +55,10 @@ def test_training_rows_that_look_like_test_rows_are_left_out(keys):
 
 
 def test_the_guard_is_kept_beside_the_model(keys, tmp_path):
-    guard = Guard.of(keys.values(), ["one", "two", ""])
+    guard = LeakGuard.of(keys.values(), ["one", "two", ""])
     card = save_guard(guard, tmp_path)
     assert load_guard(tmp_path, card) == guard
-    save_guard(Guard.of([], ["three"]), tmp_path)
+    save_guard(LeakGuard.of([], ["three"]), tmp_path)
     with pytest.raises(BadFile, match="another file"):
         load_guard(tmp_path, card)
     with pytest.raises(BadFile, match="no guard"):
@@ -68,7 +68,7 @@ def test_the_guard_is_kept_beside_the_model(keys, tmp_path):
 
 
 def test_a_picture_is_decoded_once(pictures, tmp_path, monkeypatch):
-    kept = Kept(tmp_path / "kept.sqlite")
+    kept = ResultCache(tmp_path / "kept.sqlite")
     paths = [pictures["elk"], pictures["owl"], pictures["elk"]]
     first = picture_keys(paths, kept=kept)
     monkeypatch.setattr(leaks, "picture_key", lambda path: pytest.fail("decoded again"))

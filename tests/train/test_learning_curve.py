@@ -7,22 +7,22 @@ import pytest
 from trial_example import planted_trial
 
 from salon.errors import BadValue, TooFew
-from salon.evaluate.pairs.evaluate_settings import CurveSettings, EvaluateSettings
-from salon.train.learning_curve import learning_curve, nested
+from salon.evaluate.model_results import CurveSettings, EvaluateSettings
+from salon.train.evaluate_models import learning_curve, nested_prompts
 
 QUICK = EvaluateSettings(draws=100)
 PROMPTS = {f"prompt {number}": 6 for number in range(80)}
 
 
 def test_parts_are_nested_and_depend_on_the_seed_alone():
-    parts = [nested(list(PROMPTS), share, seed=0) for share in (0.1, 0.5, 1.0)]
+    parts = [nested_prompts(list(PROMPTS), share, seed=0) for share in (0.1, 0.5, 1.0)]
     assert [len(part) for part in parts] == [8, 40, 80]
     assert parts[0] < parts[1] < parts[2]
-    assert nested(list(PROMPTS)[::-1], 0.5, seed=0) == parts[1]
-    assert nested(list(PROMPTS), 0.5, seed=1) != parts[1]
-    assert len(nested(["only"], 0.01, seed=0)) == 1
+    assert nested_prompts(list(PROMPTS)[::-1], 0.5, seed=0) == parts[1]
+    assert nested_prompts(list(PROMPTS), 0.5, seed=1) != parts[1]
+    assert len(nested_prompts(["only"], 0.01, seed=0)) == 1
     with pytest.raises(BadValue):
-        nested(list(PROMPTS), 0.0, seed=0)
+        nested_prompts(list(PROMPTS), 0.0, seed=0)
 
 
 def test_the_curve_by_hand():

@@ -17,13 +17,19 @@ from salon.errors import BadValue, UnknownReference
 from salon.models.reward_network import open_parts
 from salon.train import memory_plan as planning
 from salon.train.distill_settings import DistillSettings
-from salon.train.memory_activations import Load, Numbers, Shape, activation_bytes
-from salon.train.memory_available import GB, SHARDS, available_memory, parse_memory
-from salon.train.memory_network import blocks, open_backbone
-from salon.train.memory_plan import check_training, plan_distill, plan_reward
-from salon.train.reward_engine import engine_for, learned
-from salon.train.reward_settings import RewardSettings
-from salon.train.reward_setup import accelerator_for, loaded_dtype, make_trainable, processes
+from salon.train.memory_network import NumberSizes, PassLoad, VlmShape, activation_bytes, open_backbone, sharded_blocks
+from salon.train.memory_plan import (
+    GB,
+    SHARDS,
+    available_memory,
+    check_training,
+    parse_memory,
+    plan_distill,
+    plan_reward,
+)
+from salon.train.reward_engine import make_engine, trainable_parameters
+from salon.train.settings import RewardSettings
+from salon.train.training_setup import loaded_dtype, make_accelerator, make_trainable, processes
 
 
 @pytest.fixture(scope="module")
@@ -132,18 +138,18 @@ def test_activations_are_within_five_percent(place, family, recompute, half):
             )
             parts = open_parts(vlm, instruction=INSTRUCTION, pixels=pixels, dtype=loaded_dtype(settings))
             make_trainable(parts.network, settings, ties=0.0)
-            for parameter in learned(parts.network).values():
+            for parameter in trainable_parameters(parts.network).values():
                 parameter.data = parameter.data.float()  # as the engine of whole weights does
             images = [Image.new("RGB", (128, 128), (20 * number, 3, 3)) for number in range(2 * pairs)]
             texts = ["a poster" + " of a thing" * number for number in range(2 * pairs)]
             inputs = parts.questions(images, texts, ["c"] * 2 * pairs)
             measured = measured_activations(parts.network.train(), inputs, half=half)
 
-            shape, number = Shape.of(parts.network.vlm.config), 2 if half else 4
+            shape, number = VlmShape.of(parts.network.vlm.config), 2 if half else 4
             stream = 4 if update["learn"] == "full" else number
             length = inputs["input_ids"].shape[1]
-            load = Load(2 * pairs, shape.tower.patches(pixels), length, language, vision, settings.lora_rank)
-            numbers = Numbers(number, stream, number, number, autocast=half)
+            load = PassLoad(2 * pairs, shape.tower.patches(pixels), length, language, vision, settings.lora_rank)
+            numbers = NumberSizes(number, stream, number, number, autocast=half)
             found = activation_bytes(shape, load, numbers, recompute=recompute)
             plan = plan_reward(vlm, settings, gpu=False, text_tokens=length - shape.tower.tokens(pixels))
             assert row(plan, "activations") == found.peak
@@ -153,7 +159,7 @@ def test_activations_are_within_five_percent(place, family, recompute, half):
 
 def _copies_outside(network, language, vision):
     """bfloat16 copies of the weights outside of the layers that are computed again."""
-    inside = {id(p) for block in blocks(network.vlm) for p in block.parameters()}
+    inside = {id(p) for block in sharded_blocks(network.vlm) for p in block.parameters()}
     out = network.vlm.get_output_embeddings()
     total = 0
     for name, module in network.named_modules():
@@ -184,7 +190,7 @@ def _measured(vlm, shard):
     settings = RewardSettings(pixels=256, batch=2)
     parts = open_parts(vlm, instruction=INSTRUCTION, pixels=256)
     make_trainable(parts.network, settings, ties=0.0)
-    engine = engine_for(shard, parts.network, settings, accelerator_for(settings))
+    engine = make_engine(shard, parts.network, settings, make_accelerator(settings))
     buckets = []
     if shard == "none":
         engine._wrapped.register_comm_hook(buckets, _pass_on)
@@ -313,7 +319,7 @@ def test_memory_is_read_with_its_unit():
 
 
 def test_a_backbone_of_another_kind_is_planned_without_activations(place, monkeypatch):
-    monkeypatch.setattr("salon.train.memory_activations.FAMILIES", ())
+    monkeypatch.setattr("salon.train.memory_network.FAMILIES", ())
     plan = plan_reward(tiny(place / "qwen2_vl"), SMALL, gpu=False)
     assert row(plan, "gradients")
     assert not row(plan, "activations")

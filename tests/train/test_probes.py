@@ -12,16 +12,14 @@ from browser import chromium, page_faults
 from click.testing import CliRunner
 from PIL import Image, ImageStat
 
-from salon.cli.train_probe import probe
+from salon.cli.evaluate import probe
 from salon.errors import BadValue, TooFew
 from salon.store.folder import save_study
 from salon.study import Criterion, Item, Prompt, Study
-from salon.study.scorer import ScorerCard
-from salon.study.signature import Signature
-from salon.train.probe_page import example, probe_page
-from salon.train.probe_results import ProbeReport, ProbeSettings
-from salon.train.probes import probe_scorer
-from salon.train.tricks import TRICKS, Trick, overlaid
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Signature
+from salon.train.probe_report import altered_example, probe_page
+from salon.train.probes import TRICKS, ProbeReport, ProbeSettings, Trick, overlay_text, probe_scorer
 
 __all__ = ["chromium"]
 
@@ -148,7 +146,7 @@ def test_alterations_do_what_they_say() -> None:
     assert made["border"].size == (120 + 18, 90 + 18)
     assert made["saturation"].getpixel((0, 0))[0] > 90
     assert {name for name, one in made.items() if one.size == image.size} == set(made) - {"border"}
-    written = np.asarray(overlaid(image, "tea", 0.1)).astype(int)
+    written = np.asarray(overlay_text(image, "tea", 0.1)).astype(int)
     assert (written[:40] == np.asarray(image)[:40]).all()  # only the lower edge
     assert written[70:].max() > 240
     assert (np.asarray(made["prompt"]) != np.asarray(made["praise"])).any()
@@ -159,7 +157,7 @@ def test_the_page_shows_every_row_and_one_item_under_all(
     chromium, colored: ProbeReport, study: tuple[Study, Path], tmp_path: Path
 ) -> None:
     item = next(study[0].nouns("items"))
-    html = probe_page(colored, example(study[1] / item.image, "a fair")).html()
+    html = probe_page(colored, altered_example(study[1] / item.image, "a fair")).html()
     assert page_faults(chromium, html, tmp_path) == []
     page = unescape(html)
     assert all(row.words in page for row in colored.rows)

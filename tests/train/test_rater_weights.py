@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from salon.train.rater_weights import Reliability, agreement_weights
+from salon.train.head_data import Reliability, agreement_weights
 
 
 def votes(*rows: tuple[str, str, str], split: str = "train") -> list[dict[str, str]]:

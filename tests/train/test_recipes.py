@@ -4,13 +4,12 @@ import pytest
 from click.testing import CliRunner
 from reward_example import INSTRUCTION, red_pairs, tiny
 
-from salon.cli.distill_train import train as distill_train
+from salon.cli.distill import train as distill_train
 from salon.cli.train import train
 from salon.errors import UnknownReference
-from salon.models.preference import read_card
+from salon.models.cards import read_model_card
 from salon.train.distill_settings import DistillSettings
-from salon.train.recipes import RECIPES, recipe_named, recipe_names
-from salon.train.reward_settings import RewardSettings
+from salon.train.settings import RECIPES, RewardSettings, find_recipe, recipe_names
 
 # HPSv3, section 5.1.1: "with all parameters set as trainable. Training is performed over 2 epochs using 48 NVIDIA A800
 # GPUs. The model is optimized with a learning rate of 2 x 10^-6, a warm-up ratio of 0.05, and a total batch size of 384
@@ -62,7 +61,7 @@ def test_what_differs_between_paper_and_code_is_named():
 
 def test_what_is_given_wins():
     given = {"lr": 1e-5, "epochs": 2, "batch": 64}
-    recipe = recipe_named("hpsv3", "train reward")
+    recipe = find_recipe("hpsv3", "train reward")
     assert recipe.values(given)["lr"] == 1e-5
     assert recipe.values(given)["batch"] == 64
     rows = {name: (value, source) for name, value, source in recipe.lines(given)}
@@ -74,7 +73,7 @@ def test_what_is_given_wins():
 def test_an_unknown_recipe_is_refused_with_the_list():
     for name, command in (("nobody", "train reward"), ("psdistill", "train reward"), ("hpsv3", "distill train")):
         with pytest.raises(UnknownReference) as raised:
-            recipe_named(name, command)
+            find_recipe(name, command)
         assert raised.value.remedy == f"one of {', '.join(recipe_names(command))}"
 
 
@@ -99,6 +98,6 @@ def test_a_training_by_recipe_says_so_on_its_card(tmp_path):
             "--batch", "2", "--pixels", "256", "--instruction", instruction]  # fmt: skip
     ran = CliRunner().invoke(train, [str(word) for word in told], catch_exceptions=False)
     assert ran.exit_code == 0
-    card = read_card(tmp_path / "model")
+    card = read_model_card(tmp_path / "model")
     assert card.settings["recipe"] == card.signature.settings["recipe"] == "hpsv3 1"
     assert (card.settings["batch"], card.settings["epochs"], card.settings["confident"]) == (2, 2, 0.95)

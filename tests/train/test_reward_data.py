@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from salon.errors import BadColumns, BadFile, BadValue, TooFew
-from salon.train.reward_data import ONE_CRITERION, PairFile, ahead, pair_rows, read_pair
-from salon.train.reward_settings import RewardSettings
+from salon.train.reward_data import ONE_CRITERION, PairFile, pair_rows, read_ahead, read_pair
 from salon.train.reward_survey import survey_pairs
+from salon.train.settings import RewardSettings
 
 N = 40
 
@@ -150,7 +150,7 @@ def test_work_is_done_ahead_in_order_and_not_too_far():
             raise BadValue("thirty")
         return number, threading.current_thread() is not threading.main_thread()
 
-    results = ahead(work, range(100), threads=3, waiting=5)
+    results = read_ahead(work, range(100), threads=3, waiting=5)
     assert [next(results) for _ in range(3)] == [(0, True), (1, True), (2, True)]
     assert max(begun) <= 3 + 5
     with pytest.raises(BadValue, match="thirty"):

@@ -28,13 +28,12 @@ from salon.cli.score import score
 from salon.errors import BadValue, SalonError
 from salon.models.preference_model import load_model
 from salon.models.reward_network import open_parts
-from salon.train import reward_folder
+from salon.train import run_folder as reward_folder
 from salon.train.reward_engine import shard_units
-from salon.train.reward_folder import checkpoints
-from salon.train.reward_logs import read_log
-from salon.train.reward_settings import RewardSettings
-from salon.train.reward_setup import chosen_shard, make_trainable, set_attention
+from salon.train.run_folder import checkpoints, read_log
+from salon.train.settings import RewardSettings
 from salon.train.train_reward import train_reward
+from salon.train.training_setup import choose_shard, make_trainable, set_attention
 
 ENGINES = [("fsdp2", "zero3"), pytest.param(("zero2",), marks=pytest.mark.slow)]
 ROOT = Path(__file__).parents[2]
@@ -227,20 +226,20 @@ def launched(name, monkeypatch):
 )  # fmt: skip
 def test_launch_files_say_where_weights_live(name, shard, processes, monkeypatch):
     arguments = launched(name, monkeypatch)
-    assert chosen_shard(RewardSettings()) == shard
+    assert choose_shard(RewardSettings()) == shard
     assert (arguments.num_processes, arguments.num_machines) == (processes, 6 if processes == 48 else 1)
     assert arguments.mixed_precision == "bf16"
     if shard != "none":
         with pytest.raises(BadValue, match="must say the same"):
-            chosen_shard(RewardSettings(shard="zero2"))
+            choose_shard(RewardSettings(shard="zero2"))
 
 
 def test_without_a_file_the_flag_decides(monkeypatch):
-    assert chosen_shard(RewardSettings()) == "none"
-    assert chosen_shard(RewardSettings(shard="zero2")) == "zero2"
+    assert choose_shard(RewardSettings()) == "none"
+    assert choose_shard(RewardSettings(shard="zero2")) == "zero2"
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     with pytest.raises(BadValue, match="version 2"):
-        chosen_shard(RewardSettings())
+        choose_shard(RewardSettings())
 
 
 def test_attention_that_is_not_there_is_refused(vlm):
@@ -260,7 +259,7 @@ def test_large_vlms_compute_activations_again_by_default(vlm, monkeypatch):
 
     assert not recomputes()
     assert recomputes(recompute=True)
-    monkeypatch.setattr("salon.train.reward_setup.LARGE", 1000)
+    monkeypatch.setattr("salon.train.training_setup.LARGE", 1000)
     assert recomputes()
     assert recomputes(learn="lora")
     assert not recomputes(learn="head")

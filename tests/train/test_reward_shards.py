@@ -17,14 +17,20 @@ from PIL import Image
 from salon.errors import BadColumns, BadFile, BadValue, DesignError
 from salon.evaluate.leaks import load_guard, text_key
 from salon.store.near_pictures import content_hash, picture_key
-from salon.train.guard_log import GuardLog, noted_names, write_guard
-from salon.train.name_hashes import NameSet, contains, hash_name, hash_names, place_in
-from salon.train.pair_order import pooled_order
-from salon.train.pair_pictures import ParquetPictures
-from salon.train.pair_shards import PairShards
-from salon.train.reward_data import PairFile, pair_rows, read_pair
-from salon.train.reward_settings import RewardSettings
-from salon.train.reward_survey import known_pictures, survey_pairs
+from salon.train.name_hashes import (
+    GuardLog,
+    NameSet,
+    contains,
+    guarded_names,
+    hash_name,
+    hash_names,
+    place_in,
+    write_guard,
+)
+from salon.train.pair_files import PairShards, ParquetPictures
+from salon.train.reward_data import PairFile, pair_rows, pooled_order, read_pair
+from salon.train.reward_survey import survey_pairs, surveyed_pictures
+from salon.train.settings import RewardSettings
 
 ROWS, PICTURES = 60, 20
 
@@ -285,7 +291,7 @@ def test_names_are_known_again():
 def test_the_guard_is_filled_while_pictures_are_read(place, tmp_path):
     pairs = pair_file(place, "tars", tmp_path)
     survey_pairs(pairs)
-    names = known_pictures(pairs)
+    names = surveyed_pictures(pairs)
     assert len(names) == PICTURES
     for process, numbers in enumerate([range(0, 30, 2), range(1, 30, 2)]):
         log = GuardLog(tmp_path, process, names)
@@ -304,7 +310,7 @@ def test_the_guard_is_filled_while_pictures_are_read(place, tmp_path):
     log.close()
     assert (tmp_path / "guard-0.bin").stat().st_size == size  # nothing is hashed twice
     shown = {name for row in drawn for name in (row.image_a, row.image_b)}
-    assert contains(noted_names(tmp_path), hash_names(pa.array(sorted(shown)))).all()
+    assert contains(guarded_names(tmp_path), hash_names(pa.array(sorted(shown)))).all()
     (tmp_path / "model").mkdir()
     card = write_guard(tmp_path, [row.text for row in drawn] * 2, tmp_path / "model")
     guard = load_guard(tmp_path / "model", card)

@@ -17,15 +17,14 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from salon.errors import BadValue, NotConverged
 from salon.models.reward_network import RewardNetwork, open_parts
+from salon.train.head_data import agreement_weights
 from salon.train.losses import Law
-from salon.train.rater_weights import agreement_weights
 from salon.train.reward_data import PairFile
-from salon.train.reward_engine import learned
-from salon.train.reward_folder import checkpoints
-from salon.train.reward_logs import RunLog, read_log
+from salon.train.reward_engine import trainable_parameters
 from salon.train.reward_loop import rate_at
-from salon.train.reward_settings import RewardSettings
-from salon.train.reward_setup import make_trainable, processes
+from salon.train.run_folder import RunLog, checkpoints, read_log
+from salon.train.settings import RewardSettings
+from salon.train.training_setup import make_trainable, processes
 
 
 @pytest.fixture(scope="module")
@@ -170,11 +169,11 @@ def test_what_is_learned(vlm):
     """All but the layer that words leave by; or the head alone; and a tie parameter where the law has one."""
     parts = open_parts(vlm, pixels=256)
     make_trainable(parts.network, RewardSettings(learn="full", law="davidson"), ties=0.25)
-    found = set(learned(parts.network))
+    found = set(trainable_parameters(parts.network))
     assert {name for name, _ in parts.network.named_parameters()} - found == {"vlm.lm_head.weight"}
     assert parts.network.extra["tie"].item() == pytest.approx(np.log(2 * 0.25 / 0.75))
     make_trainable(parts.network, RewardSettings(learn="head"), ties=0)
-    assert {name.split(".")[0] for name in learned(parts.network)} == {"rm_head", "extra"}
+    assert {name.split(".")[0] for name in trainable_parameters(parts.network)} == {"rm_head", "extra"}
 
 
 def test_a_loss_that_is_no_number_stops_and_keeps_what_was_good(vlm, labels, tmp_path):

@@ -6,28 +6,28 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from salon.evaluate.scores.score_evaluation import target_figures
-from salon.evaluate.scores.score_evaluation_draws import Floats, Frame, Predicted, Target, make_draws
-from salon.evaluate.scores.score_evaluation_results import ScoreEvaluationSettings, ScorerFigures
+from salon.evaluate.score_cells import Floats, Prediction, ScoreFrame, Target, make_draws
+from salon.evaluate.score_results import ScoreEvaluationSettings, ScorerFigures
+from salon.evaluate.scores import target_figures
 
 QUICK = ScoreEvaluationSettings(draws=150)
 
 
-def frame(groups: list[int], *, prompt: np.ndarray | None = None) -> Frame:
+def frame(groups: list[int], *, prompt: np.ndarray | None = None) -> ScoreFrame:
     """One criterion on so many items in each group; each item has a prompt of its own unless they are given."""
     group = np.repeat(np.arange(len(groups)), groups)
     n = len(group)
     items, names = tuple(f"i{k}" for k in range(n)), tuple(f"g{k}" for k in range(len(groups)))
-    return Frame(
+    return ScoreFrame(
         items, (("c", "c"),), names, group, "category", np.arange(n) if prompt is None else prompt, names, group
     )
 
 
 def figures(
-    where: Frame, x: Floats, y: Floats, settings: ScoreEvaluationSettings = QUICK, seed: int = 0
+    where: ScoreFrame, x: Floats, y: Floats, settings: ScoreEvaluationSettings = QUICK, seed: int = 0
 ) -> ScorerFigures:
     target = Target("t", y[:, None], -9.0, 9.0)
-    one = Predicted("p", x[:, None], np.array([True]), -9.0, 9.0)
+    one = Prediction("p", x[:, None], np.array([True]), -9.0, 9.0)
     return target_figures(where, target, [one], make_draws(where, settings.draws, seed), settings).scorers[0]
 
 
@@ -60,7 +60,7 @@ def test_two_scorers_are_apart_where_the_interval_of_their_difference_leaves_out
     rng = np.random.default_rng(2)
     where, y = frame([40]), rng.normal(size=40)
     values = {"near": y + rng.normal(0, 0.3, 40), "as near": y + rng.normal(0, 0.3, 40), "far": rng.normal(size=40)}
-    ones = [Predicted(name, x[:, None], np.array([True])) for name, x in values.items()]
+    ones = [Prediction(name, x[:, None], np.array([True])) for name, x in values.items()]
     made = target_figures(where, Target("t", y[:, None], -9, 9), ones, make_draws(where, 150, 0), QUICK).differences
     told = {frozenset((one.first, one.second)): one for one in made}
     assert len(told) == 3

@@ -8,10 +8,10 @@ import pytest
 from planted import planted
 
 from salon.errors import BadFile, BadValue
-from salon.train import sweep
-from salon.train.data import HeadData, head_data
+from salon.train import head_sweep as sweep
+from salon.train.head_data import HeadData, head_data
+from salon.train.head_sweep import SweepRun, run_sweep, sweep_table
 from salon.train.settings import HeadSettings, SweepSettings
-from salon.train.sweep import SweepRun, run_sweep, table
 
 HEADS = HeadSettings(axes=0, epochs=1, width=4)
 STUDY = planted(prompts=16)
@@ -60,8 +60,8 @@ def test_the_lowest_mean_loss_is_chosen_and_spreads_are_by_hand() -> None:
         ]
         for of in (((0.6, 0.68), (0.7, 0.66)), ((0.5, 0.60), (0.6, 0.64)))
     ]
-    first, second = table(points, runs)
+    first, second = sweep_table(points, runs)
     assert (first.settings["width"], first.chosen, second.chosen) == (8, True, False)
     assert first.loss == pytest.approx(0.62)
     assert first.accuracy_spread == pytest.approx(0.1 / 2**0.5)
-    assert sweep.table(points[:1], [runs[0][:1]])[0].loss_spread is None
+    assert sweep.sweep_table(points[:1], [runs[0][:1]])[0].loss_spread is None

@@ -7,12 +7,12 @@ from itertools import combinations
 import numpy as np
 from scipy.special import expit
 
-from salon.evaluate.pairs.evaluate_data import Contestant, Trial
+from salon.evaluate.models import PairContestant, TestPairs
 
 GENERATORS = ("ant", "bee", "cat", "dog")
 
 
-def planted_trial(prompts=40, raters=5, criteria=2, seed=0, **facts) -> tuple[Trial, np.ndarray]:
+def planted_trial(prompts=40, raters=5, criteria=2, seed=0, **facts) -> tuple[TestPairs, np.ndarray]:
     """Four items a prompt, all pairs, votes by the logistic law; also the true log-odds of each pair."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -23,7 +23,7 @@ def planted_trial(prompts=40, raters=5, criteria=2, seed=0, **facts) -> tuple[Tr
                 rows.append((criterion, criterion * prompts + prompt, i, j, quality[i] - quality[j]))
     criterion, group, a, b, z = (np.array(column) for column in zip(*rows))
     first = rng.binomial(raters, expit(z))
-    trial = Trial(
+    trial = TestPairs(
         study="planted",
         data="0123456789abcdef",
         split="test",
@@ -40,8 +40,8 @@ def planted_trial(prompts=40, raters=5, criteria=2, seed=0, **facts) -> tuple[Tr
     return trial, z
 
 
-def contestant(trial: Trial, margin, name="model", kind="heads", **facts) -> Contestant:
+def contestant(trial: TestPairs, margin, name="model", kind="heads", **facts) -> PairContestant:
     """Speaks about every pair unless told otherwise."""
     speaks = facts.pop("speaks", np.ones(len(trial), bool))
     told = {"is_logit": True, "guarded": True, "signature": name} if kind != "scorer" else {}
-    return Contestant(name, kind, np.asarray(margin, float), speaks, **(told | facts))
+    return PairContestant(name, kind, np.asarray(margin, float), speaks, **(told | facts))

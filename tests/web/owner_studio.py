@@ -9,10 +9,10 @@ from typing import Any
 from doors import Served
 from starlette.testclient import TestClient
 
-from salon.collect.question import Given
+from salon.collect.questions import Given
 from salon.collect.settings import StudioSettings
-from salon.collect.studio.figures import Figures, figures_of
-from salon.collect.studio.steps import ShownTask
+from salon.collect.studio.figures import LiveFigures, compute_figures
+from salon.collect.studio.rater_side import ShownTask
 from salon.collect.studio.studio import Studio
 from salon.store.database import Database
 
@@ -49,15 +49,15 @@ def answer_all(door: Served) -> None:
 class Here:
     """Computes the live figures in the test's own process, which is quicker to start than another one."""
 
-    def ask(self, database: Database, settings: StudioSettings) -> Figures:
+    def ask(self, database: Database, settings: StudioSettings) -> LiveFigures:
         """The figures as of now."""
-        return figures_of(database, settings)
+        return compute_figures(database, settings)
 
     def close(self) -> None:
         """Nothing to end."""
 
 
-def look(studio: Studio) -> Figures:
+def look(studio: Studio) -> LiveFigures:
     """Wait for the newest live figures."""
     studio._worker = Here()  # type: ignore[assignment]
     found = studio.live_check(wait=True).figures

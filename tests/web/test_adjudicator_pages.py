@@ -12,7 +12,7 @@ from doors import Served, served
 from owner_studio import Owner, answer_all, csrf_of, field, look
 from starlette.testclient import TestClient
 
-from salon.collect.studio.adjudicate import ADJUDICATORS, rulings_of
+from salon.collect.studio.adjudication import ADJUDICATORS, list_rulings
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_a_ruling_is_a_judgment_of_its_own_and_can_be_taken_back(split: tuple[Se
     assert [rater.id for rater in study.nouns("raters") if rater.cohort == ADJUDICATORS] == [final[0].rater]
     assert study.counts["comparisons"] == 13, "what raters said stays"
     assert "question settled" in door.client(door.owner).get("/owner/audit").text
-    ruling = rulings_of(door.studio.database)[0]
+    ruling = list_rulings(door.studio.database)[0]
     assert judge.post("/adjudicate/undo", data={"csrf": form["csrf"], "ruling": str(ruling.id + 99)}).status_code == 409
     assert judge.post("/adjudicate/undo", data={"csrf": form["csrf"], "ruling": str(ruling.id)}).status_code == 303
     assert key in cases(judge)

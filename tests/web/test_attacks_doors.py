@@ -20,9 +20,9 @@ from owner_studio import START, Owner, answer_all, csrf_of, field, walk
 from postgres import KINDS, fresh_url
 from waiting import until
 
-from salon.collect.question import Given
-from salon.collect.studio.change import changed
-from salon.collect.studio.entry import EntrySide
+from salon.collect.questions import Given
+from salon.collect.studio.rater_side import EntrySide
+from salon.collect.studio.setup import change_settings
 from salon.errors import DesignError
 from salon.store.database import open_database
 from salon.web.settings import owner_token
@@ -319,7 +319,7 @@ def test_an_adjudicator_can_be_removed(door: Served) -> None:
 def test_no_cohort_of_raters_has_the_say_over_disputes(door: Served) -> None:
     cohorts = [PLAIN["cohorts"][0] | {"id": "adjudicators"}]
     with pytest.raises(DesignError, match="another name"):
-        changed(door.studio, tomli_w.dumps(PLAIN | {"cohorts": cohorts}))
+        change_settings(door.studio, tomli_w.dumps(PLAIN | {"cohorts": cohorts}))
 
 
 def test_the_owners_link_can_be_changed(door: Served) -> None:
@@ -341,7 +341,7 @@ def test_a_new_consent_text_comes_before_the_next_question_for_scripts_too(door:
     zoe = door.script(door.zoe)
     task = zoe.get("/api/next").json()["id"]
     (door.folder / "studio.toml").write_text(tomli_w.dumps(PLAIN))
-    door.app.state.studio = changed(
+    door.app.state.studio = change_settings(
         door.studio, tomli_w.dumps(PLAIN | {"consent": {"text": "And now?", "version": "2"}})
     )
     said = zoe.post(f"/api/tasks/{task}/answer", json=LEFT, headers={"Idempotency-Key": "key-number-1"}).json()
@@ -358,7 +358,7 @@ BLIND = {"id": "blind", "text": "Are you colour-blind?", "options": ["yes", "no"
 
 def change(door: Served, **settings: Any) -> Any:
     """The owner changes the studio while it runs."""
-    door.app.state.studio = changed(door.app.state.studio, tomli_w.dumps(PLAIN | settings))
+    door.app.state.studio = change_settings(door.app.state.studio, tomli_w.dumps(PLAIN | settings))
     return door.app.state.studio
 
 

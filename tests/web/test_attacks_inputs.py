@@ -20,9 +20,9 @@ from PIL import Image
 from postgres import KINDS, fresh_url
 from starlette.testclient import TestClient
 
-from salon.collect.question import Given
+from salon.collect.questions import Given
 from salon.collect.settings import FILE, StudioSettings
-from salon.collect.studio.steps import ShownTask
+from salon.collect.studio.rater_side import ShownTask
 from salon.collect.studio.studio import Studio
 from salon.store import save_study
 from salon.store.database import open_database

@@ -16,9 +16,9 @@ from doors import Served, served
 from waiting import until
 
 from salon.errors import BadValue
-from salon.web import run
-from salon.web.protocol import RepeatLimit
-from salon.web.settings import WebSettings, checked
+from salon.web import server as run
+from salon.web.server import RepeatLimit
+from salon.web.settings import WebSettings, check_web_settings
 
 HOST = b"Host: localhost\r\n"
 
@@ -31,7 +31,7 @@ def server(folder: Path, **settings: object) -> Iterator[tuple[Served, int]]:
     with served(folder, **settings) as door:
         listening = run.listen("127.0.0.1", 0)
         web = WebSettings(folder=door.folder, **settings)
-        thread = threading.Thread(target=run.run, args=(door.app, web, listening), daemon=True)
+        thread = threading.Thread(target=run.serve_app, args=(door.app, web, listening), daemon=True)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(real, "capture_signals", lambda self: nullcontext())  # only the main thread may have them
             patch.setattr(uvicorn, "Server", lambda config: servers.append(real(config)) or servers[0])
@@ -190,7 +190,7 @@ def test_only_a_trusted_proxy_says_for_whom_it_asks(tmp_path: Path, proxies: tup
 
 def test_a_proxy_that_is_no_address_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadValue, match="--trusted-proxy"):
-        checked(WebSettings(folder=tmp_path, trusted_proxies=("proxy.example",)))
+        check_web_settings(WebSettings(folder=tmp_path, trusted_proxies=("proxy.example",)))
 
 
 def test_what_an_attacker_provokes_does_not_fill_the_log() -> None:

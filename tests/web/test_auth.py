@@ -19,7 +19,7 @@ from itsdangerous.timed import TimestampSigner
 
 from salon.errors import BadFile
 from salon.web import auth
-from salon.web.auth import Doorkeeper
+from salon.web.auth import SessionAuth
 from salon.web.settings import read_secret
 
 
@@ -229,7 +229,7 @@ def test_whoever_shares_an_address_with_a_guesser_still_gets_in(door: Served) ->
 
 
 def test_a_broken_hash_lets_nobody_in(door: Served) -> None:
-    keeper = Doorkeeper(door.studio.database, door.app.state.settings, secret=b"x" * 32, password="$argon2id$broken")
+    keeper = SessionAuth(door.studio.database, door.app.state.settings, secret=b"x" * 32, password="$argon2id$broken")
     assert not keeper._is_right("")
 
 

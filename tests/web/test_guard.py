@@ -12,8 +12,8 @@ from loops import awaited
 
 from salon.errors import BadValue
 from salon.web.errors import TooMany
-from salon.web.guard import HEADERS, Buckets, Guard, address_of, host_name
-from salon.web.settings import WebSettings, checked
+from salon.web.guard import HEADERS, Buckets, RequestGuard, address_of, host_name
+from salon.web.settings import WebSettings, check_web_settings
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_names_in_host_headers() -> None:
 )
 def test_addresses_that_cannot_be_served(settings: dict[str, str]) -> None:
     with pytest.raises(BadValue, match="--base-url"):
-        checked(WebSettings(folder=Path(), **settings))
+        check_web_settings(WebSettings(folder=Path(), **settings))
 
 
 # -- size -----------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def _send(folder: Path, receive) -> tuple[list[dict], list[bool]]:
     async def send(message):
         sent.append(message)
 
-    guard = Guard(app, WebSettings(folder=folder, body_seconds=0.1))
+    guard = RequestGuard(app, WebSettings(folder=folder, body_seconds=0.1))
     scope = {"type": "http", "path": "/api/x", "headers": [(b"host", b"localhost")], "client": ("1.2.3.4", 5)}
     awaited(guard(scope, receive, send))
     return sent, ran

@@ -10,12 +10,11 @@ from page_words import placeholders
 from rater_studio import FLAW, OVERALL, TYPE, close, open_studio, phase
 from starlette.testclient import TestClient
 
-from salon.collect.language import languages
+from salon.collect.questions import languages
 from salon.study import Study
 from salon.web.app import create_app
-from salon.web.pages.render import TEMPLATES, markdown
+from salon.web.rendering import _MORE, TEMPLATES, PageWords, markdown
 from salon.web.settings import WebSettings
-from salon.web.words import _MORE, PageWords
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,9 @@ from PIL import Image
 from scoring_server import Served, b64, png, serving
 
 from salon.errors import BadFile, BadValue
-from salon.select.service.errors import BadPicture
-from salon.web.scoring.forms import read_form
-from salon.web.scoring.intake import is_plain, read_below
-from salon.web.scoring.settings import ScoringSettings, checked_scoring
-from salon.web.scoring.tokens import FILE, new_token, read_tokens, revoke_token
+from salon.select.service.model import BadPicture
+from salon.web.scoring.access import FILE, ScoringSettings, check_scoring_settings, new_token, read_tokens, revoke_token
+from salon.web.scoring.requests import is_plain, read_below, split_form
 
 SHAPE = {"error", "needed", "found", "where", "remedy", "request"}
 
@@ -216,7 +214,7 @@ def test_forms_that_do_not_fit(served: Served) -> None:
 )  # fmt: skip
 def test_forms_that_are_none(kind: str, body: bytes) -> None:
     with pytest.raises(BadValue):
-        read_form(kind, body, most=10)
+        split_form(kind, body, most=10)
 
 
 def test_a_form_is_taken_apart_to_the_byte() -> None:
@@ -225,7 +223,7 @@ def test_a_form_is_taken_apart_to_the_byte() -> None:
         b'--x\r\nContent-Disposition: form-data; name="images"; filename="a;b.png"\r\nContent-Type: image/png\r\n\r\n'
     )
     body = head + data + b'\r\n--x\r\nContent-Disposition: form-data; name="prompt"\r\n\r\nh\xc3\xa4\r\n--x--\r\n'
-    one, two = read_form('multipart/form-data; boundary="x"', body, most=2)
+    one, two = split_form('multipart/form-data; boundary="x"', body, most=2)
     assert (one.name, one.filename, one.data) == ("images", "a;b.png", data)
     assert (two.name, two.filename, two.data) == ("prompt", None, "hä".encode())
 
@@ -297,9 +295,9 @@ def test_without_a_token_only_on_this_machine(tmp_path: Path) -> None:
             client.post("/v1/score", files=[("images", ("a", png()))], headers={"Origin": "http://evil.example"}), 403
         )
     with pytest.raises(BadValue, match="no-token"):
-        checked_scoring(ScoringSettings(host="0.0.0.0", base_url="https://x.example", no_token=True))
+        check_scoring_settings(ScoringSettings(host="0.0.0.0", base_url="https://x.example", no_token=True))
     with pytest.raises(BadValue, match="base-url"):
-        checked_scoring(ScoringSettings(host="0.0.0.0"))
+        check_scoring_settings(ScoringSettings(host="0.0.0.0"))
 
 
 def test_the_log_tells_no_secret(served: Served, caplog: pytest.LogCaptureFixture) -> None:

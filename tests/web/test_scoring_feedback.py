@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from scoring_server import Served, b64, png, serving
 
-from salon.judge.scorers.measured import MEASUREMENTS, measured
-from salon.select import explain_served
+from salon.judge.scorers.rules import MEASUREMENTS, measurement_scorer
+from salon.select import explain_picture as explain_served
 from salon.select.service.decisions import DecisionSettings
 from salon.select.service.drift import DriftSettings, WatchedLog
 from salon.select.service.feedback_study import feedback_study
@@ -138,7 +138,7 @@ def test_measurements_over_http_stand_beside_the_score(
     assert large.keys() == small.keys() == quick.keys()
     (tmp_path / "a.png").write_bytes(png(90, (120, 120)))
     item, red = Item(id="a", image=str(tmp_path / "a.png")), Prompt(id="p", text=body["prompt"])
-    assert large["palette"]["value"] == measured("palette").score([item], [red])[0]
+    assert large["palette"]["value"] == measurement_scorer("palette").score([item], [red])[0]
     assert (small["naturalness"]["value"], "96 pixels" in small["naturalness"]["unmeasured"]) == (None, True)
 
 

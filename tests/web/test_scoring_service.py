@@ -18,7 +18,7 @@ from waiting import until
 
 from salon.select.gate import Gate, GateSettings, make_gate
 from salon.select.service.decisions import Decision
-from salon.select.weights import ScoreColumn
+from salon.select.weights import ScorerColumn
 
 
 class Log:
@@ -50,7 +50,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, log: Log) -> Iterator[Serve
 
 def dull_gate(signature: str) -> Gate:
     """Holds back dark pictures: twenty of gray 0 to 19 were flagged, twenty of 100 to 119 were not."""
-    column = ScoreColumn(criterion="gray", scorer="gray", signature=signature)
+    column = ScorerColumn(criterion="gray", scorer="gray", signature=signature)
     values, flagged = [*range(20), *range(100, 120)], [True] * 20 + [False] * 20
     settings = GateSettings(recall=0.5, confidence=0.5)
     return make_gate("gray", "gray", column, values, flagged, settings, study="s", data="d")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from doors import Served, served
 
-from salon.collect.studio.steps import TooEarly
+from salon.collect.studio.rater_side import TooEarly
 from salon.errors import BadFile, BadValue, NotIdentified, SalonError
-from salon.store.database import errors as database
+from salon.store.database import connection as database
 from salon.web import errors
 
 SECRET = "/home/owner/.studio/secret"

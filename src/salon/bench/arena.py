@@ -1,20 +1,347 @@
-"""What raters say of generators: boards by criterion and category, as one numbered snapshot.
+"""Who beats whom: for every two generators the share of answers won, and the chance that a fit gives it.
 
-BOARD/arena/0001.json     the first snapshot; a later fit is a later number, and none is ever changed
+A share weighs every answer alike (a tie is half an answer for each side); its interval is the score interval over
+prompts of `stats.prompt_means`, or Wilson's over answers where there are no two prompts. Neither is ever of zero width.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
+from scipy import stats
 
-from salon.bench.routing_table import RoutingTable
-from salon.bench.win_matrix import WinMatrix
+from salon.errors import BadValue
+from salon.stats.agreement import wilson
+from salon.stats.intervals import score_interval
+from salon.stats.pair_errors import Errors, two_way_errors
+from salon.stats.ranks import RankIntervals, rank_intervals
 from salon.stats.result import Estimate
-from salon.study.noun import Noun
-from salon.study.signature import Signature
+from salon.study.nouns import Noun, Signature
+
+Ints = NDArray[np.int64]
+TIE = 2
+
+
+class Duel(Noun):
+    """Two generators that met."""
+
+    first: str
+    second: str
+    share: Estimate = Field(description="Share of answers that preferred the first; a tie is half an answer for each.")
+    fitted: Estimate | None = Field(
+        description="The chance that the board's scores give it, ties half; null where scores are no log-odds."
+    )
+    wins: int = Field(description="Answers for the first.")
+    losses: int = Field(description="Answers for the second.")
+    ties: int
+    prompts: int
+
+
+class WinMatrix(Noun):
+    """All duels of one board. Each pair stands once, the generator that is better on the board first."""
+
+    generators: tuple[str, ...] = Field(description="Best first: rows and columns of the matrix.")
+    duels: tuple[Duel, ...]
+    never_met: int = Field(description="Pairs of generators without an answer.")
+
+    def duel(self, row: str, column: str) -> Duel | None:
+        """The duel of two generators seen from `row`: shares turned where it stands the other way round."""
+        for one in self.duels:
+            if (one.first, one.second) == (row, column):
+                return one
+            if (one.first, one.second) == (column, row):
+                return _turned(one)
+        return None
+
+
+def _turned(one: Duel) -> Duel:
+    return Duel(
+        first=one.second,
+        second=one.first,
+        share=_other(one.share),
+        fitted=None if one.fitted is None else _other(one.fitted),
+        wins=one.losses,
+        losses=one.wins,
+        ties=one.ties,
+        prompts=one.prompts,
+    )
+
+
+def _other(share: Estimate) -> Estimate:
+    return share.transform(lambda end: 1 - end)
+
+
+def win_matrix(
+    first: Ints,
+    second: Ints,
+    outcome: Ints,
+    prompt: Ints,
+    generators: Sequence[str],
+    fitted: Callable[[int, int], Estimate | None],
+    *,
+    level: float = 0.95,
+) -> WinMatrix | None:
+    """All duels in answers about generators `first` and `second` (0: first, 1: second, 2: tie), None without any.
+
+    Generators are numbered by their place among `generators`, best first; a prompt of -1 is a cluster of its own.
+    """
+    if not len(first):
+        return None
+    turned = first > second
+    low, high = np.where(turned, second, first), np.where(turned, first, second)
+    points = np.where(outcome == TIE, 0.5, ((outcome == 0) != turned).astype(float))
+    keys, place = np.unique(low * len(generators) + high, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    ends = np.append(0, np.cumsum(np.bincount(place)))
+    duels = tuple(
+        _duel(divmod(int(key), len(generators)), points[rows], prompt[rows], generators, fitted, level)
+        for key, rows in zip(keys, (order[s:e] for s, e in pairwise(ends)))
+    )
+    pairs = len(generators) * (len(generators) - 1) // 2
+    return WinMatrix(generators=tuple(generators), duels=duels, never_met=pairs - len(duels))
+
+
+def _duel(
+    pair: tuple[int, int],
+    points: NDArray[np.float64],
+    prompt: Ints,
+    generators: Sequence[str],
+    fitted: Callable[[int, int], Estimate | None],
+    level: float,
+) -> Duel:
+    alone = prompt < 0
+    clusters, row = np.unique(np.where(alone, -1 - np.arange(len(prompt)), prompt), return_inverse=True)
+    n = np.bincount(row)
+    if len(clusters) > 1:
+        share = score_interval(np.bincount(row, points) / n, n, level=level)
+    else:
+        share = wilson(points.sum(), len(points), level=level)
+    return Duel(
+        first=generators[pair[0]],
+        second=generators[pair[1]],
+        share=share,
+        fitted=fitted(*pair),
+        wins=int((points == 1).sum()),
+        losses=int((points == 0).sum()),
+        ties=int((points == 0.5).sum()),
+        prompts=len(clusters) if not alone.all() else 0,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Which generator for which job: criteria weighed against each other, category by category.
+#
+# The score of a generator for a job is the weighted mean of its scores on the boards of the job's criteria. The same
+# prompts and raters stand behind all boards, so their errors go together: the boards are fitted again without each
+# block
+# of prompts, all at once, and the error of a weighted mean follows from how the means move (a jackknife). Where raters
+# are drawn anew too, so are they left out, and the two are put together (stats/pair_errors.py).
+# --------------------------------------------------------------------------------------------------
+
+Floats = NDArray[np.float64]
+
+
+class RoutingCandidate(Noun):
+    """A generator for a job."""
+
+    generator: str
+    score: Estimate = Field(description="Weighted mean of its scores under the job's criteria, in logits.")
+    rank: int
+    rank_low: int | None
+    rank_high: int | None
+    tier: int | None = Field(description="1: cannot be told from the best.")
+    error: float | None = Field(default=None, description="Standard error of the score; null where there is none.")
+
+
+class RoutingJob(Noun):
+    """What a picture is wanted for: weights of criteria, in one category or in all."""
+
+    name: str = Field(description="'all criteria alike', the name of one criterion, or 'as weighed'.")
+    weights: dict[str, float] = Field(description="By id of the criterion; they sum to 1.")
+    category: str | None = Field(description="Null: all categories together.")
+    candidates: tuple[RoutingCandidate, ...] = Field(description="Best first; empty where the job has no answer.")
+    recommended: str | None = Field(description="The best by score; see `best` for those that it cannot be told from.")
+    best: tuple[str, ...] = Field(description="Tier 1, best first; all candidates where nothing tells them apart.")
+    margin: Estimate | None = Field(description="Lead of the recommended over the second, in logits.")
+    left_out: tuple[str, ...] = Field(default=(), description="Generators without a score under one of the criteria.")
+    reason: str | None = Field(default=None, description="Why there is no answer.")
+
+
+class RoutingTable(Noun):
+    """All jobs: criteria alike, each criterion alone, and weights that were asked for; in each category."""
+
+    jobs: tuple[RoutingJob, ...]
+
+
+@dataclass(frozen=True)
+class BoardFit:
+    """The scores of one board, and how they move without each block of clusters."""
+
+    generators: tuple[str, ...]
+    scores: Floats
+    """(generators,) logits."""
+    deviations: tuple[Floats, ...]
+    """(folds, generators) each; the sum of squares is the variance. NaN where a fold has no fit. One over one kind of
+    cluster; three over raters, prompts and cells where `unit` is 'both'."""
+    unit: str = "prompt"
+    """What a fold leaves out: prompts, raters, answers, or both raters and prompts."""
+
+    def of(self, generators: Sequence[str]) -> BoardFit:
+        """The same for some generators, in their order."""
+        place = [self.generators.index(name) for name in generators]
+        moved = tuple(part[:, place] for part in self.deviations)
+        return BoardFit(tuple(generators), self.scores[place], moved, self.unit)
+
+    def errors(self) -> Errors:
+        """Of the scores."""
+        made = [
+            Errors(np.sqrt((part**2).sum(axis=0)), part.T @ part, max(len(part) - 1.0, 1.0), "jackknife")
+            for part in self.deviations
+        ]
+        if len(made) == 1:
+            return made[0]
+        raters, prompts, cells = made
+        return two_way_errors(raters, prompts, cells, method="jackknife, two-way")
+
+    def lead(self, first: str, second: str, level: float) -> Estimate:
+        """The score of one generator less another's."""
+        pair = self.of([first, second])
+        gap = BoardFit(
+            ("lead",),
+            pair.scores[:1] - pair.scores[1:],
+            tuple(part[:, :1] - part[:, 1:] for part in pair.deviations),
+            self.unit,
+        )
+        return gap.figures(level)[0]
+
+    def figures(self, level: float) -> list[Estimate]:
+        """The scores with their intervals; without one where the fit without a block is unknown or nothing moves."""
+        errors, folds = self.errors(), sum(len(part) for part in self.deviations)
+        words = "block of raters and prompts" if self.unit == "both" else f"block of {self.unit}s"
+        made = []
+        for value, error, df in zip(self.scores.tolist(), self.known_errors(errors), errors.item_df.tolist()):
+            half = np.nan if error is None else float(stats.t.ppf((1 + level) / 2, df)) * error
+            how = "no interval: the fit without a block is unknown" if error is None else f"jackknife, {folds} refits"
+            low, high = (None, None) if error is None else (value - half, value + half)
+            made.append(Estimate(value=value, low=low, high=high, n=folds, unit=words, level=level, method=how))
+        return made
+
+    def known_errors(self, errors: Errors) -> list[float | None]:
+        """None where there is none."""
+        several = min(len(part) for part in self.deviations) > 1
+        return [float(error) if several and np.isfinite(error) and error > 0 else None for error in errors.se]
+
+
+def weighted_job(
+    name: str,
+    weights: Mapping[str, float],
+    category: str | None,
+    fits: Mapping[str, BoardFit],
+    *,
+    level: float,
+    seed: int,
+) -> RoutingJob:
+    """A job over the boards of one category, `fits` by criterion; without one of them there is no answer."""
+    total = sum(weights.values())
+    shares = {criterion: weight / total for criterion, weight in weights.items()}
+    absent = [criterion for criterion, share in shares.items() if share and criterion not in fits]
+    if absent:
+        return _unanswered(name, shares, category, f"no scores in logits under {', '.join(absent)}")
+    used = {criterion: fits[criterion] for criterion, share in shares.items() if share}
+    everyone = list(dict.fromkeys(one for fit in used.values() for one in fit.generators))
+    present = [one for one in everyone if all(one in fit.generators for fit in used.values())]
+    missing = tuple(one for one in everyone if one not in present)
+    if len(present) < 2:
+        return _unanswered(name, shares, category, "fewer than two generators have a score under every criterion")
+    parts = [(shares[criterion], fit.of(present)) for criterion, fit in used.items()]
+    weight = [share for share, _ in parts]
+    both = BoardFit(
+        tuple(present),
+        np.sum([share * fit.scores for share, fit in parts], axis=0),
+        tuple(
+            sum(share * part for share, part in zip(weight, moved))
+            for moved in zip(*(fit.deviations for _, fit in parts))
+        ),
+        parts[0][1].unit,
+    )
+    return _job(name, shares, category, both, missing, level, seed)
+
+
+def _unanswered(name: str, weights: dict[str, float], category: str | None, reason: str) -> RoutingJob:
+    return RoutingJob(
+        name=name, weights=weights, category=category, candidates=(), recommended=None, best=(), margin=None,
+        reason=reason,
+    )  # fmt: skip
+
+
+def _job(
+    name: str,
+    weights: dict[str, float],
+    category: str | None,
+    fit: BoardFit,
+    missing: tuple[str, ...],
+    level: float,
+    seed: int,
+) -> RoutingJob:
+    order = np.argsort(-fit.scores, kind="stable")
+    fit = fit.of([fit.generators[i] for i in order])
+    ranks = _ranks(fit, level, seed)
+    figures, errors = fit.figures(level), fit.known_errors(fit.errors())
+    candidates = tuple(
+        RoutingCandidate(
+            generator=one,
+            score=figures[i],
+            rank=1 + int((fit.scores > fit.scores[i]).sum()),
+            rank_low=None if ranks is None else int(ranks.low[i]),
+            rank_high=None if ranks is None else int(ranks.high[i]),
+            tier=None if ranks is None else int(ranks.tier[i]),
+            error=errors[i],
+        )
+        for i, one in enumerate(fit.generators)
+    )
+    return RoutingJob(
+        name=name,
+        weights=weights,
+        category=category,
+        candidates=candidates,
+        recommended=candidates[0].generator,
+        best=tuple(one.generator for one in candidates if one.tier in (1, None)),
+        margin=fit.lead(fit.generators[0], fit.generators[1], level),
+        left_out=missing,
+    )
+
+
+def _ranks(fit: BoardFit, level: float, seed: int) -> RankIntervals | None:
+    """None where a difference has no error."""
+    if any(len(part) < 2 or not np.isfinite(part).all() for part in fit.deviations):
+        return None
+    errors = fit.errors()
+    try:
+        return rank_intervals(
+            fit.scores,
+            errors.covariance,
+            df=errors.df,
+            level=level,
+            rng=np.random.default_rng([seed, 8]),
+            differences=errors.differences,
+            difference_df=errors.difference_df,
+        )
+    except BadValue:
+        return None
+
+
+# --------------------------------------------------------------------------------------------------
+# What raters say of generators: boards by criterion and category, as one numbered snapshot.
+#
+# BOARD/arena/0001.json     the first snapshot; a later fit is a later number, and none is ever changed
+# --------------------------------------------------------------------------------------------------
 
 FORMAT: Final = "salon.arena/1"
 FOLDER = "arena"
@@ -54,7 +381,7 @@ class ArenaCoverage(Noun):
     raters: RaterKinds
 
 
-class Place(Noun):
+class ArenaPlace(Noun):
     """One generator on a board."""
 
     generator: str
@@ -70,7 +397,7 @@ class Place(Noun):
     error: float | None = Field(default=None, description="Standard error of the score; null where there is none.")
 
 
-class Effect(Noun):
+class CovariateEffect(Noun):
     """What one covariate does to an answer."""
 
     covariate: str = Field(description="Name of a table of scores, or 'position'.")
@@ -82,11 +409,11 @@ class Effect(Noun):
 class AdjustedBoard(Noun):
     """The board if all pictures had the same covariates: q_a - q_b + beta (x_a - x_b)."""
 
-    places: tuple[Place, ...]
-    plain: tuple[Place, ...] = Field(
+    places: tuple[ArenaPlace, ...]
+    plain: tuple[ArenaPlace, ...] = Field(
         description="The same answers by the same model without covariates: what the adjustment changed."
     )
-    effects: tuple[Effect, ...]
+    effects: tuple[CovariateEffect, ...]
     method: str
     answers: int = Field(description="Answers with all covariates known.")
     left_out: int = Field(description="Answers about a picture without a number: left out.")
@@ -101,7 +428,7 @@ class ArenaBoard(Noun):
     category: str | None = Field(description="Null: all categories together.")
     method: str = Field(description="How answers became scores: davidson, bradley-terry, plackett-luce, mean.")
     scale: str = Field(description="'logit', or the scale of the ratings.")
-    places: tuple[Place, ...] = Field(description="Best first; empty where the answers identify no scores.")
+    places: tuple[ArenaPlace, ...] = Field(description="Best first; empty where the answers identify no scores.")
     alike: tuple[tuple[str, ...], ...] = Field(default=(), description="Runs that cannot be told from each other.")
     tie: float | None = Field(default=None, description="Davidson's nu; null without ties.")
     matrix: WinMatrix | None = Field(description="Null where nobody met.")

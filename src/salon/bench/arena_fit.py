@@ -7,6 +7,7 @@ may be people, models or simulated: the snapshot says which.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -17,22 +18,30 @@ from pydantic import Field
 from salon.bench.arena import (
     ArenaBoard,
     ArenaCoverage,
+    ArenaPlace,
     ArenaSnapshot,
-    Place,
+    BoardFit,
     RaterKinds,
+    RoutingCandidate,
+    RoutingJob,
+    RoutingTable,
+    WinMatrix,
     board_points,
+    weighted_job,
+    win_matrix,
 )
-from salon.bench.arena_adjusted import Covariates, adjusted_board, study_covariates
-from salon.bench.arena_fits import LOGIT, Scored, fitted_chance, joint_fits, scored_part
-from salon.bench.routing_table import BoardFit, Candidate, Job, RoutingTable, weighted_job
-from salon.bench.win_matrix import WinMatrix, win_matrix
-from salon.errors import BadValue, TooFew
-from salon.evaluate.duels import Duels, item_generators, item_prompts, study_duels, study_parts
-from salon.fuse.results import FuseReport, ScoreRow
-from salon.fuse.settings import Cluster, FuseSettings
+from salon.bench.arena_covariates import Covariates, adjusted_board, study_covariates
+from salon.errors import BadValue, DesignError, StatsError, TooFew
+from salon.evaluate.people import Duels, StudyPart, item_generators, item_prompts, study_duels, study_parts
+from salon.fuse.fits import count_judgments, fit_group, step_pairs
+from salon.fuse.fuse import fuse_study
+from salon.fuse.groups import BOTH_BAD, TIE, Floats, FuseGroup, GroupFit, study_groups
+from salon.fuse.jackknife import jackknife
+from salon.fuse.results import Cluster, FuseReport, FuseSettings, ScoreRow
+from salon.stats.pair_models import pair_probabilities
 from salon.stats.result import Estimate
 from salon.study import Signature, Study
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 ALIKE, WEIGHED = "all criteria alike", "as weighed"
 POLICIES = (
@@ -97,7 +106,7 @@ def arena_snapshot(
             where=f"study {study.name!r}",
             remedy="collect some, or let a judge compare: salon judge run STUDY; flags need --criterion",
         )
-    scored = [scored_part(part, settings.fuse, progress) for part in parts]
+    scored = [score_part(part, settings.fuse, progress) for part in parts]
     fits = joint_fits(scored, seed=settings.seed, progress=progress)
     boards = []
     for place, one in enumerate(scored):
@@ -150,7 +159,7 @@ def _signature(
     return Signature(method="arena", data=study.hash[:12], revision=study.revision, settings=told, seed=settings.seed)
 
 
-def _fused_policies(scored: Sequence[Scored]) -> tuple[str, ...]:
+def _fused_policies(scored: Sequence[BoardScores]) -> tuple[str, ...]:
     """What the fusions did with answers, each sentence once."""
     said = (words for one in scored if one.report is not None for words in one.report.policies)
     return tuple(dict.fromkeys(said))
@@ -160,7 +169,7 @@ def _fused_policies(scored: Sequence[Scored]) -> tuple[str, ...]:
 
 
 def _board(
-    study: Study, scored: Scored, fit: BoardFit | None, covariates: Covariates | None, settings: ArenaSettings
+    study: Study, scored: BoardScores, fit: BoardFit | None, covariates: Covariates | None, settings: ArenaSettings
 ) -> ArenaBoard:
     part, report = scored.part, scored.report
     duels = study_duels(part, both_bad=settings.both_bad)
@@ -187,7 +196,7 @@ def _board(
     )
 
 
-def _place(row: ScoreRow, report: FuseReport) -> Place:
+def _place(row: ScoreRow, report: FuseReport) -> ArenaPlace:
     score = Estimate(
         value=row.value,
         low=row.low,
@@ -197,7 +206,7 @@ def _place(row: ScoreRow, report: FuseReport) -> Place:
         level=report.level,
         method=report.groups[0].errors,
     )
-    return Place(
+    return ArenaPlace(
         generator=row.generator or "",
         score=score,
         points=board_points(score) if report.scale == LOGIT else None,
@@ -211,7 +220,7 @@ def _place(row: ScoreRow, report: FuseReport) -> Place:
 
 
 def _matrix(
-    study: Study, scored: Scored, fit: BoardFit | None, duels: Duels, order: Sequence[str], level: float
+    study: Study, scored: BoardScores, fit: BoardFit | None, duels: Duels, order: Sequence[str], level: float
 ) -> WinMatrix | None:
     """Generators stand as on the board; where it has no scores, by name."""
     names, of_item = item_generators(study)
@@ -230,7 +239,7 @@ def _matrix(
     return win_matrix(place[a], place[b], duels.outcome, prompts, shown, fitted, level=level)
 
 
-def _coverage(study: Study, scored: Scored, matrix: WinMatrix | None) -> ArenaCoverage:
+def _coverage(study: Study, scored: BoardScores, matrix: WinMatrix | None) -> ArenaCoverage:
     group = scored.group
     parts = () if group is None else (group.compared, group.ranked, group.rated)
     sizes = [len(part) for part in parts] or [0, 0, 0]
@@ -273,7 +282,7 @@ def _routing(
     boards: Sequence[ArenaBoard], fits: Mapping[int, BoardFit], weights: Mapping[str, float], settings: ArenaSettings
 ) -> RoutingTable:
     """In all categories together and in each: criteria alike, each alone, and as weighed."""
-    jobs: list[Job] = []
+    jobs: list[RoutingJob] = []
     for category in dict.fromkeys(board.category for board in boards):
         here = {board.criterion: (board, fits.get(n)) for n, board in enumerate(boards) if board.category == category}
         known = {criterion: fit for criterion, (_, fit) in here.items() if fit is not None}
@@ -288,15 +297,15 @@ def _routing(
     return RoutingTable(jobs=tuple(jobs))
 
 
-def _single_job(board: ArenaBoard, fit: BoardFit | None, level: float) -> Job:
+def _single_job(board: ArenaBoard, fit: BoardFit | None, level: float) -> RoutingJob:
     """One criterion alone: its board."""
     first = [place.generator for place in board.places[:2]]
-    return Job(
+    return RoutingJob(
         name=board.name,
         weights={board.criterion: 1.0},
         category=board.category,
         candidates=tuple(
-            Candidate(
+            RoutingCandidate(
                 generator=place.generator,
                 score=place.score,
                 rank=place.rank,
@@ -312,3 +321,140 @@ def _single_job(board: ArenaBoard, fit: BoardFit | None, level: float) -> Job:
         margin=fit.lead(first[0], first[1], level) if fit is not None and len(first) == 2 else None,
         reason=board.reason,
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# One part of a study as a board's scores; and all boards fitted again without each block of prompts, at once.
+# --------------------------------------------------------------------------------------------------
+
+LOGIT = "logit"
+
+
+@dataclass(frozen=True)
+class BoardScores:
+    """A part and its scores, or why it has none."""
+
+    part: StudyPart
+    fuse: FuseSettings
+    group: FuseGroup | None
+    """None where no answer is about two generators."""
+    report: FuseReport | None
+    reason: str | None
+
+    @property
+    def method(self) -> str:
+        """How answers became scores."""
+        assert self.fuse.method != "auto"  # `scored_part` has chosen
+        return self.fuse.method
+
+    @property
+    def is_logit(self) -> bool:
+        """Whether its scores are log-odds."""
+        return self.report is not None and self.report.scale == LOGIT
+
+
+def score_part(part: StudyPart, settings: FuseSettings, progress: Callable[[str], None]) -> BoardScores:
+    """The scores of generators in a part by `salon fuse`; answers that identify none are a reason, not an error."""
+    fuse = settings.model_copy(update={"method": _method(part, settings), "by": "generator", "split": "none"})
+    group = next(iter(study_groups(part.study, fuse, [part.criterion])), None)
+    try:
+        report = fuse_study(part.study, fuse, criteria=[part.criterion], progress=progress)
+    except (StatsError, DesignError) as error:
+        return BoardScores(part, fuse, group, None, _told(error))
+    assert group is not None  # what is scored has a group
+    return BoardScores(part, fuse, _members_with_score(group, report), report, None)
+
+
+def _told(error: StatsError | DesignError) -> str:
+    """An error as one line; where it happened is known."""
+    parts = [error.needed, f"found {error.found}" if error.found else "", error.remedy or ""]
+    return "; ".join(part for part in parts if part)
+
+
+def _method(part: StudyPart, settings: FuseSettings) -> str:
+    """Chosen by name, so that answers which identify no scores are said to; `auto` would add a prior."""
+    if part.protocol != "comparisons":
+        return "plackett-luce" if part.protocol == "rankings" else "mean"
+    outcome = part.study.comparisons.outcome
+    tied = (outcome if settings.both_bad == "tie" else outcome[outcome != BOTH_BAD]) >= TIE
+    return "davidson" if tied.any() and not tied.all() else "bradley-terry"
+
+
+def _members_with_score(group: FuseGroup, report: FuseReport) -> FuseGroup:
+    """The group with the generators that have a score."""
+    scored = {row.generator for row in report.scores}
+    kept = np.array([member in scored for member in group.members])
+    return group if kept.all() else group.among(kept)
+
+
+# -- all boards at once ------------------------------------------------------------------------------------------------
+
+
+def joint_fits(scored: Sequence[BoardScores], *, seed: int, progress: Callable[[str], None]) -> dict[int, BoardFit]:
+    """The boards in logits by their place in `scored`, with how those of a category move together."""
+    made: dict[int, BoardFit] = {}
+    for category in dict.fromkeys(one.part.category for one in scored):
+        places = [n for n, one in enumerate(scored) if one.part.category == category and one.is_logit]
+        if places:
+            fits = _moved_together([scored[place] for place in places], seed, progress)
+            made |= dict(zip(places, fits))
+    return made
+
+
+def _moved_together(ones: Sequence[BoardScores], seed: int, progress: Callable[[str], None]) -> list[BoardFit]:
+    """Boards fitted again without each block of clusters, the same blocks for all."""
+    groups = [one.group for one in ones if one.group is not None]  # all: each has a report
+    cluster = _cluster(ones)
+    whole = [fit_group(group, one.method, one.fuse, cluster, errors=False) for one, group in zip(ones, groups)]
+
+    def refit(without: Mapping[int, FuseGroup]) -> Floats:
+        progress(f"all boards without a block of {cluster}s")
+        latents = [fit.latent for fit in whole]
+        for place, group in without.items():
+            latents[place] = _refitted(ones[place], whole[place], group, cluster)
+        return np.concatenate(latents)
+
+    try:
+        spreads = jackknife(groups, cluster, refit, rng=np.random.default_rng([seed, 1]))
+        deviations = [one.deviations for one in spreads]
+    except TooFew:
+        deviations = [np.full((1, sum(len(fit.latent) for fit in whole)), np.nan)]
+    ends = np.cumsum([0, *(len(fit.latent) for fit in whole)])
+    return [
+        BoardFit(group.members, fit.latent, tuple(part[:, ends[n] : ends[n + 1]] for part in deviations), cluster)
+        for n, (group, fit) in enumerate(zip(groups, whole))
+    ]
+
+
+def _refitted(one: BoardScores, whole: GroupFit, group: FuseGroup, cluster: Cluster) -> Floats:
+    """The scores with only the answers of `group`; NaN where they identify none."""
+    if not count_judgments(group, one.method):
+        return np.full(group.items, np.nan)
+    if whole.pairs is not None:
+        return step_pairs(whole, group)
+    try:
+        return fit_group(group, one.method, one.fuse, cluster, errors=False).latent
+    except StatsError:
+        return np.full(group.items, np.nan)
+
+
+def _cluster(scored: Sequence[BoardScores]) -> Cluster:
+    """What all boards can leave out: what every board's intervals are over, else the least that all allow."""
+    used = {one.report.cluster for one in scored if one.report is not None}
+    if used == {"both"}:
+        return "both"
+    return "prompt" if used <= {"prompt", "both"} else "rater" if used <= {"rater", "both"} else "answer"
+
+
+def fitted_chance(scored: BoardScores, fit: BoardFit, first: str, second: str, level: float) -> Estimate:
+    """The chance that `first` is preferred to `second` by the board's scores, a tie counting half."""
+    d = fit.lead(first, second, level)
+    assert scored.report is not None  # a board that was fitted has one
+    tie = scored.report.groups[0].tie
+    model = "davidson" if tie is not None else "bradley-terry"
+
+    def chance(at: float) -> float:
+        win, draw, _ = pair_probabilities(model, at, tie)
+        return float(win + draw / 2)
+
+    return d.transform(chance)

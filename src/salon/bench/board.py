@@ -3,7 +3,7 @@
 BOARD/board.json          the card: name, and the hash of its suite
 BOARD/suite/              a frozen copy of the suite, without texts of private prompts
 BOARD/entries/NAME/       one entry each (salon.bench.entry)
-BOARD/arena/0001.json     snapshots of what raters say (salon.bench.numbered)
+BOARD/arena/0001.json     snapshots of what raters say (salon.bench.snapshots)
 BOARD/raters/0001.json    snapshots of what raters are worth
 
 Every file is written whole and every entry appears whole: a process killed at any moment leaves a board that opens.
@@ -24,32 +24,47 @@ from typing import Literal
 from pydantic import Field
 
 from salon.bench import entry as entry_names
-from salon.bench.entry import Entry, Retraction
+from salon.bench.entry import Entry, EntryResult, Retraction
 from salon.bench.entry_files import (
     read_answers,
+    read_checked_result,
     read_entry,
     read_logits,
     read_published,
     read_result,
-    shown_result,
     write_answers,
     write_entry,
     write_logits,
     write_result,
 )
-from salon.bench.results import EntryResult
 from salon.bench.suite import Suite
-from salon.bench.suite_folder import open_suite, prompts_hash, save_suite
-from salon.bench.suite_records import read_json
+from salon.bench.suite_folder import open_suite, prompts_hash, read_json, save_suite
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.store.atomic import in_turn, present, whole_folder, write_json
-from salon.store.folder import name_after
-from salon.study.noun import Noun
+from salon.store.atomic_files import present_folder, wait_turn, whole_folder, write_json
+from salon.store.folder import default_name
+from salon.study.nouns import Noun
 
 __all__ = [
-    "Board", "BoardCard", "check_new_name", "entry_folder", "is_board", "new_board", "open_board",
-    "published_results", "read_answers", "read_entry", "read_logits", "read_published", "read_result", "restore",
-    "retract", "shown_result", "write_answers", "write_entry", "write_logits", "write_result",
+    "Board",
+    "BoardCard",
+    "check_new_name",
+    "entry_folder",
+    "is_board",
+    "new_board",
+    "open_board",
+    "published_results",
+    "read_answers",
+    "read_checked_result",
+    "read_entry",
+    "read_logits",
+    "read_published",
+    "read_result",
+    "restore",
+    "retract",
+    "write_answers",
+    "write_entry",
+    "write_logits",
+    "write_result",
 ]  # fmt: skip
 
 CARD, SUITE, ENTRIES = "board.json", "suite", "entries"
@@ -101,7 +116,7 @@ class Board:
 
 def is_board(place: Path) -> bool:
     """Whether `place` is a folder with a board.json."""
-    return (present(place) / CARD).is_file()
+    return (present_folder(place) / CARD).is_file()
 
 
 def new_board(folder: Path, suite: Suite, *, name: str | None = None) -> Board:
@@ -112,7 +127,7 @@ def new_board(folder: Path, suite: Suite, *, name: str | None = None) -> Board:
             found = "a board" if is_board(home) else "a folder with other files" if home.is_dir() else "a file"
             raise BadFile("a new folder is needed for a board", found=found, where=str(folder))
         made = save_suite(replace(suite, frozen=True), new / SUITE)
-        card = BoardCard(name=name or name_after(home), suite=made.hash)
+        card = BoardCard(name=name or default_name(home), suite=made.hash)
         write_json(new / CARD, card, indent=1)
         (new / ENTRIES).mkdir()
     return open_board(home)
@@ -120,7 +135,7 @@ def new_board(folder: Path, suite: Suite, *, name: str | None = None) -> Board:
 
 def open_board(folder: Path, *, private: Path | None = None) -> Board:
     """The board in `folder`; BadFile when its suite is not the one it was made with."""
-    home = present(Path(folder))
+    home = present_folder(Path(folder))
     if not (home / CARD).is_file():
         found = "a folder without a board.json" if home.is_dir() else "nothing there"
         raise BadFile("a board is needed", found=found, where=str(folder), remedy="salon bench run makes one")
@@ -154,7 +169,7 @@ def _own_entry(folder: Path, suite: Suite) -> Entry:
 
 def entry_folder(board: Board, name: str) -> Path:
     """Where the entry of that name stands, or will stand."""
-    return present(board.folder / ENTRIES / folder_name(name))
+    return present_folder(board.folder / ENTRIES / folder_name(name))
 
 
 def folder_name(name: str) -> str:
@@ -186,7 +201,7 @@ def published_results(board: Board) -> list[EntryResult]:
     """Results of the entries that are complete and not retracted, in the order of their names."""
     shown = [one for one in board.entries if one.retracted is None]
     folders = [entry_folder(board, one.name) for one in shown]
-    found = [shown_result(folder) for folder in folders if read_published(folder) is not None]
+    found = [read_checked_result(folder) for folder in folders if read_published(folder) is not None]
     return [result for result in found if result is not None]
 
 
@@ -217,5 +232,5 @@ def restore(board: Board, name: str) -> Entry:
 def _card_in_turn(board: Board, name: str) -> Iterator[Entry]:
     """An entry's card as it stands now, perhaps newer than the board was read; nobody else changes it meanwhile."""
     folder = entry_folder(board, board.entry(name).name)
-    with in_turn(folder / entry_names.CARD):
+    with wait_turn(folder / entry_names.CARD):
         yield read_entry(folder)

@@ -5,19 +5,24 @@ ENTRY/study.toml, ...     its items as a study: `salon gallery`, `salon judge ru
 ENTRY/images/...          the pictures
 ENTRY/answers.parquet     what judges said of every point of every picture (ANSWERS)
 ENTRY/scores.parquet      logits of every picture by every scorer of the suite (LOGITS)
-ENTRY/result.json         what it is worth (salon.bench.results.EntryResult)
+ENTRY/result.json         what it is worth (salon.bench.entry.EntryResult)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import pyarrow as pa
 from pydantic import Field
 
-from salon.study.noun import Noun
+from salon.bench.suite import Suite
+from salon.bench.suite_folder import prompts_hash
+from salon.errors import BadFile, BadValue, UnknownReference
+from salon.stats.result import Estimate
+from salon.study.nouns import Noun, Signature
 
-FORMAT: Final = "salon.entry/1"
+ENTRY_FORMAT: Final = "salon.entry/1"
 CARD, ANSWERS_FILE, LOGITS_FILE, RESULT = "entry.json", "answers.parquet", "scores.parquet", "result.json"
 
 ANSWERS = pa.schema(
@@ -41,7 +46,7 @@ LOGITS = pa.schema(
 )
 
 
-class Pictured(Noun):
+class EntryPicture(Noun):
     """One picture that the suite asks for: there, or not."""
 
     prompt: str
@@ -68,7 +73,7 @@ class Retraction(Noun):
 class Entry(Noun):
     """The card of an entry."""
 
-    format: Literal["salon.entry/1"] = FORMAT
+    format: Literal["salon.entry/1"] = ENTRY_FORMAT
     name: str = Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")
     title: str = ""
     """As shown; the name where it is empty."""
@@ -84,10 +89,168 @@ class Entry(Noun):
     about: str = ""
     suite: str
     """Hash of the prompts it answers (Suite.hashes['prompts.jsonl'])."""
-    pictures: tuple[Pictured, ...]
+    pictures: tuple[EntryPicture, ...]
     retracted: Retraction | None = None
 
     @property
     def label(self) -> str:
         """How it is shown."""
         return self.title or self.name
+
+
+# --------------------------------------------------------------------------------------------------
+# What an entry is worth: the JSON of ENTRY/result.json and what pages print. Shares are given from 0 to 100.
+#
+# Nothing here depends on any other entry. What does (ranks, tie groups, arenas) is in `standings` and `arena`.
+# --------------------------------------------------------------------------------------------------
+
+RESULT_FORMAT: Final = "salon.result/1"
+Status = Literal["complete", "provisional"]
+
+
+class Coverage(Noun):
+    """What a number rests on, and what is not there."""
+
+    wanted: int = Field(description="Pictures that the suite asks for and the axis counts.")
+    made: int = Field(description="Pictures that are there; each missing one counts as a failure.")
+    asked: int = Field(description="Answers (or scores) wanted of the pictures that are there.")
+    given: int = Field(description="Answers that were read, or scores that were given.")
+    unread: int = Field(description="Answers that could not be read, pictures that could not be scored: failures.")
+    open: int = Field(description="Not answered yet: a judge's outage. While there are any, the axis is provisional.")
+
+
+class AxisResult(Noun):
+    """One axis of one entry, 0 to 100."""
+
+    figure: Estimate = Field(description="The value with its interval; everything open counts as a failure.")
+    at_best: float = Field(description="The value if everything open turned out well; the value itself if complete.")
+    coverage: Coverage
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is open."""
+        return self.coverage.open == 0
+
+
+class GroupResult(Noun):
+    """One tag, or one group of tags."""
+
+    id: str = Field(description="Id of the tag, or name of the group.")
+    kind: Literal["tag", "group"]
+    capability: Estimate | None
+    eps: dict[str, Estimate] = Field(default_factory=dict, description="By column; empty where EPS does not count.")
+    reward: dict[str, Estimate] = Field(
+        default_factory=dict, description="Mean logit by column (HPSv3's table); only where every picture has one."
+    )
+    prompts: int
+
+
+class PictureResult(Noun):
+    """One picture: what every point and scorer said."""
+
+    item: str
+    seed: int
+    image: str | None = Field(description="Path inside the entry's folder; null where there is no picture.")
+    missing: str | None = Field(default=None, description="Why there is none.")
+    passed: float = Field(description="1 or 0 (or the share of points, by the suite's rule); open points fail.")
+    passed_at_best: float
+    points: dict[str, Literal["pass", "fail", "unread", "open"]] = Field(
+        default_factory=dict, description="By id; what the judges of its route say together."
+    )
+    said: dict[str, dict[str, str]] = Field(
+        default_factory=dict, description="By id of the point and judge of its route: pass, fail, unread."
+    )
+    logits: dict[str, float] = Field(default_factory=dict, description="By column of EPS.")
+    sigmas: dict[str, float] = Field(default_factory=dict)
+    wins: dict[str, float] = Field(
+        default_factory=dict, description="By column: chance to be preferred to the reference, 0 to 1; 0 if missing."
+    )
+
+
+class PromptResult(Noun):
+    """One prompt of one entry."""
+
+    prompt: str
+    tag: str
+    passed: float = Field(description="Mean over its pictures, 0 to 1.")
+    passed_at_best: float
+    eps: dict[str, float] = Field(default_factory=dict, description="By column, 0 to 1; empty where not eligible.")
+    eps_at_best: dict[str, float] = Field(default_factory=dict)
+    pictures: tuple[PictureResult, ...]
+
+
+class EntryResult(Noun):
+    """Everything published about an entry; the same suite, pictures, answers and scores give the same bytes."""
+
+    format: Literal["salon.result/1"] = RESULT_FORMAT
+    entry: str
+    suite: str = Field(description="Name and version: 'posters/1'.")
+    suite_hash: str
+    status: Status = Field(description="Provisional while anything is open; only complete results are published.")
+    capability: AxisResult
+    points: AxisResult = Field(description="Share of all points that hold, beside Capability.")
+    eps: dict[str, AxisResult] = Field(default_factory=dict, description="By column; empty without a reference.")
+    overall: AxisResult | None = Field(description="None without EPS.")
+    headline: str | None = Field(default=None, description="The column of EPS that enters Overall.")
+    weights: dict[str, float] = Field(default_factory=dict, description="Shares of 'capability' and 'eps' in Overall.")
+    groups: tuple[GroupResult, ...]
+    prompts: tuple[PromptResult, ...]
+    oracle: AxisResult | None = Field(
+        default=None, description="Capability by a judge that knows how pictures were made; never on the board."
+    )
+    digest: str = Field(description="Hash of the pictures, answers and scores it was made from.")
+    policies: tuple[str, ...]
+    signature: Signature
+    signature_line: str
+
+
+# --------------------------------------------------------------------------------------------------
+# The pictures that a suite asks for, as an entry has them: one for every prompt and seed, there or missing.
+# --------------------------------------------------------------------------------------------------
+
+NOT_LISTED = "not among the entry's pictures"
+
+
+def required_pictures(suite: Suite, entry: Entry) -> list[EntryPicture]:
+    """Every picture that the suite asks for, in its order; one that the entry does not list is missing."""
+    _same_prompts(suite, entry)
+    listed = _listed(entry.pictures)
+    wanted = [(one.prompt.id, seed) for one in suite.prompts for seed in suite.seeds]
+    strange = sorted(set(listed) - set(wanted))
+    if strange:
+        raise UnknownReference(
+            "an entry holds pictures of the suite's prompts and seeds",
+            found=f"{len(strange)} others, the first of prompt {strange[0][0]!r} with seed {strange[0][1]}",
+            where=f"entry {entry.name!r}",
+        )
+    return [listed.get(key) or _missing(*key) for key in wanted]
+
+
+def has_image(picture: EntryPicture) -> bool:
+    """Whether there is an image."""
+    return picture.image is not None
+
+
+def _same_prompts(suite: Suite, entry: Entry) -> None:
+    needed = prompts_hash(suite)
+    if entry.suite != needed:
+        raise BadFile(
+            f"an entry made for the prompts of {suite.card.name}/{suite.card.version} ({needed[:12]}) is needed",
+            found=f"one made for other prompts ({entry.suite[:12]})",
+            where=f"entry {entry.name!r}",
+            remedy="run the entry again with this suite, or score it with the suite it was made for",
+        )
+
+
+def _listed(pictures: Sequence[EntryPicture]) -> dict[tuple[str, int], EntryPicture]:
+    listed = {(picture.prompt, picture.seed): picture for picture in pictures}
+    if len(listed) < len(pictures) or len({picture.item for picture in pictures}) < len(pictures):
+        raise BadValue(
+            "one picture of every prompt and seed, each with an item of its own",
+            found=f"{len(pictures)} pictures of {len(listed)} prompts and seeds",
+        )
+    return listed
+
+
+def _missing(prompt: str, seed: int) -> EntryPicture:
+    return EntryPicture(prompt=prompt, seed=seed, item=f"{prompt}__{seed}", missing=NOT_LISTED)

@@ -9,21 +9,24 @@ from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from salon.bench.entry import ANSWERS, ANSWERS_FILE, CARD, LOGITS, LOGITS_FILE, RESULT, Entry, Pictured
-from salon.bench.results import EntryResult
-from salon.bench.suite_records import LOST, read_json
+from salon.bench.entry import ANSWERS, ANSWERS_FILE, CARD, LOGITS, LOGITS_FILE, RESULT, Entry, EntryPicture, EntryResult
+from salon.bench.suite import Suite
+from salon.bench.suite_folder import LOST, read_json
 from salon.errors import BadFile
-from salon.store.atomic import whole_file, write_json
+from salon.generate.record import Generation, item_id, read_generations
+from salon.store.atomic_files import wait_turn, whole_file, write_json
 from salon.store.parquet_table import arrow_file, check_rows
-from salon.study.noun import Noun
+from salon.study import Generator
+from salon.study.nouns import Noun
 
 PUBLISHED = "published.json"
 _REMEDY = "published numbers never move: add it under another name, or retract this one with a reason"
 
 
-class Published(Noun):
+class PublicationRecord(Noun):
     """What a published result was made from: the hashes that must hold for as long as it is shown."""
 
     format: Literal["salon.published/1"] = "salon.published/1"
@@ -107,13 +110,13 @@ def read_result(folder: Path) -> EntryResult | None:
     return EntryResult.parse(read_json(path), where=str(path)) if path.exists() else None
 
 
-def read_published(folder: Path) -> Published | None:
+def read_published(folder: Path) -> PublicationRecord | None:
     """What a published result was made from; None before publication."""
     path = folder / PUBLISHED
-    return Published.parse(read_json(path), where=str(path)) if path.exists() else None
+    return PublicationRecord.parse(read_json(path), where=str(path)) if path.exists() else None
 
 
-def shown_result(folder: Path) -> EntryResult | None:
+def read_checked_result(folder: Path) -> EntryResult | None:
     """The result for a page: a published one only with the numbers that were published."""
     result, published = read_result(folder), read_published(folder)
     if result is not None and published is not None and (found := result_hash(result)) != published.result:
@@ -139,13 +142,13 @@ def write_result(folder: Path, result: EntryResult) -> bool:
     write_json(folder / RESULT, result, indent=1)
     if result.status != "complete":
         return False
-    write_json(folder / PUBLISHED, parts_now(folder, result), indent=1)
+    write_json(folder / PUBLISHED, current_hashes(folder, result), indent=1)
     return True
 
 
-def parts_now(folder: Path, result: EntryResult) -> Published:
+def current_hashes(folder: Path, result: EntryResult) -> PublicationRecord:
     """The hashes of everything a result rests on, as it lies in the folder now."""
-    return Published(
+    return PublicationRecord(
         result=result_hash(result),
         suite=result.suite_hash,
         pictures=pictures_hash(read_entry(folder).pictures),
@@ -154,8 +157,8 @@ def parts_now(folder: Path, result: EntryResult) -> Published:
     )
 
 
-def _check_same(folder: Path, published: Published, result: EntryResult) -> None:
-    now = parts_now(folder, result)
+def _check_same(folder: Path, published: PublicationRecord, result: EntryResult) -> None:
+    now = current_hashes(folder, result)
     if now.result == published.result:
         return
     changed = changed_parts(published, now)
@@ -167,7 +170,7 @@ def _check_same(folder: Path, published: Published, result: EntryResult) -> None
     )
 
 
-def changed_parts(before: Published, now: Published) -> list[str]:
+def changed_parts(before: PublicationRecord, now: PublicationRecord) -> list[str]:
     """What is no longer as it was published, with both hashes; the way of computing where no part has changed."""
     parts = ("suite", "pictures", "answers", "scores")
     told = [
@@ -184,7 +187,7 @@ def result_hash(result: EntryResult) -> str:
     return _hash([json.dumps(record, sort_keys=True, ensure_ascii=False)])
 
 
-def pictures_hash(pictures: Iterable[Pictured]) -> str:
+def pictures_hash(pictures: Iterable[EntryPicture]) -> str:
     """Of which pictures there are, by the hash of each."""
     return _hash(sorted(f"{one.prompt}\0{one.seed}\0{one.sha256 or ''}" for one in pictures))
 
@@ -199,3 +202,62 @@ def _hash(lines: Iterable[str]) -> str:
     for line in lines:
         digest.update(line.encode() + b"\n")
     return digest.hexdigest()
+
+
+# --------------------------------------------------------------------------------------------------
+# The pictures of an entry: what a generator's record says of them, and whether they are still what it was.
+# --------------------------------------------------------------------------------------------------
+
+OUTAGES = ("timeout", "budget", "error")
+"""Kinds of a missing picture that another run may heal: until then, or until told otherwise, nothing is published."""
+
+
+def generated_pictures(suite: Suite, generator: Generator, folder: Path) -> tuple[EntryPicture, ...]:
+    """Every picture the suite asks for, as the record of the generator has it."""
+    known, _ = read_generations(folder)
+    found = []
+    for prompt in (one.prompt.id for one in suite.prompts):
+        for seed in suite.seeds:
+            item = item_id(prompt, generator.name, seed)
+            found.append(_picture(prompt, seed, item, known.get(item), suite.card.size))
+    return tuple(found)
+
+
+def _picture(prompt: str, seed: int, item: str, line: Generation | None, size: str | None) -> EntryPicture:
+    place = {"prompt": prompt, "seed": seed, "item": item}
+    if line is None or not line.ok:
+        kind, reason = (line.kind, line.reason) if line else ("missing", "never asked for")
+        return EntryPicture(**place, missing=f"{kind or 'error'}: {reason or 'no reason was given'}")
+    if size not in (None, f"{line.width}x{line.height}"):
+        return EntryPicture(**place, missing=f"wrong-size: {line.width}x{line.height}, where the suite asks for {size}")
+    return EntryPicture(**place, image=line.image, sha256=line.sha256, width=line.width, height=line.height)
+
+
+def renew_entry(folder: Path, entry: Entry) -> None:
+    """Write the card; answers and scores of pictures that are others now are let go first. A retraction stays."""
+    with wait_turn(folder / CARD):
+        there = read_entry(folder) if (folder / CARD).exists() else None
+        before = {one.item: one.sha256 for one in there.pictures} if there else {}
+        same = [one.item for one in entry.pictures if one.sha256 and before.get(one.item) == one.sha256]
+        for read, write in ((read_answers, write_answers), (read_logits, write_logits)):
+            table = read(folder)
+            kept = table.filter(pc.is_in(table.column("item"), pa.array(same, pa.string())))
+            if kept.num_rows < table.num_rows:
+                write(folder, kept)
+        write_entry(folder, entry.model_copy(update={"retracted": there.retracted if there else None}))
+
+
+def check_pictures(folder: Path, entry: Entry) -> None:
+    """Every picture is the one whose hash the card has; BadFile with both hashes otherwise."""
+    for one in entry.pictures:
+        if one.image is None:
+            continue
+        path = folder / one.image
+        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+        if found != one.sha256:
+            raise BadFile(
+                f"the picture of {one.prompt!r} with the hash {(one.sha256 or 'none')[:16]} is needed",
+                found=found[:16],
+                where=str(path),
+                remedy="put the file back, or remove the entry and make it anew",
+            )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from salon.errors import BadFile, SalonError
 from salon.report import Section
-from salon.report.paper import ONE_COLUMN, TWO_COLUMNS, paper_figures
-from salon.store.quick_file import put_file
+from salon.report.page import ONE_COLUMN, TWO_COLUMNS, paper_figures
+from salon.store.atomic_files import put_file
 
 if TYPE_CHECKING:
     from salon.bench.site.frame import SitePage
@@ -22,7 +22,7 @@ LIST = "figures.json"
 
 
 @dataclass(frozen=True)
-class FiguresWritten:
+class FigureFiles:
     """What was written, and what could not be."""
 
     folder: Path
@@ -38,7 +38,7 @@ class FiguresWritten:
         return f"wrote {count} ({kinds}) to {self.folder}" + (f"; {self.left_out}" if self.left_out else "")
 
 
-def write_figures(sections: Sequence[Section], folder: Path) -> FiguresWritten:
+def write_figures(sections: Sequence[Section], folder: Path) -> FigureFiles:
     """Write every chart as NAME-85mm and NAME-178mm (.svg, .pdf, .png), its numbers as NAME.csv, captions as JSON.
 
     Without the library that paints, SVG and CSV are written, and the result says what is missing.
@@ -63,7 +63,7 @@ def write_figures(sections: Sequence[Section], folder: Path) -> FiguresWritten:
                 put_file(folder / f"{stem}.png", painter.chart_png(tree))
     told = [{"name": figure.name, "title": figure.drawing.subject, "caption": figure.caption} for figure in figures]
     put_file(folder / LIST, (json.dumps({"figures": told}, ensure_ascii=False, indent=2) + "\n").encode())
-    return FiguresWritten(folder, len(figures), left_out)
+    return FigureFiles(folder, len(figures), left_out)
 
 
 class SiteFigures:

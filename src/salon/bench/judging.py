@@ -7,35 +7,55 @@ is provisional, and the next run asks again. Answers in the call store are never
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
-from salon.bench.entry import ANSWERS, Entry
+from salon.bench.axes import require_logits
+from salon.bench.entry import ANSWERS, LOGITS, Entry
 from salon.bench.suite import Suite
-from salon.errors import BadValue, UnknownReference, shorten
+from salon.calls.service import Budget
+from salon.calls.store import CallStore
+from salon.errors import BadValue, DesignError, UnknownReference, shorten
 from salon.judge.folder import judge_folder, judge_names, read_record, read_verdicts
 from salon.judge.plan import JudgePlan, plan_run
-from salon.judge.run import JudgeRun, Watch, run_plan
-from salon.judge.settings import JudgeSettings
-from salon.judge.unread import UnreadLimits
+from salon.judge.protocol import JudgeSettings
+from salon.judge.registry import RATES, JudgeSpec, endpoint_vlm, make_plugin_judge, open_judge, read_rates
+from salon.judge.run import JudgeCallback, JudgeRun, run_plan
+from salon.judge.scorers.registry import HOW_TO_DECLARE, TableScorer
+from salon.judge.scoring import (
+    SCORE_COLUMNS,
+    SCORES_FOLDER,
+    read_scores,
+    score_row,
+    score_study,
+    scores_file,
+    write_scores,
+)
+from salon.judge.simulation import ScriptedVlm, SimulatedVlm
+from salon.judge.verdicts import UnreadLimits
 from salon.judge.vlm import Vlm
+from salon.models.cache import ResultCache
 from salon.study import Criterion, Item, Study, builtin_criterion
-from salon.study.point import Point, points_for, settled_point
+from salon.study.answers import Point, majority_of_samples, points_for
+from salon.study.interfaces import Scorer, ScorerCard
+from salon.study.nouns import Noun
 
 SETTINGS = JudgeSettings(protocol="checklist")
-ASKED = Criterion(
+POINTS_CRITERION = Criterion(
     id="points",
     name="What was asked for",
     rubric="A statement about a thing that is not in the picture is false. Left and right are as the viewer sees them.",
 )
 """The criterion of points that belong to none: what every judge is told before the point."""
-LASTING = ("refused", "too-long", "broken-image")
+FINAL_FAILURES = ("refused", "too-long", "broken-image")
 """Kinds of no reply that asking again would not change; all others are outages."""
 LAYOUTS = "layouts"
 """Folder of the records that built-in generators leave; the oracle reads them."""
@@ -44,7 +64,7 @@ _WHY = ("why", "reason", "reasoning", "explanation")
 
 
 @dataclass(frozen=True)
-class Judge:
+class SuiteJudge:
     """How a judge is opened: for the study in a folder and the points it will be asked, while the block lasts."""
 
     open: Callable[[Study, Path, Sequence[Point]], AbstractContextManager[Vlm]]
@@ -52,9 +72,9 @@ class Judge:
     """Whether its answers are bought: then a plan looks up which of them are in its store."""
 
 
-def any_study(vlm: Vlm) -> Judge:
+def open_for_any_study(vlm: Vlm) -> SuiteJudge:
     """A judge that is open already and asks nothing about the study."""
-    return Judge(lambda study, folder, points: nullcontext(vlm))
+    return SuiteJudge(lambda study, folder, points: nullcontext(vlm))
 
 
 # -- who is asked what -------------------------------------------------------------------------------------------------
@@ -76,7 +96,7 @@ def is_asked(role: str, suite: Suite, folder: Path) -> bool:
 
 def entry_study(suite: Suite, entry: Entry, points: Sequence[Point] = ()) -> Study:
     """An entry's pictures as a study, with the suite's prompts and the criteria of the points."""
-    ids = dict.fromkeys(point.criterion or ASKED.id for point in points)
+    ids = dict.fromkeys(point.criterion or POINTS_CRITERION.id for point in points)
     prompts = [one.prompt for one in suite.prompts]
     items = [
         Item(id=one.item, prompt=one.prompt, generator=entry.name, image=one.image)
@@ -87,8 +107,8 @@ def entry_study(suite: Suite, entry: Entry, points: Sequence[Point] = ()) -> Stu
 
 
 def _criterion(id: str) -> Criterion:
-    if id == ASKED.id:
-        return ASKED
+    if id == POINTS_CRITERION.id:
+        return POINTS_CRITERION
     try:
         return builtin_criterion(id)
     except UnknownReference:
@@ -103,7 +123,7 @@ def plan_role(study: Study, folder: Path, points: Sequence[Point]) -> JudgePlan 
 
 
 def _owned(point: Point) -> Point:
-    return point if point.criterion else point.model_copy(update={"criterion": ASKED.id})
+    return point if point.criterion else point.model_copy(update={"criterion": POINTS_CRITERION.id})
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------
@@ -114,8 +134,8 @@ def judge_entry(
     entry: Entry,
     folder: Path,
     role: str,
-    judge: Judge,
-    watch: Watch | None = None,
+    judge: SuiteJudge,
+    watch: JudgeCallback | None = None,
     *,
     check: Callable[[Vlm], None] = lambda vlm: None,
     unread: UnreadLimits | None = None,
@@ -179,9 +199,9 @@ def _verdicts(folder: Path, role: str) -> Iterator[dict[str, Any]]:
 
 def _said(samples: Sequence[dict[str, Any]]) -> str | None:
     """pass, fail or unread; None while an outage leaves it open."""
-    if any(row["failed"] is not None and row["failed"] not in LASTING for row in samples):
+    if any(row["failed"] is not None and row["failed"] not in FINAL_FAILURES for row in samples):
         return None
-    settled = settled_point([row["value"] for row in samples])
+    settled = majority_of_samples([row["value"] for row in samples])
     return "unread" if settled is None else "pass" if settled else "fail"
 
 
@@ -203,3 +223,246 @@ def _stated(text: str) -> str:
     if not isinstance(found, dict):
         return ""
     return next((str(found[key]) for key in _WHY if found.get(key)), "")
+
+
+# --------------------------------------------------------------------------------------------------
+# Judges of a suite from the words that name them: ROLE=KIND:NAME.
+#
+#     pixels=measured:pixels                    rules of points, answered from pixels alone
+#     layout=measured:layout                    the same from the records of the built-in generators: an oracle
+#     gpt=openai:gpt-4o                         a model that speaks the OpenAI chat protocol
+#     qwen=openai:qwen@http://localhost:8000/v1 the same at another server
+#     qwen=transformers:./Qwen3-VL-8B           a VLM in this process
+#     eye=scripted:answers.jsonl                answers from a file of JSON lines
+#     eye=plugin:NAME, eye=python:MODULE:NAME   a judge of another package, or of your own
+#     eye=simulated:accuracy=0.8                no judge at all: says PASS in this share of all cases, by chance
+#
+# A role that is called as a judge that measures needs no words. All that is bought in a run is bought from one purse,
+# and
+# kept beside the board.
+# --------------------------------------------------------------------------------------------------
+
+MEASURED = ("pixels", "layout")
+KINDS = {
+    "measured": "measured:pixels or measured:layout",
+    "openai": "openai:MODEL[@URL]",
+    "transformers": "transformers:FOLDER",
+    "scripted": "scripted:FILE",
+    "simulated": "simulated:accuracy=0.8",
+    "plugin": "plugin:NAME",
+    "python": "python:MODULE:NAME",
+}
+
+_HERE = {
+    "calls": "File that keeps bought answers  [default: BOARD.calls.sqlite]",
+    "device": "Of judges transformers:FOLDER: cpu, cuda, mps.",
+    "dtype": "Of judges transformers:FOLDER: float32, bfloat16, float16.",
+    "batch_size": "Of judges transformers:FOLDER: questions at a time.",
+}
+
+
+def _term(name: str) -> Any:
+    """The field of that name of `Named`, as `pydantic.Field` gives it."""
+    field = copy(JudgeSpec.model_fields[name])
+    field.description = _HERE.get(name, field.description)
+    return field
+
+
+class JudgeTerms(Noun):
+    """On which terms the judges of a run answer: of `salon judge run`, what does not say who they are."""
+
+    key_env: str = _term("key_env")
+    allow_http: bool = _term("allow_http")
+    structured: Literal["auto", "schema", "json", "none"] = _term("structured")
+    pixels: int = _term("pixels")
+    most_tokens: int = _term("most_tokens")
+    concurrency: int = _term("concurrency")
+    per_minute: float | None = _term("per_minute")
+    prices: Path | None = _term("prices")
+    budget: float | None = _term("budget")
+    calls: Path | None = _term("calls")
+    device: str = _term("device")
+    dtype: str = _term("dtype")
+    batch_size: int = _term("batch_size")
+
+
+def read_roles(texts: Sequence[str], suite: Suite) -> dict[str, str]:
+    """KIND:NAME by role, as given; roles that are called as a judge that measures are that judge unless given."""
+    roles = suite_roles(suite)
+    found = {name: f"measured:{name}" for name in roles if name in MEASURED}
+    given: dict[str, str] = {}
+    for text in texts:
+        role, mark, kind = text.partition("=")
+        if not mark or kind.partition(":")[0] not in KINDS or not kind.partition(":")[2]:
+            raise BadValue("a judge as ROLE=KIND:NAME is needed", found=repr(text), where="--judge",
+                           remedy=f"KIND:NAME is {'; '.join(KINDS.values())}")  # fmt: skip
+        if role in given:
+            raise BadValue("every role has one judge", found=f"{role!r} twice", where="--judge")
+        given[role] = kind
+    return found | given
+
+
+@contextmanager
+def open_judges(roles: Mapping[str, str], terms: JudgeTerms, board: Path) -> Iterator[dict[str, SuiteJudge]]:
+    """The judges, for as long as the block lasts. Each is loaded when it is first asked, and stays for all entries."""
+    with ExitStack() as stack:
+        opened = _OpenJudges(terms, board.resolve(), stack)
+        yield {role: opened.judge(role, *text.split(":", 1)) for role, text in roles.items()}
+
+
+class _OpenJudges:
+    """What the judges of a run share: the purse, the store, and who closes them."""
+
+    def __init__(self, terms: JudgeTerms, board: Path, stack: ExitStack) -> None:
+        self.terms, self.board, self.stack = terms, board, stack
+        self._purse = Budget(terms.budget)
+        self._store: CallStore | None = None
+
+    def judge(self, role: str, kind: str, name: str) -> SuiteJudge:
+        """The judge that answers as `role`."""
+        if kind == "measured":
+            return _measured(role, name)
+        if kind == "scripted":
+            return open_for_any_study(ScriptedVlm(role, Path(name)))
+        if kind == "simulated":
+            rates = {RATES[rate]: value for rate, value in read_rates(name).items()}
+            return open_for_any_study(SimulatedVlm(role, lambda topic, items: 1.0, seed=0, **rates))
+        if kind in ("plugin", "python"):
+            return open_for_any_study(make_plugin_judge(role, name if kind == "plugin" else f"python:{name}"))
+        if kind == "openai":
+            return self._once(lambda: self._endpoint(role, name), paid=True)
+        return self._once(lambda: self._local(role, name))
+
+    def _once(self, open: Callable[[], AbstractContextManager[Vlm]], *, paid: bool = False) -> SuiteJudge:
+        found: list[Vlm] = []
+
+        def opened(study: Study, folder: Path, points: object) -> AbstractContextManager[Vlm]:
+            if not found:
+                found.append(self.stack.enter_context(open()))
+            return nullcontext(found[0])
+
+        return SuiteJudge(opened, paid)
+
+    def _endpoint(self, role: str, name: str) -> AbstractContextManager[Vlm]:
+        named = JudgeSpec(**self.terms.model_dump(), model=name, name=role)
+        return endpoint_vlm(named, named.model or name, self._calls(), self._purse)
+
+    def _calls(self) -> CallStore:
+        if self._store is None:
+            file = self.terms.calls or self._beside("calls.sqlite")
+            self._store = self.stack.enter_context(CallStore(file))
+        return self._store
+
+    def _local(self, role: str, name: str) -> AbstractContextManager[Vlm]:
+        told = self.terms.model_dump() | {"calls": self._beside(f"{role}.replies.jsonl")}
+        named = JudgeSpec(**told, transformers=name, name=role)
+        return open_judge(named, Study.build(role, [], tables={}), self.board)
+
+    def _beside(self, ending: str) -> Path:
+        """Beside the board, so that a copy of the board does not carry along what was bought."""
+        return self.board.with_name(f"{self.board.name}.{ending}")
+
+
+def _measured(role: str, name: str) -> SuiteJudge:
+    """Loaded when it is opened: the pixel judge reads text, and its libraries take a second to import."""
+    if name not in MEASURED:
+        raise BadValue("a judge that measures is needed", found=repr(name), where=f"--judge {role}=measured:{name}",
+                       remedy=f"one of {', '.join(MEASURED)}")  # fmt: skip
+
+    def opened(study: Study, folder: Path, points: Sequence[Any]) -> AbstractContextManager[Vlm]:
+        part = importlib.import_module(f"salon.judge.{name.removesuffix('s')}_judge")
+        if name == "pixels":
+            return nullcontext(part.pixel_judge(role, study, points))
+        return nullcontext(part.layout_judge(role, study, folder, points))
+
+    return SuiteJudge(opened)
+
+
+# --------------------------------------------------------------------------------------------------
+# Scorers on the pictures of an entry: logits for the columns of EPS.
+# --------------------------------------------------------------------------------------------------
+
+
+def check_scorers(suite: Suite, scorers: Mapping[str, Scorer]) -> None:
+    """Refuse, before anything is spent, what EPS cannot be made of: no logits, less is better, another scorer."""
+    columns = [rule.id for rule in suite.card.preferences]
+    frozen = {one.id: one.signature for one in suite.reference.preferences} if suite.reference else {}
+    for column, scorer in scorers.items():
+        where = f"--scorer {column}"
+        if column not in columns:
+            remedy = f"one of {', '.join(columns)}" if columns else "name a preference in suite.toml"
+            raise BadValue("a column of the suite is needed", found=repr(column), where=where, remedy=remedy)
+        card = scorer_card(scorer)
+        if isinstance(scorer, TableScorer) and not card.is_logit:
+            raise DesignError(
+                "EPS needs a table that declares its numbers as logits",
+                found=f"{scorer.file}: is_logit {card.is_logit}",
+                where=where,
+                remedy=HOW_TO_DECLARE.format(card=scorer.file.with_suffix(".toml").name),
+            )
+        require_logits(scorer.name, card)
+        if not card.higher_is_better:
+            raise DesignError("EPS needs a scorer on which more is better", found=scorer.name, where=where)
+        if column in frozen and frozen[column] != str(scorer.signature):
+            raise DesignError(
+                f"the scorer that the reference was frozen with is needed: {frozen[column]}",
+                found=str(scorer.signature),
+                where=where,
+                remedy="name that one; another scorer needs a reference, and so a suite, of its own"
+                + (
+                    "; tables of one scorer say the same `scorer` on their cards"
+                    if isinstance(scorer, TableScorer)
+                    else ""
+                ),
+            )
+
+
+def scorer_card(scorer: Scorer) -> ScorerCard:
+    """The card of a scorer; an empty one where it has none."""
+    card: ScorerCard = getattr(scorer, "card", ScorerCard())
+    return card
+
+
+def score_column(
+    suite: Suite,
+    entry: Entry,
+    folder: Path,
+    column: str,
+    scorer: Scorer,
+    watch: Callable[[str, int, int], None] = lambda doing, done, wanted: None,
+    kept: ResultCache | None = None,
+) -> pa.Table:
+    """Score every picture of an entry; rows of scores.parquet. The scorer's own table stays in ENTRY/scores."""
+    study = entry_study(suite, entry)
+    if isinstance(scorer, TableScorer):
+        rows = table_logits(entry, column, scorer)
+        if rows.num_rows:
+            file = scores_file(folder / SCORES_FOLDER, scorer.name)
+            write_scores(file, scorer, rows.select(SCORE_COLUMNS.names), reused=0, data=study.hash[:12])
+        return rows
+    if not study.counts.get("items"):
+        return LOGITS.empty_table()
+
+    def told(done: int, wanted: int) -> None:
+        watch(f"{entry.name}: {scorer.name}", done, wanted)
+
+    score_study(study, folder, scorer, progress=told, kept=kept)
+    scored = read_scores(scores_file(folder / SCORES_FOLDER, scorer.name)).to_pylist()
+    more = {"preference": column, "scorer": str(scorer.signature)}
+    return pa.Table.from_pylist([row | more for row in scored], LOGITS)
+
+
+def table_logits(entry: Entry, column: str, table: TableScorer) -> pa.Table:
+    """Rows of scores.parquet from a table: none where it knows no picture of the entry, BadValue where only some."""
+    items = [Item(id=one.item) for one in entry.pictures if one.image is not None]
+    lacking = [item.id for item in items if not table.knows(item.id)]
+    if lacking and len(lacking) < len(items):
+        raise BadValue(
+            "a table with a value for every picture of an entry is needed",
+            found=f"none for {len(lacking):,} of {len(items):,}, the first {lacking[0]!r}",
+            where=f"{table.file}, entry {entry.name!r}",
+            remedy="score those pictures too; a picture that was not made needs none",
+        )
+    results = [] if lacking else table.results(items, [None] * len(items))
+    more = {"preference": column, "scorer": str(table.signature)}
+    return pa.Table.from_pylist([score_row(item.id, result) | more for item, result in zip(items, results)], LOGITS)

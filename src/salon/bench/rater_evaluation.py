@@ -6,6 +6,7 @@ Composes `judge` (accuracies, ceilings: `evaluate.judges`) and `stats` (the orde
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,22 +19,28 @@ from salon.bench.rater_tables import (
     PanelCriterion,
     PanelStudy,
     RaterOnStudy,
-    RaterRow,
+    RaterResult,
     RaterTables,
 )
-from salon.errors import StatsError, TooFew, UnknownReference
-from salon.evaluate.duels import item_generators
-from salon.evaluate.judges.judge_report import found_judges, report_judges
-from salon.evaluate.judges.report_figures import Met, meet
-from salon.evaluate.judges.report_judges import Judge
-from salon.evaluate.judges.report_panel import Panel, Places, panels, people
-from salon.evaluate.judges.report_settings import ReportSettings
-from salon.evaluate.judges.results import JudgeFigures, JudgeReport
+from salon.errors import BadFile, DesignError, StatsError, TooFew, UnknownReference
+from salon.evaluate.answers import PairJudge
+from salon.evaluate.judge_figures import JudgeOnPanel, judge_on_panels
+from salon.evaluate.judges import find_judges, report_judges
+from salon.evaluate.people import ItemOrder, VotePanel, is_person, item_generators, vote_panels
+from salon.evaluate.results import JudgeFigures, JudgeReport, ReportSettings
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import MissingScore, PictureScore, ScoreSettings, cached_scores
+from salon.models.cache import ResultCache
+from salon.report.words import number_repeats
 from salon.stats.ceilings import ceilings
-from salon.stats.generator_ranks import generator_ranks
-from salon.stats.judge_accuracy import UNREAD
+from salon.stats.judge_accuracy import AGAINST, UNREAD, WITH, judge_accuracy, kind_table
+from salon.stats.rank_agreement import generator_ranks
 from salon.stats.result import Estimate
-from salon.study import Signature, Study
+from salon.store.formats import recognize
+from salon.store.formats.hpd import CRITERION, PictureFiles
+from salon.store.formats.preference_tests import READERS, LabelledPair, PreferenceTest, read_preference_test
+from salon.study import Item, Prompt, Signature, Study
+from salon.study.interfaces import Scorer, ScorerCard
 from salon.study.tables import JUDGMENTS
 
 Ints = NDArray[np.int64]
@@ -45,15 +52,15 @@ ORDER_POLICY = (
 
 
 @dataclass(frozen=True)
-class Held:
+class EvaluatedStudy:
     """One study with its name in the tables, its report, and what judges said."""
 
     name: str
     study: Study
-    panels: Sequence[Panel]
-    places: Places
+    panels: Sequence[VotePanel]
+    places: ItemOrder
     report: JudgeReport
-    met: dict[str, list[Met]]
+    met: dict[str, list[JudgeOnPanel]]
 
 
 def rater_tables(
@@ -95,7 +102,7 @@ def rater_tables(
     )
 
 
-def _policies(held: Sequence[Held]) -> list[str]:
+def _policies(held: Sequence[EvaluatedStudy]) -> list[str]:
     """What holds for all studies once; what holds for one with its name."""
     said = [one.report.policies for one in held]
     told = [
@@ -120,8 +127,8 @@ def _held(
     names: Sequence[str],
     check: bool,
     progress: Callable[[str], None],
-) -> Held:
-    judges = found_judges(study, folder, settings)
+) -> EvaluatedStudy:
+    judges = find_judges(study, folder, settings)
     here = [judge.name for judge in judges if judge.name in names]
     if names and not here:
         raise TooFew("one of the raters asked for is needed", found=_listed(judges), where=f"study {name!r}")
@@ -130,18 +137,18 @@ def _held(
     )
     if not report.judges:
         raise TooFew("a judge of pairs is needed", found="judges of checklists alone", where=f"study {name!r}")
-    places = Places(study)
-    voted = panels(study, places)
+    places = ItemOrder(study)
+    voted = vote_panels(study, places)
     shown = {one.judge for one in report.judges}
-    met = {judge.name: meet(judge, voted) for judge in judges if judge.name in shown}
-    return Held(name, study, voted, places, report, met)
+    met = {judge.name: judge_on_panels(judge, voted) for judge in judges if judge.name in shown}
+    return EvaluatedStudy(name, study, voted, places, report, met)
 
 
-def _listed(judges: Sequence[Judge]) -> str:
+def _listed(judges: Sequence[PairJudge]) -> str:
     return ", ".join(judge.name for judge in judges) or "none"
 
 
-def _signature(held: Sequence[Held], settings: ReportSettings, names: Sequence[str]) -> Signature:
+def _signature(held: Sequence[EvaluatedStudy], settings: ReportSettings, names: Sequence[str]) -> Signature:
     data = hashlib.sha256("\n".join(one.report.signature_line for one in held).encode()).hexdigest()
     told = {"missing": settings.missing, "draws": settings.draws, "level": settings.level, "studies": len(held)}
     only = {"names": ",".join(names)} if names else {}
@@ -151,7 +158,7 @@ def _signature(held: Sequence[Held], settings: ReportSettings, names: Sequence[s
 # -- people ------------------------------------------------------------------------------------------------------------
 
 
-def _panel_study(held: Held, settings: ReportSettings) -> PanelStudy:
+def _panel_study(held: EvaluatedStudy, settings: ReportSettings) -> PanelStudy:
     return PanelStudy(
         study=held.name,
         data=held.study.hash,
@@ -179,13 +186,13 @@ def _panel_study(held: Held, settings: ReportSettings) -> PanelStudy:
 
 def _answering(study: Study) -> int:
     """People (or crowds) with an answer."""
-    asked = people(study)
+    asked = is_person(study)
     tables = (study.tables[kind] for kind in JUDGMENTS if kind in study.tables)
     codes = [study.codes("raters", table.column("rater")) for table in tables]
     return int(asked[np.unique(np.concatenate(codes))].sum()) if codes else 0
 
 
-def _pooled_ceiling(held: Held, settings: ReportSettings) -> Estimate | None:
+def _pooled_ceiling(held: EvaluatedStudy, settings: ReportSettings) -> Estimate | None:
     """One more person on all pairs of all criteria; None where panels are too small."""
     votes = np.concatenate([panel.votes[:, :2] for panel in held.panels])
     clusters = np.concatenate([panel.cluster for panel in held.panels])
@@ -200,14 +207,14 @@ def _pooled_ceiling(held: Held, settings: ReportSettings) -> Estimate | None:
 # -- raters ------------------------------------------------------------------------------------------------------------
 
 
-def _rows(held: Sequence[Held], settings: ReportSettings) -> list[RaterRow]:
+def _rows(held: Sequence[EvaluatedStudy], settings: ReportSettings) -> list[RaterResult]:
     """Raters by name; one that answers about several studies has one row."""
-    found: dict[tuple[str, str], list[tuple[Held, JudgeFigures]]] = {}
+    found: dict[tuple[str, str], list[tuple[EvaluatedStudy, JudgeFigures]]] = {}
     for one in held:
         for judge in one.report.judges:
             found.setdefault((judge.judge, judge.kind), []).append((one, judge))
     return [
-        RaterRow(
+        RaterResult(
             rater=name,
             kind=kind,
             simulated=any(judge.simulated for _, judge in met),
@@ -218,11 +225,11 @@ def _rows(held: Sequence[Held], settings: ReportSettings) -> list[RaterRow]:
     ]
 
 
-def _mean_accuracy(row: RaterRow) -> float:
+def _mean_accuracy(row: RaterResult) -> float:
     return float(np.mean([one.accuracy.value for one in row.studies if one.accuracy is not None] or [0.0]))
 
 
-def _on_study(held: Held, judge: JudgeFigures, settings: ReportSettings) -> RaterOnStudy:
+def _on_study(held: EvaluatedStudy, judge: JudgeFigures, settings: ReportSettings) -> RaterOnStudy:
     by_criterion = {one.criterion: one.figures for one in judge.criteria}
     figures = {one.criterion: by_criterion.get(one.criterion) for one in held.report.panel}
     return RaterOnStudy(
@@ -238,7 +245,7 @@ def _on_study(held: Held, judge: JudgeFigures, settings: ReportSettings) -> Rate
     )
 
 
-def _generator_order(held: Held, judge: str, settings: ReportSettings) -> GeneratorAgreement:
+def _generator_order(held: EvaluatedStudy, judge: str, settings: ReportSettings) -> GeneratorAgreement:
     """People's and the rater's shares of pairs won, over all criteria."""
     names, of_item = item_generators(held.study)
     parts = [_decided(held, one, of_item) for one in held.met[judge]]
@@ -265,7 +272,7 @@ def _generator_order(held: Held, judge: str, settings: ReportSettings) -> Genera
     )
 
 
-def _decided(held: Held, met: Met, of_item: Ints) -> tuple[Ints, Ints, Floats, Floats, Ints]:
+def _decided(held: EvaluatedStudy, met: JudgeOnPanel, of_item: Ints) -> tuple[Ints, Ints, Floats, Floats, Ints]:
     """Of pairs of two generators that both spoke on: the two, people's share for the first, the rater's, the prompt."""
     a, b = (of_item[item] for item in held.places.items(met.panel.keys))
     choice = met.faced.choice
@@ -283,3 +290,224 @@ def generator_points(sides: Ints, cluster: Ints, generators: int, points: Floats
     np.add.at(made, (row, sides[0]), points)
     np.add.at(made, (row, sides[1]), 1 - points)
     return made
+
+
+# --------------------------------------------------------------------------------------------------
+# Scorers on the field's test sets, counted as the released evaluations count: HPSv3's Tables 3 and 4.
+#
+# Of every record the preferred picture is known. A scorer is right where that picture has the higher number; where both
+# have the same number it is wrong, as in the released evaluation. Every record counts, also one that repeats a pair.
+# --------------------------------------------------------------------------------------------------
+
+NO_CEILING = "a record has one label, as in the released evaluation: no ceiling can be given"
+POLICIES = (
+    "Every record of a file counts once with its own label, as in the released evaluations; pairs that stand several "
+    "times are not united. Pairs without a winner are left out and counted.",
+    "Equal numbers count as wrong, as in the released evaluation of HPSv3; their number stands beside.",
+)
+MISSING = {
+    "unparsed": "A record with a picture that has no number counts as wrong and stays in the denominator.",
+    "not-asked": "A record with a picture that has no number leaves the denominator.",
+}
+
+
+def read_tests(places: Sequence[Path], files: PictureFiles, pictures: Path) -> list[PreferenceTest]:
+    """The test sets in files, whose kinds are known by their beginnings; two of one name are numbered."""
+    tests = []
+    for number, path in enumerate(places):
+        kind = recognize(path)
+        if kind not in READERS:
+            raise BadFile(
+                "a test set of the field is needed: " + ", ".join(READERS), found=f"a file of {kind}", where=str(path),
+                remedy="import it as a study, and score it: salon score STUDY --scorer NAME, salon bench raters STUDY",
+            )  # fmt: skip
+        folder = pictures / str(number)
+        folder.mkdir()
+        tests.append(read_preference_test(kind, path, files, folder))
+    for test, name in zip(tests, number_repeats(test.kind for test in tests)):
+        test.name = name
+    return tests
+
+
+def released_test_tables(
+    tests: Sequence[PreferenceTest],
+    scorers: Sequence[Scorer],
+    settings: ReportSettings | None = None,
+    scoring: ScoreSettings | None = None,
+    *,
+    progress: Callable[[str], None] = lambda step: None,
+) -> RaterTables:
+    """Every scorer on every test set: accuracy over records, and the order of generators."""
+    settings = settings or ReportSettings()
+    if not tests or not scorers:
+        raise TooFew("a test set and a scorer are needed", found=f"{len(tests)} and {len(scorers)}")
+    rows, warnings, digest = [], [], hashlib.sha256()
+    for scorer, name in zip(scorers, number_repeats(one.name for one in scorers)):
+        on_tests = []
+        for test in tests:
+            margins, unscored = _margins(test, scorer, scoring, progress)
+            digest.update(margins.tobytes())
+            on_tests.append(_on_test(test, name, margins, settings))
+            warnings += [f"{test.name}: {name} gives no number to {count:,} pictures: {why}"
+                         for why, count in unscored.items()]  # fmt: skip
+        rows.append(
+            RaterResult(rater=name, kind="scorer", signatures=(str(scorer.signature),), studies=tuple(on_tests))
+        )
+    for test in tests:
+        warnings += [f"{test.name}: {note}" for note in test.notes]
+    signature = Signature(
+        method="released tests",
+        data=hashlib.sha256("".join(test.sha256 for test in tests).encode()).hexdigest()[:12],
+        settings={
+            "tests": ",".join(test.name for test in tests), "missing": settings.missing, "draws": settings.draws,
+            "level": settings.level, "margins": digest.hexdigest()[:12],
+        },
+        seed=settings.seed,
+    )  # fmt: skip
+    return RaterTables(
+        level=settings.level,
+        studies=tuple(_panel(test, settings) for test in tests),
+        raters=tuple(sorted(rows, key=lambda row: (-_mean(row), row.rater))),
+        policies=(*POLICIES, MISSING[settings.missing], ORDER_POLICY),
+        warnings=tuple(warnings),
+        signature=signature,
+        signature_line=str(signature),
+    )
+
+
+def _mean(row: RaterResult) -> float:
+    return float(np.mean([one.accuracy.value for one in row.studies if one.accuracy is not None] or [0.0]))
+
+
+def _margins(
+    test: PreferenceTest, scorer: Scorer, scoring: ScoreSettings | None, progress: Callable[[str], None]
+) -> tuple[Floats, dict[str, int]]:
+    """Number of the preferred picture less that of the other, for every record; NaN where one has none."""
+    wanted = dict.fromkeys((one.text, name) for one in test.pairs for name in (one.preferred, one.other))
+    asked = [
+        (Item(id=name, prompt=text, image=str(test.paths[name])), Prompt(id=text, text=text)) for text, name in wanted
+    ]
+    scored = score_pictures(scorer, asked, scoring, lambda step: progress(f"{test.name}, {step}"))
+    values = dict(zip(wanted, scored.values if scored.card.higher_is_better else -scored.values))
+    margins = [values[one.text, one.preferred] - values[one.text, one.other] for one in test.pairs]
+    return np.array(margins, np.float64), scored.unscored
+
+
+def _on_test(test: PreferenceTest, name: str, margins: Floats, settings: ReportSettings) -> RaterOnStudy:
+    known = ~np.isnan(margins)
+    counted = known if settings.missing == "not-asked" else np.ones(len(margins), bool)
+    if not counted.any():
+        raise TooFew("a record whose pictures both have a number is needed", found="none", where=test.name)
+    verdicts = np.where(~known, UNREAD, np.where(np.nan_to_num(margins) > 0, WITH, AGAINST))
+    group = np.unique([one.text for one in test.pairs], return_inverse=True)[1]
+    figures = judge_accuracy(
+        kind_table(verdicts[counted], group[counted]), draws=settings.draws, rng=settings.rng(f"{test.name}\n{name}"),
+        level=settings.level,
+    ).pooled  # fmt: skip
+    accuracy = figures.accuracy
+    return RaterOnStudy(
+        study=test.name,
+        accuracy=accuracy,
+        macro=accuracy,
+        unread=figures.unseen,
+        criteria={CRITERION.id: accuracy},
+        pairs=figures.pairs,
+        panel_pairs=len(test.pairs),
+        equal=int((margins == 0).sum()),
+        order=_order(test, name, margins, group, settings),
+    )
+
+
+def _order(
+    test: PreferenceTest, name: str, margins: Floats, group: NDArray[np.int64], settings: ReportSettings
+) -> GeneratorAgreement:
+    models = [(one.preferred_model, one.other_model) for one in test.pairs]
+    rows = [k for k, (a, b) in enumerate(models) if a and b and a != b and not np.isnan(margins[k])]
+    names = sorted({model for k in rows for model in models[k] if model})
+    if len(names) < 2:
+        return GeneratorAgreement(
+            spearman=None, kendall=None, nmse=None, generators=len(names), pairs=len(rows),
+            reason="records do not name two generators",
+        )  # fmt: skip
+    place = {model: number for number, model in enumerate(names)}
+    sides = np.array([[place[str(model)] for model in models[k]] for k in rows], np.int64).T
+    chosen = (np.sign(margins[rows]) + 1) / 2
+    tables = [
+        generator_points(sides, group[rows], len(names), points)
+        for points in (np.ones(len(rows)), chosen, np.full(len(rows), 0.5))
+    ]
+    rng = settings.rng(f"{test.name}\n{name}\norder of generators")
+    ranks = generator_ranks(tables[0], tables[1], 2 * tables[2], draws=settings.draws, rng=rng, level=settings.level)
+    return GeneratorAgreement(
+        spearman=ranks.spearman, kendall=ranks.kendall, nmse=ranks.nmse,
+        generators=len(names), pairs=len(rows), reason=ranks.reason,
+    )  # fmt: skip
+
+
+def _panel(test: PreferenceTest, settings: ReportSettings) -> PanelStudy:
+    criterion = PanelCriterion(
+        criterion=CRITERION.id, name=CRITERION.title, votes=len(test.pairs), pairs=len(test.pairs) + test.tied,
+        tied=test.tied, next_rater=None, oracle=None, no_ceiling=NO_CEILING,
+    )  # fmt: skip
+    return PanelStudy(
+        study=test.name,
+        data=test.sha256,
+        simulated=False,
+        raters=1,
+        generators=len(_models(test.pairs)),
+        criteria=(criterion,),
+        next_rater=None,
+        count="records",
+        repeats=test.repeats,
+        signature_line=f"{test.kind}|sha256:{test.sha256}|records:{len(test.pairs)}",
+    )
+
+
+def _models(pairs: Sequence[LabelledPair]) -> set[str]:
+    return {model for one in pairs for model in (one.preferred_model, one.other_model) if model}
+
+
+# --------------------------------------------------------------------------------------------------
+# Numbers of one scorer for pictures that are in no study's folder, kept as `salon score` keeps them.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ScoredPictures:
+    """What a scorer said."""
+
+    scorer: Scorer
+    card: ScorerCard
+    values: NDArray[np.float64]
+    """One for each picture, NaN where it has none."""
+    unscored: dict[str, int]
+    """How many have none, by reason."""
+
+
+def score_pictures(
+    scorer: Scorer,
+    asked: Sequence[tuple[Item, Prompt | None]],
+    settings: ScoreSettings | None = None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> ScoredPictures:
+    """Numbers of items whose `image` is the path of a picture."""
+    settings = settings or ScoreSettings()
+    kept = ResultCache()
+    try:
+        results, _ = cached_scores(
+            scorer, asked, settings.batch, kept,
+            lambda done, wanted: progress(f"{scorer.name}, {done:,} of {wanted:,} pictures"),
+        )  # fmt: skip
+    finally:
+        kept.close()
+    values = np.array([one.value if isinstance(one, PictureScore) else np.nan for one in results], np.float64)
+    if np.isnan(values).all():
+        why = next((one.reason for one in results if isinstance(one, MissingScore)), "no picture")
+        raise DesignError(f"{scorer.name} must give a number to at least one picture", found=f"none: {why}")
+    unscored = Counter(one.reason for one in results if isinstance(one, MissingScore))
+    return ScoredPictures(scorer, getattr(scorer, "card", ScorerCard()), values, dict(unscored))
+
+
+def open_scorers(names: Sequence[str], settings: ScoreSettings | None = None) -> list[Scorer]:
+    """Scorers as `salon score` names them."""
+    return [make_scorer(name, settings or ScoreSettings()) for name in names]

@@ -13,8 +13,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from salon.stats.result import Estimate
-from salon.study.noun import Noun
-from salon.study.signature import Signature
+from salon.study.nouns import Noun, Signature
 
 FORMAT: Final = "salon.raters/1"
 FOLDER = "raters"
@@ -83,7 +82,7 @@ class RaterOnStudy(Noun):
     warnings: tuple[str, ...] = ()
 
 
-class RaterRow(Noun):
+class RaterResult(Noun):
     """One scorer or judge."""
 
     rater: str
@@ -104,7 +103,7 @@ class RaterTables(Noun):
     number: int = Field(default=0, description="0: not published.")
     level: float
     studies: tuple[PanelStudy, ...]
-    raters: tuple[RaterRow, ...] = Field(description="Best mean accuracy over studies first.")
+    raters: tuple[RaterResult, ...] = Field(description="Best mean accuracy over studies first.")
     policies: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     signature: Signature

@@ -1,10 +1,10 @@
 """What an entry is worth: a pure function of the suite, the entry's own pictures, and the answers and scores they got.
 
-    Capability = 100 mean over prompts of the share of its pictures that pass        (salon.bench.capability)
-    EPS        = 100 mean over eligible prompts of the chance against the reference  (salon.bench.preference)
+    Capability = 100 mean over prompts of the share of its pictures that pass        (salon.bench.axes)
+    EPS        = 100 mean over eligible prompts of the chance against the reference  (salon.bench.axes)
     Overall    = w_c Capability + w_e EPS, one draw of prompts for both
 
-Intervals: salon.stats.prompt_means, by the suite's `interval`, `level`, `draws` and `seed`. No other entry, no name, no
+Intervals: salon.stats.intervals, by the suite's `interval`, `level`, `draws` and `seed`. No other entry, no name, no
 clock and no order of rows enters, so that nothing anybody else does can move a published number.
 """
 
@@ -18,25 +18,44 @@ from statistics import fmean
 
 import numpy as np
 import pyarrow as pa
+from pydantic import Field
 
-from salon.bench.axis import DIGITS, Axis, Floats, Measure, at_best
-from salon.bench.capability import (
+from salon.bench.axes import (
+    DIGITS,
     Answers,
+    AxisEstimator,
+    EpsColumn,
+    Floats,
+    Logits,
+    PromptAxis,
     SettledPicture,
+    at_best,
     capability_coverage,
-    read_answers,
-    routed,
-    settle_by,
+    column_reference,
+    eps_column,
+    index_answers,
+    index_logits,
+    judges_by_point,
+    settle_by_judge,
     settle_points,
 )
-from salon.bench.entry import Entry, Pictured
-from salon.bench.preference import Column, Logits, column_reference, eps_column, read_logits
-from salon.bench.results import AxisResult, Coverage, EntryResult, GroupResult, PictureResult, PromptResult
-from salon.bench.suite import CAPABILITY, EPS, Suite
-from salon.bench.wanted import wanted_pictures
-from salon.stats.paired_means import mean_interval
+from salon.bench.entry import (
+    AxisResult,
+    Coverage,
+    Entry,
+    EntryPicture,
+    EntryResult,
+    GroupResult,
+    PictureResult,
+    PromptResult,
+    required_pictures,
+)
+from salon.bench.suite import CAPABILITY, EPS, OVERALL, Suite
+from salon.errors import BadValue, DesignError, UnknownReference
+from salon.stats.intervals import influences
+from salon.stats.ranks import RankIntervals, mean_interval, rank_intervals
 from salon.stats.result import Estimate
-from salon.study.signature import Signature
+from salon.study.nouns import Noun, Signature
 
 POLICIES = (
     "A missing picture fails every point and has no chance against the reference; it stays in every denominator.",
@@ -50,12 +69,12 @@ POLICIES = (
 
 def entry_result(suite: Suite, entry: Entry, answers: pa.Table, logits: pa.Table) -> EntryResult:
     """Everything published about an entry, from its answers (ANSWERS) and its scores (LOGITS)."""
-    pictures = wanted_pictures(suite, entry)
-    said, scores = read_answers(answers, pictures, suite.points), read_logits(logits, suite, pictures)
+    pictures = required_pictures(suite, entry)
+    said, scores = index_answers(answers, pictures, suite.points), index_logits(logits, suite, pictures)
     judged = _judged(suite, pictures, said, scores)
-    measure = Measure(suite.card)
+    measure = AxisEstimator(suite.card)
     digest = inputs_digest(pictures, said=_used(suite, said), logits=scores)
-    signature = _signature(suite, digest)
+    signature = _result_signature(suite, digest)
     return EntryResult(
         entry=entry.name,
         suite=f"{suite.card.name}/{suite.card.version}",
@@ -77,7 +96,7 @@ def entry_result(suite: Suite, entry: Entry, answers: pa.Table, logits: pa.Table
     )
 
 
-def inputs_digest(pictures: Sequence[Pictured], *, said: Answers | None = None, logits: Logits) -> str:
+def inputs_digest(pictures: Sequence[EntryPicture], *, said: Answers | None = None, logits: Logits) -> str:
     """Hash of the pictures and of the answers and scores they got; no order of rows enters."""
     content = {
         "pictures": sorted([one.prompt, one.seed, one.item, one.sha256 or one.image or ""] for one in pictures),
@@ -94,20 +113,20 @@ def inputs_digest(pictures: Sequence[Pictured], *, said: Answers | None = None, 
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _EntryAxes:
     """All pictures settled and scored, and the axes over prompts."""
 
     settled: dict[str, list[SettledPicture]]
     """By prompt."""
-    columns: dict[str, Column]
-    capability: Axis
-    points: Axis
-    eps: dict[str, Axis]
+    columns: dict[str, EpsColumn]
+    capability: PromptAxis
+    points: PromptAxis
+    eps: dict[str, PromptAxis]
     headline: str | None
     """The column that enters Overall."""
 
 
-def _judged(suite: Suite, pictures: Sequence[Pictured], said: Answers, scores: Logits) -> _Judged:
+def _judged(suite: Suite, pictures: Sequence[EntryPicture], said: Answers, scores: Logits) -> _EntryAxes:
     settled = settle_points(suite, said, pictures)
     columns = {}
     for rule in suite.card.preferences:
@@ -115,7 +134,7 @@ def _judged(suite: Suite, pictures: Sequence[Pictured], said: Answers, scores: L
         if reference is not None:
             columns[rule.id] = eps_column(suite, rule, reference, scores, pictures)
     by_prompt = _by_prompt(settled)
-    return _Judged(
+    return _EntryAxes(
         settled=by_prompt,
         columns=columns,
         capability=_capability_axis(by_prompt, settled),
@@ -132,8 +151,10 @@ def _by_prompt(settled: Sequence[SettledPicture]) -> dict[str, list[SettledPictu
     return found
 
 
-def _capability_axis(by_prompt: Mapping[str, Sequence[SettledPicture]], settled: Sequence[SettledPicture]) -> Axis:
-    return Axis(
+def _capability_axis(
+    by_prompt: Mapping[str, Sequence[SettledPicture]], settled: Sequence[SettledPicture]
+) -> PromptAxis:
+    return PromptAxis(
         values=np.array([fmean(one.passed for one in group) for group in by_prompt.values()]),
         at_best=np.array([fmean(one.passed_at_best for one in group) for group in by_prompt.values()]),
         weights=np.ones(len(by_prompt)),
@@ -141,26 +162,26 @@ def _capability_axis(by_prompt: Mapping[str, Sequence[SettledPicture]], settled:
     )
 
 
-def _points_axis(by_prompt: Mapping[str, Sequence[SettledPicture]], settled: Sequence[SettledPicture]) -> Axis:
+def _points_axis(by_prompt: Mapping[str, Sequence[SettledPicture]], settled: Sequence[SettledPicture]) -> PromptAxis:
     """Every point counts once: a prompt counts with its number of points."""
     holds, may_hold, points = (
         np.array([sum(of(one) for one in group) for group in by_prompt.values()], np.float64)
         for of in (lambda one: one.holds, lambda one: one.may_hold, lambda one: len(one.points))
     )
-    return Axis(holds / points, may_hold / points, points, capability_coverage(settled))
+    return PromptAxis(holds / points, may_hold / points, points, capability_coverage(settled))
 
 
-def _eps_axis(suite: Suite, column: Column) -> Axis:
+def _eps_axis(suite: Suite, column: EpsColumn) -> PromptAxis:
     row = {one.prompt.id: place for place, one in enumerate(suite.prompts)}
     rows = [row[picture.prompt] for picture in column.pictures]
     counts, wins, best = (
         np.bincount(rows, weights=of, minlength=len(row)) for of in (None, column.wins, column.wins_at_best)
     )
     each = np.maximum(counts, 1)
-    return Axis(wins / each, best / each, (counts > 0).astype(np.float64), column.coverage)
+    return PromptAxis(wins / each, best / each, (counts > 0).astype(np.float64), column.coverage)
 
 
-def _overall(suite: Suite, judged: _Judged, measure: Measure) -> AxisResult | None:
+def _overall(suite: Suite, judged: _EntryAxes, measure: AxisEstimator) -> AxisResult | None:
     if judged.headline is None:
         return None
     axes = judged.capability, judged.eps[judged.headline]
@@ -179,22 +200,22 @@ def _both(capability: Coverage, eps: Coverage) -> Coverage:
     return capability.model_copy(update=added)
 
 
-def _oracle(suite: Suite, said: Answers, pictures: Sequence[Pictured], measure: Measure) -> AxisResult | None:
+def _oracle(suite: Suite, said: Answers, pictures: Sequence[EntryPicture], measure: AxisEstimator) -> AxisResult | None:
     judge = suite.card.oracle
     if judge is None or not any(by == judge for _, _, by in said):
         return None
-    settled = settle_by(judge, suite, said, pictures)
+    settled = settle_by_judge(judge, suite, said, pictures)
     return measure.result(_capability_axis(_by_prompt(settled), settled))
 
 
-def _complete(judged: _Judged) -> bool:
+def _complete(judged: _EntryAxes) -> bool:
     return not any(axis.coverage.open for axis in (judged.capability, *judged.eps.values()))
 
 
 # -- groups, prompts and pictures ------------------------------------------------------------------------------------
 
 
-def _groups(suite: Suite, judged: _Judged, measure: Measure, scores: Logits) -> tuple[GroupResult, ...]:
+def _groups(suite: Suite, judged: _EntryAxes, measure: AxisEstimator, scores: Logits) -> tuple[GroupResult, ...]:
     """Every tag that has prompts, then every group of tags."""
     tags: dict[str, list[int]] = {}
     groups: dict[str, list[int]] = {}
@@ -220,12 +241,12 @@ def _groups(suite: Suite, judged: _Judged, measure: Measure, scores: Logits) -> 
     )
 
 
-def _rewards(suite: Suite, judged: _Judged, scores: Logits) -> dict[str, Floats]:
+def _rewards(suite: Suite, judged: _EntryAxes, scores: Logits) -> dict[str, Floats]:
     """By column the mean logit of every prompt; NaN where a picture has none."""
     return {
         rule.id: np.array(
             [
-                fmean(_value(scores, rule.id, one.picture) for one in judged.settled[prompt.prompt.id])
+                fmean(_logit_or_nan(scores, rule.id, one.picture) for one in judged.settled[prompt.prompt.id])
                 for prompt in suite.prompts
             ]
         )
@@ -233,7 +254,7 @@ def _rewards(suite: Suite, judged: _Judged, scores: Logits) -> dict[str, Floats]
     }
 
 
-def _value(scores: Logits, column: str, picture: Pictured) -> float:
+def _logit_or_nan(scores: Logits, column: str, picture: EntryPicture) -> float:
     logit = scores.get((column, picture.item))
     return np.nan if picture.image is None or logit is None or logit.value is None else logit.value
 
@@ -244,7 +265,7 @@ def _mean_logit(values: Floats, level: float) -> Estimate:
     return figure.transform(lambda end: round(end, DIGITS))
 
 
-def _prompts(suite: Suite, judged: _Judged, scores: Logits) -> tuple[PromptResult, ...]:
+def _prompts(suite: Suite, judged: _EntryAxes, scores: Logits) -> tuple[PromptResult, ...]:
     columns = [rule.id for rule in suite.card.preferences]
     wins = {
         name: {picture.item: win for picture, win in zip(column.pictures, column.wins, strict=True)}
@@ -289,11 +310,11 @@ def _picture(
 
 def _used(suite: Suite, said: Answers) -> Answers:
     """Answers that count: by judges of the point's route, and by the oracle."""
-    judges = routed(suite)
+    judges = judges_by_point(suite)
     return {key: word for key, word in said.items() if key[2] in judges[key[1]] or key[2] == suite.card.oracle}
 
 
-def _signature(suite: Suite, digest: str) -> Signature:
+def _result_signature(suite: Suite, digest: str) -> Signature:
     card = suite.card
     settings = {
         "suite": f"{card.name}/{card.version}",
@@ -308,3 +329,179 @@ def _signature(suite: Suite, digest: str) -> Signature:
     if card.interval == "bootstrap":
         settings["draws"] = card.draws
     return Signature(method="bench.result", data=digest[:12], settings=settings, seed=card.seed)
+
+
+# --------------------------------------------------------------------------------------------------
+# Standings: ranks of the entries of a board on one axis, with what is not known about them.
+#
+# Every entry answered the same prompts, so entries are compared prompt by prompt. With u_ie what prompt i adds to the
+# error of entry e's mean (salon.stats.intervals), n prompts and E entries,
+#
+#     C = n/(n - 1) u'u + I f^2,   f = 1/(2n)        covariance of the values, shared prompts included
+#
+# n counts the prompts of the axis; of Overall, u = sum_j c_j sqrt(n_j/(n_j - 1)) u_j and f^2 = sum_j (c_j/2n_j)^2.
+# f is the error of one prompt that turned out otherwise by half: a difference that rests on a single prompt is never
+# one
+# that counts, and entries that passed everything are not thereby known exactly. Ranks, rank intervals, tiers and groups
+# of entries that cannot be told apart: salon.stats.ranks, all pairs at once, t tails with n - 1 degrees of freedom.
+#
+# Standings depend on who stands there, so they are computed when shown and are no part of a result. Only complete
+# results have a place; provisional ones are listed without. Retracted entries are left out by the caller, who knows.
+# --------------------------------------------------------------------------------------------------
+
+POINTS = "points"
+SEED = 0
+"""Of the simulated maxima behind simultaneous intervals: the same entries have the same ranks."""
+ONE_PROMPT = "one prompt: no two entries are told apart"
+
+
+class Standing(Noun):
+    """One entry's place."""
+
+    entry: str
+    figure: Estimate
+    rank: int = Field(description="By value; equal values share the better rank.")
+    low: int = Field(description="The best rank the entry may truly have.")
+    high: int = Field(description="The worst one; all intervals of a standing hold at once.")
+    tier: int = Field(description="1: entries that cannot be told from the best; then the same among the rest.")
+    tied: tuple[str, ...] = Field(description="Entries that it cannot be told apart from, best first.")
+
+
+class Standings(Noun):
+    """All complete entries on one axis, best first."""
+
+    axis: str
+    places: tuple[Standing, ...]
+    groups: tuple[tuple[str, ...], ...] = Field(description="Runs of entries that cannot be told apart; runs overlap.")
+    provisional: tuple[str, ...] = Field(description="Entries without a place until nothing is open.")
+    prompts: int
+    level: float
+    method: str
+    signature_line: str
+
+
+def standings(results: Sequence[EntryResult], axis: str = OVERALL) -> Standings:
+    """Places on 'capability', 'points', 'overall' or an EPS column, from results of one suite."""
+    _same_suite(results)
+    complete = sorted((one for one in results if one.status == "complete"), key=lambda one: one.entry)
+    axes = [axis_of(one, axis) for one in complete]
+    ranked, prompts = _ranked(complete, axes, axis)
+    order = sorted(range(len(complete)), key=lambda place: ranked.rank[place]) if ranked else range(len(complete))
+    names = [one.entry for one in complete]
+    return Standings(
+        axis=axis,
+        places=tuple(_place(place, names, axes, ranked, order) for place in order),
+        groups=tuple(tuple(names[place] for place in run) for run in ranked.groups) if ranked else (),
+        provisional=tuple(sorted(one.entry for one in results if one.status != "complete")),
+        prompts=prompts,
+        level=axes[0].figure.level if axes else 0.95,
+        method=_method(ranked, prompts),
+        signature_line=str(_standings_signature(complete, axis)),
+    )
+
+
+def axis_of(result: EntryResult, axis: str) -> AxisResult:
+    """One axis of a result by its name; UnknownReference where it has none of that name."""
+    named = {CAPABILITY: result.capability, POINTS: result.points, **result.eps, OVERALL: result.overall}
+    found = named.get(axis)
+    if found is None:
+        known = ", ".join(name for name, one in named.items() if one is not None)
+        raise UnknownReference(f"an axis named {axis!r} is needed", found=known, where=f"entry {result.entry!r}")
+    return found
+
+
+def _same_suite(results: Sequence[EntryResult]) -> None:
+    hashes = sorted({one.suite_hash for one in results})
+    if len(hashes) > 1:
+        raise DesignError(
+            "entries of one and the same suite are needed to compare them",
+            found=f"results under {', '.join(one[:12] for one in hashes)}",
+            remedy="run every entry with the same frozen suite",
+        )
+    names = [one.entry for one in results]
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise BadValue("every entry stands once", found=f"more than once: {', '.join(twice)}")
+
+
+def _place(
+    place: int, names: Sequence[str], axes: Sequence[AxisResult], ranked: RankIntervals | None, order: Sequence[int]
+) -> Standing:
+    if ranked is None:
+        return Standing(entry=names[place], figure=axes[place].figure, rank=1, low=1, high=1, tier=1, tied=())
+    apart = ranked.better[place] | ranked.better[:, place]
+    return Standing(
+        entry=names[place],
+        figure=axes[place].figure,
+        rank=int(ranked.rank[place]),
+        low=int(ranked.low[place]),
+        high=int(ranked.high[place]),
+        tier=int(ranked.tier[place]),
+        tied=tuple(names[other] for other in order if other != place and not apart[other]),
+    )
+
+
+# -- the covariance of all entries ----------------------------------------------------------------------------------
+
+
+def _ranked(results: Sequence[EntryResult], axes: Sequence[AxisResult], axis: str) -> tuple[RankIntervals | None, int]:
+    """Rank intervals, and the number of prompts behind them."""
+    if len(results) < 2:
+        return None, axes[0].figure.n if axes else 0
+    parts = [(share, *_table(results, name)) for name, share in _shares(results[0], axis).items()]
+    prompts = min(int((w > 0).all(axis=1).sum()) for _, _, w in parts)
+    ranked = rank_intervals(
+        [one.figure.value / 100 for one in axes],
+        shared_covariance(parts) if prompts > 1 else np.eye(len(axes)),  # errors as large as the scale
+        df=max(prompts - 1, 1),
+        level=axes[0].figure.level,
+        rng=np.random.default_rng(SEED),
+    )
+    return ranked, prompts
+
+
+def _method(ranked: RankIntervals | None, prompts: int) -> str:
+    if ranked is None:
+        return "no ranks: fewer than two complete entries"
+    return ranked.method if prompts > 1 else ONE_PROMPT
+
+
+def _standings_signature(results: Sequence[EntryResult], axis: str) -> Signature:
+    """Of the results that have a place."""
+    digests = "".join(f"{one.entry}\0{one.digest}\0" for one in results)
+    settings = {"axis": axis, "entries": len(results), "frozen": results[0].suite_hash[:12] if results else None}
+    data = hashlib.sha256(digests.encode()).hexdigest()[:12]
+    return Signature(method="bench.standings", data=data, settings=settings, seed=SEED)
+
+
+def _shares(result: EntryResult, axis: str) -> dict[str, float]:
+    """What an axis is made of, with shares."""
+    if axis != OVERALL or result.headline is None:
+        return {axis: 1.0}
+    shares = {CAPABILITY: result.weights[CAPABILITY], result.headline: result.weights[EPS]}
+    return {name: share for name, share in shares.items() if share > 0}
+
+
+def shared_covariance(parts: Sequence[tuple[float, Floats, Floats]]) -> Floats:
+    """(entries, entries), prompts shared; never without an error of its own for every entry."""
+    counted = [np.count_nonzero(w[:, 0]) for _, _, w in parts]
+    u = sum(share * np.sqrt(n / (n - 1)) * influences(x, w) for n, (share, x, w) in zip(counted, parts, strict=True))
+    own = sum((share / (2 * n)) ** 2 for n, (share, _, _) in zip(counted, parts, strict=True))
+    values: Floats = u.T @ u + own * np.eye(u.shape[1])
+    return values
+
+
+def _table(results: Sequence[EntryResult], axis: str) -> tuple[Floats, Floats]:
+    """(prompts, entries) values and weights of a plain axis."""
+    pairs = np.array([[_prompt_value(prompt, axis) for prompt in one.prompts] for one in results])
+    return pairs[..., 0].T, pairs[..., 1].T
+
+
+def _prompt_value(prompt: PromptResult, axis: str) -> tuple[float, float]:
+    """Value and weight of a prompt."""
+    if axis == CAPABILITY:
+        return prompt.passed, 1.0
+    if axis == POINTS:
+        states = [status for picture in prompt.pictures for status in picture.points.values()]
+        return states.count("pass") / len(states), float(len(states))
+    return (prompt.eps[axis], 1.0) if axis in prompt.eps else (0.0, 0.0)

@@ -1,6 +1,7 @@
-"""Tables of scores of a study as boards of its generators: mean reward by generator and category, ranked.
+"""What a scorer gives to generators: mean reward by generator and category, ranked (the table of HPSv3's benchmark).
 
-Composes `judge` (tables written by `salon score`), `stats` (means over the same prompts) and `bench` (the table).
+With several scorers, such as the criteria of a model trained on a panel, the rows of one generator are its quality
+report: where it is ahead of the others and where behind (TASTE, section 7.2, use iii).
 """
 
 from __future__ import annotations
@@ -9,25 +10,125 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from salon.bench.picture_scores import ScoredPictures, named_scorers, score_pictures
-from salon.bench.reward_order import POLICY as ORDER_POLICY
-from salon.bench.reward_order import PeopleVotes, people_votes, reward_order
-from salon.bench.reward_table import RewardBoard, RewardOrder, RewardPlace, RewardScorer, RewardTables
+from salon.bench.rater_evaluation import ScoredPictures, generator_points, open_scorers, score_pictures
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
-from salon.evaluate.duels import category_labels, item_categories, item_generators, item_prompts
-from salon.judge.score import FOLDER as SCORES
-from salon.judge.score import ScoreSettings, read_run, read_scores, scores_file, scores_there
-from salon.report.words import numbered
-from salon.stats.paired_means import PairedMeans, paired_means, stratified
-from salon.study import Signature, Study
-from salon.study.noun import Noun
-from salon.study.scorer import ScorerCard
+from salon.evaluate.judges import people_only
+from salon.evaluate.people import category_labels, item_categories, item_generators, item_prompts
+from salon.fuse.labels import LabelSettings, make_labels
+from salon.judge.scoring import SCORES_FOLDER as SCORES
+from salon.judge.scoring import ScoreSettings, list_scores, read_score_run, read_scores, scores_file
+from salon.report.words import number_repeats
+from salon.stats.rank_agreement import mean_ranks
+from salon.stats.ranks import PairedMeans, paired_means, stratify_values
+from salon.stats.result import Estimate
+from salon.study import Study
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Noun, Signature
+
+Verdict = Literal["ahead", "behind", "not told apart", "alone", "no mean"]
+
+
+class RewardPlace(Noun):
+    """One generator on a board of rewards."""
+
+    generator: str
+    mean: Estimate | None = Field(description="Mean over prompts of the mean of its pictures, on the scorer's scale.")
+    lead: Estimate | None = Field(description="Its mean less the mean of all others on the same prompts.")
+    beats: Estimate | None = Field(description="Share of the others that its picture exceeds, ties half; 0 to 1.")
+    rank: int | None
+    rank_low: int | None = Field(description="Best rank it may truly have; all intervals of a board hold at once.")
+    rank_high: int | None
+    tier: int | None = Field(description="1: cannot be told from the best.")
+    pictures: int = Field(description="Scored pictures.")
+    lacking: int = Field(description="Prompts of the board on which a picture or its score is missing.")
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the interval of its lead lies above 0, below it, or holds it."""
+        if self.mean is None:
+            return "no mean"
+        if self.lead is None:
+            return "alone"
+        if self.lead.low is None or self.lead.high is None:
+            return "not told apart"
+        return "ahead" if self.lead.low > 0 else "behind" if self.lead.high < 0 else "not told apart"
+
+
+class RewardBoard(Noun):
+    """One scorer, in one category or in all."""
+
+    scorer: str
+    category: str | None = Field(description="Null: all categories together.")
+    places: tuple[RewardPlace, ...] = Field(description="Best first, then those without a mean.")
+    prompts: int = Field(description="Prompts behind every mean.")
+    left_out: int = Field(description="Prompts left out because a generator lacks them; 0 unless missing = 'shared'.")
+    reason: str | None = Field(default=None, description="Why there is no mean at all, or no rank intervals.")
+
+
+class RewardScorer(Noun):
+    """A table of scores."""
+
+    name: str
+    signature: str | None = Field(description="Of the scorer, where the table says it.")
+    is_logit: bool = Field(description="Whether a difference of 1 is odds of e; else the scale is the scorer's own.")
+    measures: str
+    digest: str = Field(description="Hash of the scores used.")
+    unscored: dict[str, int] = Field(
+        default_factory=dict,
+        description="Pictures without a number, by reason, where they were scored by this command.",
+    )
+
+
+class RewardOrder(Noun):
+    """Do the means of one scorer put generators in the order that people do?"""
+
+    scorer: str = Field(description="Name of the scorer.")
+    people: str = Field(description="Name of the study of people's votes.")
+    spearman: Estimate | None = Field(description="Spearman's correlation over generators.")
+    kendall: Estimate | None = Field(description="Tau-b.")
+    nmse: Estimate | None = Field(
+        description="Normalised mean squared error: both sides stretched to [0, 1] over generators; 0 is best."
+    )
+    generators: tuple[str, ...] = Field(description="Those that both have.")
+    left_out: tuple[str, ...] = Field(description="Generators that people voted on or that have a mean, but not both.")
+    prompts: int = Field(description="Prompts behind the means.")
+    pairs: int = Field(description="Pairs behind people's shares.")
+    reason: str | None = Field(default=None, description="Why there is none.")
+
+
+class RewardTables(Noun):
+    """All scorers on one study."""
+
+    format: Literal["salon.rewards/1"] = "salon.rewards/1"
+    study: str
+    study_hash: str
+    simulated: bool
+    level: float
+    missing: Literal["refuse", "shared"]
+    scorers: tuple[RewardScorer, ...]
+    boards: tuple[RewardBoard, ...] = Field(description="By scorer; all categories together first.")
+    generators: tuple[str, ...]
+    orders: tuple[RewardOrder, ...] = Field(default=(), description="Beside people's order, where people were named.")
+    policies: tuple[str, ...]
+    signature: Signature
+    signature_line: str
+
+    def of(self, generator: str) -> list[tuple[RewardBoard, RewardPlace]]:
+        """The quality report of one generator: its place on every board."""
+        return [(board, place) for board in self.boards for place in board.places if place.generator == generator]
+
+
+# --------------------------------------------------------------------------------------------------
+# Tables of scores of a study as boards of its generators: mean reward by generator and category, ranked.
+#
+# Composes `judge` (tables written by `salon score`), `stats` (means over the same prompts) and `bench` (the table).
+# --------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,7 +151,7 @@ OVERALL = (
 )
 
 
-class RewardSettings(Noun):
+class RewardTableSettings(Noun):
     """How `salon bench rewards` works."""
 
     missing: Literal["refuse", "shared"] = Field(
@@ -79,7 +180,7 @@ class _Items:
 def reward_tables(
     study: Study,
     folder: Path | None,
-    settings: RewardSettings | None = None,
+    settings: RewardTableSettings | None = None,
     *,
     names: Sequence[str] = (),
     by_category: bool = True,
@@ -91,7 +192,7 @@ def reward_tables(
     `scored` are numbers of scorers for the study's items, in their order; with them no folder is looked into. `people`
     are votes that the order of generators is held against.
     """
-    settings = settings or RewardSettings()
+    settings = settings or RewardTableSettings()
     generators, of_item = item_generators(study)
     items = _Items(generators, of_item, item_prompts(study), item_categories(study))
     if not (items.generator[items.prompt >= 0] >= 0).any():
@@ -142,7 +243,7 @@ def check_generator(tables: RewardTables, generator: str) -> None:
         )
 
 
-def reward_scorers(
+def score_study_pictures(
     study: Study, paths: Mapping[str, Path], names: Sequence[str], settings: ScoreSettings,
     progress: Callable[[str], None] = lambda step: None,
 ) -> list[ScoredPictures]:  # fmt: skip
@@ -155,7 +256,7 @@ def reward_scorers(
         )
         for item in study.nouns("items")
     ]
-    scorers = named_scorers(names, settings)
+    scorers = open_scorers(names, settings)
     lower = [one.name for one in scorers if not getattr(one, "card", ScorerCard()).higher_is_better]
     if lower:
         raise DesignError("a reward is higher for the better picture", found=f"{lower[0]}: lower is better")
@@ -166,7 +267,7 @@ def reward_scorers(
 
 
 def _scored_tables(scored: Sequence[ScoredPictures]) -> list[tuple[Floats, RewardScorer]]:
-    names = numbered(one.scorer.name for one in scored)
+    names = number_repeats(one.scorer.name for one in scored)
     return [
         (
             one.values,
@@ -185,8 +286,8 @@ def _scored_tables(scored: Sequence[ScoredPictures]) -> list[tuple[Floats, Rewar
 
 def _known(folder: Path, study: Study) -> list[str]:
     """All tables whose card does not say that lower is better."""
-    found = scores_there(folder)
-    runs = {name: read_run(scores_file(folder / SCORES, name)) for name in found}
+    found = list_scores(folder)
+    runs = {name: read_score_run(scores_file(folder / SCORES, name)) for name in found}
     kept = [name for name, run in runs.items() if run is None or run.card.higher_is_better]
     if not kept:
         raise TooFew(
@@ -205,9 +306,9 @@ def _scores(study: Study, folder: Path, name: str) -> tuple[Floats, RewardScorer
         raise UnknownReference(
             "a table of scores of the study is needed",
             found=repr(name),
-            remedy=f"one of {', '.join(scores_there(folder)) or 'none'}",
+            remedy=f"one of {', '.join(list_scores(folder)) or 'none'}",
         )
-    run = read_run(file)
+    run = read_score_run(file)
     if run is not None and not run.card.higher_is_better:
         raise DesignError("a reward is higher for the better picture", found=f"{name}: lower is better")
     values = _values(study, file)
@@ -241,7 +342,7 @@ def _values(study: Study, file: Path) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Table:
+class _ScoreTable:
     """Pictures of one scorer by prompt and generator."""
 
     names: list[str]
@@ -259,7 +360,7 @@ class _Table:
         """Where fewer pictures are scored than others have: that is a missing picture too."""
         return np.asarray(self.scored < self.asked.max(axis=1, keepdims=True))
 
-    def used(self, settings: RewardSettings) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def used(self, settings: RewardTableSettings) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """The prompts that count, and the generators that have a mean over them."""
         if settings.missing == "shared":
             kept = np.asarray((self.scored > 0).all(axis=1))
@@ -267,7 +368,7 @@ class _Table:
         return np.ones(len(self.asked), bool), np.asarray(~self.lacks.any(axis=0))
 
 
-def _table(values: Floats, items: _Items, among: NDArray[np.bool_], *, weighed: bool) -> _Table | None:
+def _table(values: Floats, items: _Items, among: NDArray[np.bool_], *, weighed: bool) -> _ScoreTable | None:
     """None where there are no pictures."""
     used = among & (items.generator >= 0) & (items.prompt >= 0)
     if weighed:
@@ -288,10 +389,12 @@ def _table(values: Floats, items: _Items, among: NDArray[np.bool_], *, weighed: 
     rows, present = np.flatnonzero(asked.sum(axis=1)), np.flatnonzero(asked.sum(axis=0))
     asked, scored, total = (table[np.ix_(rows, present)] for table in (asked, scored, total))
     names = [items.names[number] for number in present]
-    return _Table(names, asked, scored, total, None if stratum is None else stratum[rows])
+    return _ScoreTable(names, asked, scored, total, None if stratum is None else stratum[rows])
 
 
-def _order(scorer: str, values: Floats, items: _Items, people: PeopleVotes, settings: RewardSettings) -> RewardOrder:
+def _order(
+    scorer: str, values: Floats, items: _Items, people: PeopleVotes, settings: RewardTableSettings
+) -> RewardOrder:
     """Means over all categories, of the generators and prompts that the board of all has them of."""
     table = _table(values, items, np.ones(len(values), bool), weighed=settings.overall == "categories")
     rng = np.random.default_rng([settings.seed, 10])
@@ -304,7 +407,7 @@ def _order(scorer: str, values: Floats, items: _Items, people: PeopleVotes, sett
     return reward_order(scorer, people, names, x, strata, rng=rng, level=settings.level)
 
 
-def _board(scorer: str, category: str | None, table: _Table, settings: RewardSettings) -> RewardBoard:
+def _board(scorer: str, category: str | None, table: _ScoreTable, settings: RewardTableSettings) -> RewardBoard:
     """One board, from the pictures of its prompts and generators."""
     names, scored, lacks = table.names, table.scored, table.lacks
     kept, whole = table.used(settings)
@@ -316,7 +419,7 @@ def _board(scorer: str, category: str | None, table: _Table, settings: RewardSet
             made = paired_means(x, rng=rng, level=settings.level)
         else:
             made = replace(
-                paired_means(stratified(x, table.strata[kept]), rng=rng, level=settings.level),
+                paired_means(stratify_values(x, table.strata[kept]), rng=rng, level=settings.level),
                 beats=(None,) * x.shape[1],
             )
     order = {int(generator): number for number, generator in enumerate(np.flatnonzero(whole))}
@@ -362,7 +465,7 @@ def _why(made: PairedMeans | None, whole: NDArray[np.bool_], prompts: int) -> st
 
 
 def _signature(
-    study: Study, scorers: Sequence[RewardScorer], settings: RewardSettings, by_category: bool,
+    study: Study, scorers: Sequence[RewardScorer], settings: RewardTableSettings, by_category: bool,
     votes: PeopleVotes | None,
 ) -> Signature:  # fmt: skip
     told = {
@@ -374,3 +477,100 @@ def _signature(
         **({} if votes is None else {"people": votes.data[:12]}),
     }
     return Signature(method="rewards", data=study.hash[:12], revision=study.revision, settings=told, seed=settings.seed)
+
+
+# --------------------------------------------------------------------------------------------------
+# Do mean rewards put generators in the order that people do? HPSv3's Table 3.
+#
+# People's value of a generator is its share of votes over pairs of two generators, a tie half for either; a scorer's is
+# its mean over the prompts of the benchmark. The two need not have a prompt in common, so each is drawn again by
+# itself.
+# --------------------------------------------------------------------------------------------------
+
+DRAWS = 2000
+ORDER_POLICY = (
+    "Order of generators: people's shares of votes won, a tie half a win, beside the scorer's means; over the "
+    "generators that both have and the pairs among them. Prompts of people and of the benchmark are drawn again apart "
+    "from each other, generators are held fixed. Normalised MSE: both sides stretched to [0, 1] over generators; HPSv3 "
+    "prints such a number without a formula."
+)
+
+
+@dataclass(frozen=True)
+class PeopleVotes:
+    """What people said of generators."""
+
+    study: str
+    data: str
+    names: tuple[str, ...]
+    sides: Ints
+    """(2, pairs): the two generators, as numbers into `names`."""
+    share: Floats
+    """Of the votes on each pair, for the first."""
+    prompt: Ints
+
+
+def people_votes(study: Study) -> PeopleVotes:
+    """The votes of the people of a study by generator; TooFew where items do not name two."""
+    settings = LabelSettings(ties="keep", train=1, validation=0, test=0)
+    rows = make_labels(people_only(study), settings).table.to_pylist()
+    generator = {item.id: item.generator for item in study.nouns("items")}
+    sides = [(generator[row["item_a"]], generator[row["item_b"]]) for row in rows]
+    used = [k for k, (a, b) in enumerate(sides) if a and b and a != b]
+    names = sorted({name for k in used for name in sides[k] if name})
+    if len(names) < 2:
+        raise TooFew(
+            "votes between pictures of two generators are needed",
+            found=f"{len(names)} generators",
+            where=f"study {study.name!r}",
+            remedy="items name their generator: model1 and model2 of HPDv3",
+        )
+    place = {name: number for number, name in enumerate(names)}
+    codes = np.array([[place[str(name)] for name in sides[k]] for k in used], np.int64).T
+    share = np.array([rows[k]["share"] for k in used], np.float64)
+    prompt = np.unique([str(rows[k]["group"]) for k in used], return_inverse=True)[1]
+    return PeopleVotes(study.name, study.hash, tuple(names), codes, share, prompt)
+
+
+def reward_order(
+    scorer: str,
+    people: PeopleVotes,
+    names: Sequence[str],
+    values: Floats,
+    strata: Ints | None,
+    *,
+    rng: np.random.Generator,
+    level: float,
+) -> RewardOrder:
+    """The agreement of one scorer: `values` are (prompts, generators) of `names`, complete."""
+    shared = [name for name in people.names if name in names]
+    alone = sorted({*people.names, *names} - set(shared))
+    known: dict[str, Any] = {
+        "scorer": scorer,
+        "people": people.study,
+        "generators": tuple(shared),
+        "left_out": tuple(alone),
+    }
+    if len(shared) < 3 or not len(values):
+        reason = f"an order of generators needs at least 3 that both have; there are {len(shared)}"
+        return RewardOrder(**known, spearman=None, kendall=None, nmse=None, prompts=len(values), pairs=0, reason=reason)
+    x = values[:, [list(names).index(name) for name in shared]]
+    x = x if strata is None else stratify_values(x, strata)
+    number = np.array([shared.index(name) if name in shared else -1 for name in people.names])
+    sides = number[people.sides]
+    used = (sides >= 0).all(axis=0)
+    if not used.any():
+        reason = "people compared no two of the generators that both have"
+        return RewardOrder(**known, spearman=None, kendall=None, nmse=None, prompts=len(x), pairs=0, reason=reason)
+    points = (people.share[used], np.full(int(used.sum()), 0.5))
+    won, half = (generator_points(sides[:, used], people.prompt[used], len(shared), one) for one in points)
+    result = mean_ranks(x, won, 2 * half, draws=DRAWS, rng=rng, level=level)
+    return RewardOrder(
+        **known,
+        spearman=result.spearman,
+        kendall=result.kendall,
+        nmse=result.nmse,
+        prompts=len(x),
+        pairs=int(used.sum()),
+        reason=result.reason,
+    )

@@ -1,9 +1,4 @@
-"""A suite at work: generators make its pictures, judges answer its points, scorers give logits, results are published.
-
-Composes `generate`, `judge` and `bench`. Every step keeps what it has before the next begins, and does nothing twice:
-whatever ends a run (an outage, a spent budget, Ctrl-C, kill -9), the same call goes on where it stopped. An entry whose
-result is published is not touched again.
-"""
+"""What a run of a suite reports: entry by entry, judge by judge, and why something is still open."""
 
 from __future__ import annotations
 
@@ -13,56 +8,261 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import Field
 
 from salon.bench.board import Board, check_new_name, entry_folder, folder_name, is_board, new_board, open_board
-from salon.bench.entry import Entry
+from salon.bench.entry import Entry, EntryPicture, EntryResult
 from salon.bench.entry_files import (
+    OUTAGES,
+    check_pictures,
+    generated_pictures,
     read_answers,
     read_entry,
     read_logits,
     read_published,
+    renew_entry,
     write_answers,
     write_logits,
     write_result,
 )
-from salon.bench.entry_pictures import OUTAGES, check_pictures, pictured, renew_entry
-from salon.bench.freeze import carry_entries
-from salon.bench.judging import Judge, check_same_judge, is_asked, judge_entry, role_answers, suite_roles
+from salon.bench.judging import (
+    SuiteJudge,
+    check_same_judge,
+    check_scorers,
+    entry_study,
+    is_asked,
+    judge_entry,
+    plan_role,
+    role_answers,
+    score_column,
+    suite_roles,
+)
+from salon.bench.reference import carry_entries
 from salon.bench.result import entry_result
-from salon.bench.results import EntryResult
-from salon.bench.run_report import EntryRun, RoleRun, SuiteRun
-from salon.bench.scoring import check_scorers, score_column
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import prompts_hash
 from salon.calls.errors import CallsStopped
 from salon.errors import BadFile, BadValue
+from salon.generate.record import GenerateSettings, item_id, read_generations
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
+from salon.judge.openai_chat import OpenAIChat
+from salon.judge.plan import JudgePlan
 from salon.judge.run import JudgeRun
-from salon.judge.scorers.table import TableScorer
-from salon.judge.unread import UnreadLimits
+from salon.judge.scorers.registry import TableScorer
+from salon.judge.verdicts import UnreadLimits
 from salon.judge.vlm import Vlm
-from salon.models.kept import Kept
-from salon.store.atomic import held
+from salon.models.cache import ResultCache
+from salon.store.atomic_files import held
 from salon.study import Generator, Scorer
+from salon.study.nouns import Noun
+
+
+class RoleRun(Noun):
+    """What one judge did for one entry."""
+
+    role: str = Field(description="Name of the judge in the suite's routes.")
+    questions: int = Field(description="Points of pictures it was to answer.")
+    stored: int = Field(description="Of these, answered before: they cost nothing in this run.")
+    unread: int = Field(description="Answers that cannot be read: they count as failures.")
+    failed: dict[str, int] = Field(description="Questions without an answer, by kind.")
+    cost: float | None = Field(description="Of all answers, by the price list; null without a price.")
+    signature: str
+
+
+class EntryRun(Noun):
+    """What was done for one entry, and what it is worth now."""
+
+    entry: str
+    made: int = Field(default=0, description="Pictures made in this run.")
+    missing: dict[str, int] = Field(default_factory=dict, description="Pictures that are not there, by kind.")
+    judges: tuple[RoleRun, ...] = ()
+    status: Literal["published", "provisional", "retracted"]
+    before: bool = Field(default=False, description="True where it was published before this run, and is as it was.")
+    open: tuple[str, ...] = Field(default=(), description="Why it is provisional, a sentence each.")
+
+
+class SuiteRun(Noun):
+    """What a run did."""
+
+    format: Literal["salon.run/1"] = "salon.run/1"
+    board: str
+    suite: str = Field(description="Name and version of the suite.")
+    suite_hash: str
+    entries: tuple[EntryRun, ...]
+    cost: float | None = Field(description="Of all judges' answers, by the price list; null without a price.")
+    stopped: dict[str, str] = Field(description="Judges that could not go on, and why.")
+    seconds: float
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that was to be finished is published."""
+        return all(entry.status != "provisional" for entry in self.entries)
+
+
+# --------------------------------------------------------------------------------------------------
+# What a run of a suite would make, ask and spend: counted before anything is.
+# --------------------------------------------------------------------------------------------------
+
+_UNMADE = "images/not-made-yet.png"
+
+
+class RolePlan(Noun):
+    """One judge on one entry."""
+
+    role: str
+    judge: bool = Field(description="False where nobody was named for this role: its points stay open.")
+    paid: bool = Field(description="Whether every answer that is not in the store is bought.")
+    questions: int = Field(description="Points of pictures it is to answer.")
+    stored: int = Field(default=0, description="Of these, bought before.")
+    to_ask: int = Field(description="Calls it would take.")
+    cost_at_most: float | None = Field(default=None, description="By the price list; null without a price.")
+
+
+class EntryPlan(Noun):
+    """One entry."""
+
+    entry: str
+    published: bool = Field(description="Published before: nothing would be done.")
+    pictures: int = Field(description="Pictures that the suite asks for.")
+    to_make: int = Field(description="Of these, to be made.")
+    judges: tuple[RolePlan, ...] = ()
+
+
+class SuitePlan(Noun):
+    """A run before it is run."""
+
+    format: Literal["salon.plan/1"] = "salon.plan/1"
+    board: str
+    suite: str
+    entries: tuple[EntryPlan, ...]
+
+    @property
+    def calls(self) -> int:
+        """Paid calls in all."""
+        return sum(one.to_ask for entry in self.entries for one in entry.judges if one.paid)
+
+    @property
+    def cost_at_most(self) -> float | None:
+        """The most they cost; None where a price is not known."""
+        costs = [one.cost_at_most for entry in self.entries for one in entry.judges if one.paid and one.to_ask]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+@dataclass(frozen=True)
+class _PlannedEntry:
+    """An entry as it would be: pictures that are to be made stand under a name that no file has."""
+
+    entry: Entry
+    folder: Path
+    to_make: int
+    published: bool
+
+
+def plan_suite(
+    suite: Suite, folder: Path, generators: Sequence[Generator] = (), judges: Mapping[str, SuiteJudge] | None = None
+) -> SuitePlan:
+    """What `run_suite` would do with the same arguments. Nothing is made, asked or written."""
+    board = open_board(folder) if is_board(folder) else None
+    wanted = [_of_generator(suite, folder, board, one) for one in generators] or _on_board(board)
+    return SuitePlan(
+        board=str(folder),
+        suite=f"{suite.card.name}/{suite.card.version}",
+        entries=tuple(_entry_plan(suite, one, judges or {}) for one in wanted),
+    )
+
+
+def _of_generator(suite: Suite, folder: Path, board: Board | None, generator: Generator) -> _PlannedEntry:
+    home = entry_folder(board, generator.name) if board else folder / generator.name
+    known = read_generations(home)[0] if home.is_dir() else {}
+    pictures, to_make = [], 0
+    for prompt in suite.prompts:
+        for seed in suite.seeds:
+            item = item_id(prompt.prompt.id, generator.name, seed)
+            line = known.get(item)
+            there = line is not None and line.signature == str(generator.signature) and line.is_stored(home)
+            to_make += not there
+            image = line.image if line is not None and there else _UNMADE
+            pictures.append(EntryPicture(prompt=prompt.prompt.id, seed=seed, item=item, image=image))
+    entry = Entry(name=generator.name, suite=prompts_hash(suite), pictures=tuple(pictures))
+    return _PlannedEntry(entry, home, to_make, read_published(home) is not None)
+
+
+def _on_board(board: Board | None) -> list[_PlannedEntry]:
+    if board is None:
+        return []
+    places = {one.name: entry_folder(board, one.name) for one in board.entries}
+    open_ = [one for one in board.entries if one.retracted is None]
+    return [_PlannedEntry(one, places[one.name], 0, read_published(places[one.name]) is not None) for one in open_]
+
+
+def _entry_plan(suite: Suite, wanted: _PlannedEntry, judges: Mapping[str, SuiteJudge]) -> EntryPlan:
+    roles = [] if wanted.published else suite_roles(suite)
+    return EntryPlan(
+        entry=wanted.entry.name,
+        published=wanted.published,
+        pictures=len(wanted.entry.pictures),
+        to_make=0 if wanted.published else wanted.to_make,
+        judges=tuple(
+            _role_plan(suite, wanted, role, judges.get(role))
+            for role in roles
+            if role in judges or role != suite.card.oracle
+            if wanted.to_make or is_asked(role, suite, wanted.folder)
+        ),
+    )
+
+
+def _role_plan(suite: Suite, wanted: _PlannedEntry, role: str, judge: SuiteJudge | None) -> RolePlan:
+    points = suite_roles(suite)[role]
+    study = entry_study(suite, wanted.entry, points)
+    plan = plan_role(study, wanted.folder, points)
+    questions = len(plan.questions) if plan else 0
+    told = {"role": role, "judge": judge is not None, "paid": bool(judge and judge.paid), "questions": questions}
+    if judge is None or plan is None:
+        return RolePlan(**told, to_ask=0)
+    if not judge.paid:
+        return RolePlan(**told, to_ask=questions)
+    with judge.open(study, wanted.folder, points) as vlm:
+        stored, cost = _priced(plan, vlm) if isinstance(vlm, OpenAIChat) else (0, None)
+    return RolePlan(**told, stored=stored, to_ask=questions - stored, cost_at_most=cost)
+
+
+def _priced(plan: JudgePlan, vlm: OpenAIChat) -> tuple[int, float | None]:
+    """Answers in the store, and the most that the others cost, those about pictures that are not made yet too."""
+    cast = vlm.forecast(plan.conversations())
+    if cast.cost is None:
+        return cast.stored, None
+    unmade = (one for one in plan.conversations() if not one.sights[0].path.is_file())
+    more = sum(vlm.service.prices.most(vlm.endpoint.order(one)) or 0 for one in unmade)
+    return cast.stored, float(cast.cost + more)
+
+
+# --------------------------------------------------------------------------------------------------
+# A suite at work: generators make its pictures, judges answer its points, scorers give logits, results are published.
+#
+# Composes `generate`, `judge` and `bench`. Every step keeps what it has before the next begins, and does nothing twice:
+# whatever ends a run (an outage, a spent budget, Ctrl-C, kill -9), the same call goes on where it stopped. An entry
+# whose
+# result is published is not touched again.
+# --------------------------------------------------------------------------------------------------
 
 Watch = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
 
 
 @dataclass
-class _Run:
+class _SuiteRunState:
     """What a run works with, and which judges had to stop."""
 
     board: Board
     suite: Suite
-    judges: Mapping[str, Judge]
+    judges: Mapping[str, SuiteJudge]
     scorers: Mapping[str, Scorer]
     watch: Watch
-    kept: Kept | None
+    kept: ResultCache | None
     as_is: bool
     unread: UnreadLimits
     stopped: dict[str, str] = field(default_factory=dict)
@@ -72,7 +272,7 @@ def run_suite(
     suite: Suite,
     folder: Path,
     generators: Sequence[Generator] = (),
-    judges: Mapping[str, Judge] | None = None,
+    judges: Mapping[str, SuiteJudge] | None = None,
     scorers: Mapping[str, Scorer] | None = None,
     *,
     carry: Board | None = None,
@@ -81,7 +281,7 @@ def run_suite(
     by: str = "",
     as_is: bool = False,
     unread: UnreadLimits | None = None,
-    kept: Kept | None = None,
+    kept: ResultCache | None = None,
     watch: Watch = lambda doing, done, wanted: None,
 ) -> SuiteRun:
     """Make an entry of each generator on the board in `folder`; without any, finish what is open on it.
@@ -96,12 +296,12 @@ def run_suite(
     check_scorers(suite, scorers or {})
     _check_judges(suite, judges or {})
     _check_different(generators)
-    board = board_of(suite, folder)
-    with _alone(board):
+    board = open_or_create_board(suite, folder)
+    with _lock_board(board):
         if carry is not None:
             carry_entries(carry, board)
             board = open_board(folder)
-        run = _Run(board, suite, judges or {}, scorers or {}, watch, kept, as_is, unread or UnreadLimits())
+        run = _SuiteRunState(board, suite, judges or {}, scorers or {}, watch, kept, as_is, unread or UnreadLimits())
         _check_names(board, generators)
         terms = {"licence": licence, "by": by}
         done = [_generated(run, one, (called or {}).get(one.name, one.name), terms) for one in generators]
@@ -119,7 +319,7 @@ def run_suite(
 
 
 @contextmanager
-def _alone(board: Board) -> Iterator[None]:
+def _lock_board(board: Board) -> Iterator[None]:
     """No other run works on the board meanwhile: it could write an older state of the answers over a newer one."""
     with ExitStack() as stack:
         try:
@@ -134,7 +334,7 @@ def _alone(board: Board) -> Iterator[None]:
         yield
 
 
-def board_of(suite: Suite, folder: Path) -> Board:
+def open_or_create_board(suite: Suite, folder: Path) -> Board:
     """The board in `folder`, a new one where there is none; one of another suite is refused."""
     if not is_board(folder):
         return new_board(folder, suite)
@@ -149,7 +349,7 @@ def board_of(suite: Suite, folder: Path) -> Board:
     return board
 
 
-def _check_judges(suite: Suite, judges: Mapping[str, Judge]) -> None:
+def _check_judges(suite: Suite, judges: Mapping[str, SuiteJudge]) -> None:
     roles = suite_roles(suite)
     for name in judges:
         if name not in roles:
@@ -199,7 +399,7 @@ def _check_names(board: Board, generators: Sequence[Generator]) -> None:
 # -- one entry ---------------------------------------------------------------------------------------------------------
 
 
-def _generated(run: _Run, generator: Generator, called: str, terms: Mapping[str, str]) -> EntryRun:
+def _generated(run: _SuiteRunState, generator: Generator, called: str, terms: Mapping[str, str]) -> EntryRun:
     folder = entry_folder(run.board, generator.name)
     if read_published(folder) is not None:
         return EntryRun(entry=generator.name, status="published", before=True)
@@ -214,14 +414,14 @@ def _generated(run: _Run, generator: Generator, called: str, terms: Mapping[str,
         generator=called,
         signature=str(generator.signature),
         suite=prompts_hash(run.suite),
-        pictures=pictured(run.suite, generator, folder),
+        pictures=generated_pictures(run.suite, generator, folder),
         **terms,
     )
     renew_entry(folder, entry)
     return _finished(run, entry, made=report.made)
 
 
-def _finished(run: _Run, entry: Entry, made: int = 0) -> EntryRun:
+def _finished(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
     """Everything that an entry still lacks: answers, scores, and its result."""
     folder = entry_folder(run.board, entry.name)
     entry = read_entry(folder)  # as it stands now: somebody may have retracted it since the run began
@@ -248,7 +448,7 @@ def _finished(run: _Run, entry: Entry, made: int = 0) -> EntryRun:
     )
 
 
-def _score(run: _Run, entry: Entry, folder: Path) -> None:
+def _score(run: _SuiteRunState, entry: Entry, folder: Path) -> None:
     """The columns that an entry lacks, by the scorers that are there."""
     for column, scorer in run.scorers.items():
         if not _is_scored(entry, read_logits(folder), column, scorer):
@@ -266,7 +466,7 @@ def _is_scored(entry: Entry, logits: pa.Table, column: str, scorer: Scorer) -> b
     return known >= {one.item for one in entry.pictures if one.image is not None}
 
 
-def _judged(run: _Run, entry: Entry, folder: Path, role: str) -> RoleRun | None:
+def _judged(run: _SuiteRunState, entry: Entry, folder: Path, role: str) -> RoleRun | None:
     """One judge's answers, kept; None where it is not there, had to stop, or has nothing left to say."""
     if role not in run.judges or role in run.stopped or not is_asked(role, run.suite, folder):
         return None
@@ -319,7 +519,9 @@ def _with(table: pa.Table, column: str, name: str, rows: pa.Table) -> pa.Table:
 # -- what is open ------------------------------------------------------------------------------------------------------
 
 
-def _open(run: _Run, entry: Entry, folder: Path, result: EntryResult, missing: Mapping[str, int]) -> Iterable[str]:
+def _open(
+    run: _SuiteRunState, entry: Entry, folder: Path, result: EntryResult, missing: Mapping[str, int]
+) -> Iterable[str]:
     waiting = {kind: count for kind, count in missing.items() if kind in OUTAGES}
     if waiting:
         told = ", ".join(f"{count:,} {kind}" for kind, count in waiting.items())
@@ -345,7 +547,7 @@ def _wanted(suite: Suite, entry: Entry, role: str) -> int:
     return sum(pictures.total() if point.prompt is None else pictures[point.prompt] for point in points)
 
 
-def _why_open(run: _Run, role: str) -> str:
+def _why_open(run: _SuiteRunState, role: str) -> str:
     if role in run.stopped:
         return run.stopped[role]
     return "run again" if role in run.judges else f"name the judge with --judge {role}=KIND:NAME"

@@ -7,26 +7,26 @@ refused with the hash that was expected and the one that was found.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
+import secrets
 import shutil
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import tomli_w
+from pydantic import Field
 
-from salon.bench.builtin import builtin_folder
-from salon.bench.private_prompts import fill_private, public_point, public_record
-from salon.bench.suite import Reference, Suite, SuiteCard, SuitePrompt, Tag
-from salon.bench.suite_checks import check_suite
-from salon.bench.suite_records import read_json, read_lines, read_toml
-from salon.errors import BadFile, BadValue
-from salon.store.atomic import in_turn, present, whole_file, whole_folder
-from salon.study.noun import Noun
-from salon.study.point import Point, Route
-from salon.study.prompt import Prompt
+from salon.bench.suite import Reference, Suite, SuiteCard, SuitePrompt, Tag, check_suite
+from salon.errors import BadFile, BadValue, DuplicateJudgment, UnknownReference
+from salon.store.atomic_files import present_folder, wait_turn, whole_file, whole_folder
+from salon.study.answers import Point, Route
+from salon.study.nouns import PARTS, Noun, Prompt
 
 CARD, TAGS, PROMPTS, POINTS, ROUTES = "suite.toml", "tags.toml", "prompts.jsonl", "points.jsonl", "routes.toml"
 REFERENCE, LOCK = "reference.json", "suite.lock"
@@ -34,7 +34,7 @@ FILES = (CARD, TAGS, PROMPTS, POINTS, ROUTES, REFERENCE)
 """Files that the hash of a suite covers, in the order it takes them."""
 
 
-class Lock(Noun):
+class SuiteLock(Noun):
     """What suite.lock holds."""
 
     format: str = "salon.lock/1"
@@ -48,7 +48,7 @@ class Lock(Noun):
 
 def is_suite(place: Path) -> bool:
     """Whether `place` is a folder with a suite.toml."""
-    return (present(place) / CARD).is_file()
+    return (present_folder(place) / CARD).is_file()
 
 
 def open_suite(place: str | Path, *, private: Path | None = None) -> Suite:
@@ -71,13 +71,13 @@ def suite_folder(place: str | Path) -> Path:
     """The folder that `place` names: a folder with a suite.toml, or that of a built-in suite."""
     folder = Path(place)
     if is_suite(folder):
-        return present(folder)
+        return present_folder(folder)
     return builtin_folder(str(place))
 
 
 def read_suite(folder: Path) -> Suite:
     """The suite as its files say, its hashes held against suite.lock, its parts not checked against each other."""
-    suite = hashed(
+    suite = with_hashes(
         Suite(
             card=SuiteCard.parse(read_toml(folder / CARD), where=str(folder / CARD)),
             tags=_tables(folder / TAGS, "tag", Tag),
@@ -128,7 +128,7 @@ def _reference(path: Path) -> Reference | None:
 # -- hashes --------------------------------------------------------------------------------------------------------
 
 
-def hashed(suite: Suite) -> Suite:
+def with_hashes(suite: Suite) -> Suite:
     """The suite with its hashes, as its files would have them."""
     hashes = suite_hashes(suite)
     return replace(suite, hashes=hashes, hash=hash_of_all(hashes))
@@ -177,15 +177,15 @@ def _canonical(records: Iterable[Mapping[str, Any]]) -> bytes:
 # -- freezing ------------------------------------------------------------------------------------------------------
 
 
-def read_lock(folder: Path) -> Lock | None:
+def read_lock(folder: Path) -> SuiteLock | None:
     """What suite.lock says; None before freezing."""
     path = folder / LOCK
-    return Lock.parse(read_json(path), where=str(path)) if path.exists() else None
+    return SuiteLock.parse(read_json(path), where=str(path)) if path.exists() else None
 
 
-def lock(folder: Path, reference: Reference | None = None) -> Suite:
+def lock_suite(folder: Path, reference: Reference | None = None) -> Suite:
     """Freeze the suite in `folder` as it stands, or with this reference; one that is frozen already stays as it is."""
-    with in_turn(folder / CARD):  # of two at once the second would lock what the first one's reference replaced
+    with wait_turn(folder / CARD):  # of two at once the second would lock what the first one's reference replaced
         suite = read_suite(folder)
         if reference is not None and reference != suite.reference:
             suite = _with_reference(suite, reference, folder)
@@ -202,7 +202,7 @@ def _with_reference(suite: Suite, reference: Reference, folder: Path) -> Suite:
             where=str(folder),
             remedy="salon bench new FOLDER --from this one, then freeze that",
         )
-    made = hashed(replace(suite, reference=reference))
+    made = with_hashes(replace(suite, reference=reference))
     check_suite(made, where=str(folder))
     _write(folder / REFERENCE, suite_texts(made)[REFERENCE])
     return made
@@ -211,10 +211,10 @@ def _with_reference(suite: Suite, reference: Reference, folder: Path) -> Suite:
 def lock_text(suite: Suite) -> str:
     """The contents of suite.lock."""
     hashes = suite_hashes(suite)
-    return json.dumps(Lock(suite=hash_of_all(hashes), files=hashes).record(), indent=2) + "\n"
+    return json.dumps(SuiteLock(suite=hash_of_all(hashes), files=hashes).record(), indent=2) + "\n"
 
 
-def _check_locked(hashes: Mapping[str, str], lock: Lock, folder: Path) -> None:
+def _check_locked(hashes: Mapping[str, str], lock: SuiteLock, folder: Path) -> None:
     changed = [name for name in FILES if hashes.get(name) != lock.files.get(name)]
     if not changed and hash_of_all(hashes) == lock.suite:
         return
@@ -238,7 +238,7 @@ def save_suite(suite: Suite, folder: Path) -> Suite:
 
     A folder that is no suite, or is a frozen suite with another hash, is never replaced. Other files stay.
     """
-    made = hashed(suite)
+    made = with_hashes(suite)
     with whole_folder(folder.resolve()) as new:
         _check_may_replace(made, folder)
         if folder.is_dir():
@@ -298,3 +298,247 @@ def _check_may_replace(suite: Suite, folder: Path) -> None:
         where=str(folder),
         remedy="choose another place; nothing was changed",
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# Prompts that nobody can train on: a suite shows their digests, its keeper has their texts and their points.
+#
+# digest = SHA-256 of the salt (32 hex digits), the text a generator is given, and for each point in order of ids a line
+# break and the point as JSON. Whoever is later shown the keeper's line can check that nothing was changed; without the
+# salt, guessed texts cannot be tried against the digest.
+# --------------------------------------------------------------------------------------------------
+
+_TEXTS = ("text", *PARTS)
+
+
+class PrivatePoint(Noun):
+    """What a point of a private prompt asks."""
+
+    text: str | None = None
+    rule: dict[str, Any] | None = None
+
+
+class PrivateText(Noun):
+    """One line of private.jsonl."""
+
+    id: str
+    salt: str = Field(pattern=r"^[0-9a-f]{32}$")
+    text: str | None = None
+    intent: str | None = None
+    description: str | None = None
+    aesthetics: str | None = None
+    points: dict[str, PrivatePoint] = Field(default_factory=dict)
+    """What its points ask, by id."""
+
+    def prompt(self, public: Prompt) -> Prompt:
+        """The whole prompt."""
+        return public.model_copy(update={name: getattr(self, name) for name in _TEXTS})
+
+
+def text_digest(kept: PrivateText) -> str:
+    """What a suite shows of a private prompt."""
+    lines = [kept.prompt(Prompt(id=kept.id)).view()]
+    for id, point in sorted(kept.points.items()):
+        lines.append(json.dumps({"id": id, **point.record()}, sort_keys=True, ensure_ascii=False))
+    return hashlib.sha256((kept.salt + "\n".join(lines)).encode()).hexdigest()
+
+
+def public_record(one: SuitePrompt) -> dict[str, Any]:
+    """A prompt as prompts.jsonl has it: one flat object, without the text of a private prompt."""
+    hidden = set(_TEXTS) if one.private else set()
+    record = one.prompt.model_dump(mode="json", exclude_none=True, exclude=hidden)
+    return record | one.model_dump(mode="json", exclude_defaults=True, exclude={"prompt"})
+
+
+def public_point(point: Point, private: frozenset[str]) -> Point:
+    """A point as points.jsonl has it: of a private prompt only that there is one, and which judges answer it."""
+    return point.model_copy(update={"text": None, "rule": None}) if point.prompt in private else point
+
+
+def hide(
+    suite: Suite, prompts: Iterable[str], before: Mapping[str, PrivateText] | None = None
+) -> tuple[Suite, list[PrivateText]]:
+    """The suite with these prompts private, and what its keeper must keep; what was kept `before` keeps its salt."""
+    known = {one.prompt.id: one for one in suite.prompts}
+    chosen = list(dict.fromkeys(prompts))
+    wrong = [id for id in chosen if id not in known or known[id].private]
+    if wrong:
+        public = [id for id, one in known.items() if not one.private]
+        raise UnknownReference(
+            "prompts of the suite that are not private yet are needed",
+            found=", ".join(wrong),
+            where=f"suite {suite.card.name!r}",
+            remedy=f"there are {', '.join(public[:10])}" if public else "all are private",
+        )
+    kept = {id: _kept(known[id].prompt, suite.points, (before or {}).get(id)) for id in chosen}
+    hidden = tuple(
+        one.model_copy(update={"private": True, "digest": text_digest(kept[one.prompt.id])})
+        if one.prompt.id in kept
+        else one
+        for one in suite.prompts
+    )
+    return replace(suite, prompts=hidden), list(kept.values())
+
+
+def _kept(prompt: Prompt, points: Iterable[Point], before: PrivateText | None) -> PrivateText:
+    own = {point.id: PrivatePoint(text=point.text, rule=point.rule) for point in points if point.prompt == prompt.id}
+    texts = {name: getattr(prompt, name) for name in _TEXTS}
+    salt = secrets.token_hex(16) if before is None else before.salt
+    made = PrivateText(id=prompt.id, salt=salt, points=own, **texts)
+    if before not in (None, made):
+        raise BadValue("a keeper's file of this suite's texts is needed", found=f"another text of {prompt.id!r}",
+                       remedy="name another file; one text of each prompt can be kept in one")  # fmt: skip
+    return made
+
+
+def read_private_texts(path: Path) -> dict[str, PrivateText]:
+    """A keeper's file, by prompt."""
+    return _by_id((PrivateText.parse(record, where=where) for where, record in read_lines(path)), path)
+
+
+def fill_private(suite: Suite, path: Path) -> Suite:
+    """The suite with the texts in `path`; each must be the one whose digest the suite holds."""
+    texts = read_private_texts(path)
+    unknown = sorted(texts.keys() - suite.private)
+    if unknown:
+        raise UnknownReference(
+            "texts of this suite's private prompts are needed",
+            found=f"{len(unknown):,} of other prompts: {', '.join(unknown[:5])}",
+            where=str(path),
+        )
+    asked = {id: point for one in texts.values() for id, point in one.points.items()}
+    return replace(
+        suite,
+        prompts=tuple(_filled(one, texts, path) for one in suite.prompts),
+        points=tuple(_filled_point(point, asked) if point.prompt in texts else point for point in suite.points),
+    )
+
+
+def _filled_point(point: Point, asked: Mapping[str, PrivatePoint]) -> Point:
+    return point.model_copy(update=dict(asked[point.id])) if point.id in asked else point
+
+
+def _by_id(texts: Iterable[PrivateText], path: Path) -> dict[str, PrivateText]:
+    found: dict[str, PrivateText] = {}
+    for one in texts:
+        if one.id in found:
+            raise DuplicateJudgment("each private prompt may stand once", found=repr(one.id), where=str(path))
+        found[one.id] = one
+    return found
+
+
+def _filled(one: SuitePrompt, texts: Mapping[str, PrivateText], path: Path) -> SuitePrompt:
+    if not one.private:
+        return one
+    if one.prompt.id not in texts:
+        raise BadFile(f"the text of private prompt {one.prompt.id!r} is needed", found="none", where=str(path))
+    kept = texts[one.prompt.id]
+    found = text_digest(kept)
+    if found != one.digest:
+        raise BadValue(
+            f"the text of private prompt {one.prompt.id!r} with the digest {(one.digest or 'none')[:16]} is needed",
+            found=f"{found[:16]}: its text, its points or its salt are others",
+            where=str(path),
+            remedy="find the keeper's file of this version of the suite",
+        )
+    return one.model_copy(update={"prompt": kept.prompt(one.prompt)})
+
+
+# --------------------------------------------------------------------------------------------------
+# Suites that come with Salon.
+# --------------------------------------------------------------------------------------------------
+
+
+def builtin_suites() -> dict[str, str]:
+    """Name of every built-in suite, and what it is about."""
+    return {folder.name: _about(folder) for folder in _folders()}
+
+
+def builtin_folder(name: str) -> Path:
+    """The folder of the built-in suite `name`; BadFile when there is none."""
+    for folder in _folders():
+        if folder.name == name:
+            return folder
+    names = [folder.name for folder in _folders()]
+    near = difflib.get_close_matches(name, names, n=1)
+    raise BadFile(
+        "a suite is needed: a folder with a suite.toml in it, or the name of a built-in one",
+        found="a folder without a suite.toml" if Path(name).is_dir() else "nothing there",
+        where=name,
+        remedy=f"did you mean {near[0]!r}?" if near else f"built in: {', '.join(names) or 'none'}; salon bench list",
+    )
+
+
+def _folders() -> list[Path]:
+    home = Path(str(files("salon.bench"))) / "suites"
+    return sorted(path.parent for path in home.glob("*/suite.toml"))
+
+
+def _about(folder: Path) -> str:
+    card = tomllib.loads((folder / "suite.toml").read_text(encoding="utf-8"))
+    return str(card.get("title", ""))
+
+
+# --------------------------------------------------------------------------------------------------
+# Reading the small text files of suites and boards: TOML, JSON and JSONL, with the place of every fault.
+# --------------------------------------------------------------------------------------------------
+
+LARGEST = 200_000_000
+"""Bytes of the largest file that is read."""
+LOST = "bring the file back from a copy; salon bench verify says what else is not as it was"
+
+
+def read_text(path: Path) -> str:
+    """A file as text, or BadFile."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise BadFile(f"at most {LARGEST:,} bytes", found=f"{path.stat().st_size:,}", where=str(path))
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadFile("text in UTF-8 is needed", found=f"byte {error.start:,}", where=str(path)) from None
+    except OSError as error:
+        raise BadFile("a file that can be read is needed", found=error.strerror, where=str(path)) from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file."""
+    try:
+        return tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadFile("a file in TOML is needed", found=error, where=str(path)) from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON file that holds one object."""
+    try:
+        return parse_object(read_text(path), str(path))
+    except BadFile as error:
+        raise BadFile(error.needed, found=error.found, where=error.where, remedy=LOST) from None
+
+
+def read_lines(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The objects of a JSONL file, each with its place."""
+    lines = read_text(path).split("\n")  # a JSON text may hold what splitlines takes for an end
+    return [
+        (f"{path}, line {number}", parse_object(line, f"{path}, line {number}"))
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    ]
+
+
+def parse_object(text: str, where: str) -> dict[str, Any]:
+    """A JSON text that is one object, no key twice."""
+    try:
+        record = json.loads(text, object_pairs_hook=_each_once)
+    except (ValueError, RecursionError) as error:
+        raise BadFile("a JSON object is needed", found=error, where=where) from None
+    if not isinstance(record, dict):
+        raise BadFile("a JSON object is needed", found=type(record).__name__, where=where)
+    return record
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError("a key stands twice")
+    return record

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from salon.calls.prices import Order
-from salon.study.noun import Noun
+from salon.calls.service import CallOrder
+from salon.study.nouns import Noun
 
 FORM = 1
 """Written into every key: a change of what a key covers never matches older answers by accident."""
@@ -50,7 +53,7 @@ class Call(Noun):
     uploads: tuple[Upload, ...] = ()
     repeat: int = Field(default=0, ge=0)
     """Number of the sample where one question is asked several times; part of the key, never sent."""
-    order: Order | None = None
+    order: CallOrder | None = None
     """What is bought, for the price list; no part of the key."""
 
     @model_validator(mode="after")
@@ -86,3 +89,122 @@ class Call(Noun):
 
 def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+# --------------------------------------------------------------------------------------------------
+# What comes back for a call: an answer, kept and paid once, or a refusal with its reason.
+# --------------------------------------------------------------------------------------------------
+
+STORED_HEADERS = ("content-type", "date", "retry-after", "x-request-id", "openai-version", "openai-processing-ms")
+"""Headers worth keeping; all others, cookies above all, are dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswer:
+    """A response with a status of 2xx that was found usable. It is in the store before anyone sees it."""
+
+    key: str
+    status: int
+    headers: dict[str, str]
+    body: bytes = field(repr=False)
+    seconds: float
+    """From sending the request that succeeded to its last byte."""
+    attempts: int
+    at: str
+    """When it came, UTC, ISO 8601."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    """By the price list; None where the list does not know the model."""
+    stored: bool = False
+    """True when it was in the store already and nothing was sent."""
+
+    def data(self) -> Any:
+        """The body as JSON; ValueError when it is none."""
+        return read_json(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call without an answer."""
+
+    key: str
+    kind: str
+    """rejected (4xx), redirect (3xx, not followed); or, at every attempt: busy (429), server (5xx), timeout, broken
+    (the connection), too-large (more bytes than the limit), unusable (2xx, with nothing that can be used)."""
+    reason: str
+    """One sentence for people, without secrets."""
+    status: int | None = None
+    code: str | None = None
+    """The server's own word for the error (`moderation_blocked`)."""
+    attempts: int = 1
+
+
+def read_json(body: bytes) -> Any:
+    """`body` as JSON that can be kept anywhere; ValueError when it is none, or nested deeper than anyone means.
+
+    Halves of characters, which servers leave where they cut a text, become question marks, and NaN becomes None.
+    """
+    try:
+        content = json.loads(body, parse_constant=lambda _: None)
+        if b"\\ud" in body.lower():
+            content = json.loads(json.dumps(content, ensure_ascii=False).encode(errors="replace"))
+    except RecursionError:
+        raise ValueError("JSON that is nested too deep") from None
+    return content
+
+
+def read_error(body: bytes) -> tuple[str | None, str]:
+    """(code, message) of an error body in any of the usual shapes; else the beginning of its text."""
+    try:
+        content = read_json(body)
+    except ValueError:
+        return None, " ".join(body[:300].decode("utf-8", "replace").split())
+    error = content.get("error", content) if isinstance(content, dict) else content
+    if not isinstance(error, dict):
+        return None, str(error)[:300]
+    code = next((str(error[name]) for name in ("code", "type") if error.get(name)), None)
+    message = next((error[name] for name in ("message", "detail", "error") if error.get(name)), error)
+    return code, str(message)[:300]
+
+
+# --------------------------------------------------------------------------------------------------
+# What an answer says about itself: its tokens, and whether it can be used.
+# --------------------------------------------------------------------------------------------------
+
+Usable = Callable[[CallAnswer], str | None]
+"""Why an answer cannot be used, or None when it can. Called before the answer is stored."""
+MOST_TOKENS = 10**12
+"""A server that counts more of them is not believed."""
+_QUICK = 1 << 16
+"""Bodies of more bytes are looked at on another thread: decoding a picture must not hold up other calls."""
+
+
+async def examine(answer: CallAnswer, usable: Usable | None) -> tuple[CallAnswer, str | None]:
+    """`answer` with its tokens, and why it cannot be used, if it cannot."""
+    if len(answer.body) <= _QUICK:
+        return _examine(answer, usable)
+    return await asyncio.to_thread(_examine, answer, usable)
+
+
+def _examine(answer: CallAnswer, usable: Usable | None) -> tuple[CallAnswer, str | None]:
+    if "json" in answer.headers.get("content-type", ""):
+        try:
+            tokens_in, tokens_out = read_usage(read_json(answer.body))
+        except ValueError:
+            return answer, "the body is not the JSON it is said to be"
+        answer = replace(answer, tokens_in=tokens_in, tokens_out=tokens_out)
+    return answer, None if usable is None else usable(answer)
+
+
+def read_usage(content: Any) -> tuple[int | None, int | None]:
+    """(tokens read, tokens written) from `usage`, under either pair of names in use; None where it is not told."""
+    usage = content.get("usage") if isinstance(content, dict) else None
+    if not isinstance(usage, dict):
+        return None, None
+    return _count(usage, "input_tokens", "prompt_tokens"), _count(usage, "output_tokens", "completion_tokens")
+
+
+def _count(usage: dict[str, Any], *names: str) -> int | None:
+    found = [usage[name] for name in names if isinstance(usage.get(name), int)]
+    return max(0, found[0]) if found and found[0] <= MOST_TOKENS else None

@@ -1,43 +1,331 @@
-"""The synchronous door: many calls at once, their answers one by one as they come.
-
-    with CallStore("calls.sqlite") as store, Client(Service("https://host/v1", (Secret("MY_KEY"),)), store) as client:
-        for index, outcome in client.each(calls):
-            ...
-
-`calls` is read lazily, on the thread that asks for results, and only a little ahead of them: a consumer that stops for
-a while stops the run for a while. One that leaves (break, an error, Ctrl-C) ends it: nothing more is sent, requests in
-flight get `grace` seconds to come home and be stored, and what is still out then is cut off and noted as lost.
-"""
+"""What a client has done so far: counts, tokens and money."""
 
 from __future__ import annotations
 
 import asyncio
 import queue
 import threading
+import time
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
+import httpx2
 import numpy as np
 
-from salon.calls.account import Account
-from salon.calls.answer import Answer, Refusal
-from salon.calls.call import Call
-from salon.calls.caller import Caller
-from salon.calls.errors import CallsStopped
-from salon.calls.service import Service
-from salon.calls.store import CallStore
-from salon.calls.usage import Usable
+from salon.calls.call import Call, CallAnswer, Refusal, Usable, examine
+from salon.calls.errors import CallsStopped, Unreachable
+from salon.calls.service import Reservation, Service, check_url, origin
+from salon.calls.store import CallStore, StoreWriter, utc_now
+from salon.calls.transport import (
+    OVERLOAD_STATUSES,
+    RETRY_STATUSES,
+    HttpReply,
+    Pace,
+    ReplyTooLarge,
+    RetryableError,
+    Sender,
+    Slot,
+    failure_of,
+    fatal_error,
+    retry_delay,
+)
 
-if TYPE_CHECKING:
-    import httpx2
+
+@dataclass
+class Account:
+    """Of one client; `CallStore.totals` tells of all."""
+
+    asked: int = 0
+    """Calls that came to an end, one way or the other."""
+    from_store: int = 0
+    """Of these, answered without sending anything."""
+    sent: int = 0
+    """Requests, retries included."""
+    refused: int = 0
+    lost: int = 0
+    """Requests that ended without an answer and may have been charged."""
+    unusable: int = 0
+    """Answers bought that could not be used."""
+    unusable_cost: Decimal = Decimal(0)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: Decimal = Decimal(0)
+    """Of answers, usable or not. Requests without an answer are in the budget, not here."""
+
+    def bought(self, answer: CallAnswer, cost: Decimal | None) -> None:
+        """Book an answer that was paid for."""
+        self.tokens_in += answer.tokens_in or 0
+        self.tokens_out += answer.tokens_out or 0
+        self.cost += cost or 0
+
+    def wasted(self, cost: Decimal | None) -> None:
+        """Book an answer, already bought, as of no use."""
+        self.unusable += 1
+        self.unusable_cost += cost or 0
+
+
+# --------------------------------------------------------------------------------------------------
+# Ask one call, with everything that can go wrong on the way: the asynchronous heart of this room.
+#
+# ask ─▶ in the store? ─▶ claim ─▶ room, pause, rate ─▶ budget ─▶ send ─▶ usable? ─▶ store ─▶ answer
+#                             └──────────────── wait ◀── worth another attempt ◀──┘
+# --------------------------------------------------------------------------------------------------
+
+_LOOK_AGAIN = 0.05
+"""Seconds before looking again for an answer that someone else is asking for; grows to 1."""
+
+
+@dataclass
+class CallAttempts:
+    """What has been done for one call so far."""
+
+    sent: int = 0
+    unusable: int = 0
+    since: float | None = None
+    """When the first request was sent: time spent queueing is not held against a call."""
+
+
+class Caller:
+    """Asks a service, keeping what it learns about each host's pace. Made and used inside one running loop."""
+
+    def __init__(
+        self,
+        service: Service,
+        store: CallStore,
+        account: Account,
+        *,
+        transport: httpx2.AsyncBaseTransport | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self.service, self.limits, self.account = service, service.limits, account
+        self.in_flight: set[asyncio.Task[object] | None] = set()
+        """Tasks with a request under way, until its answer is stored."""
+        self.stopped: CallsStopped | None = None
+        """Why nothing more is sent."""
+        self._store, self._rng = store, rng
+        self._ledger = StoreWriter(store)
+        self._sender = Sender(service, transport)
+        self._paces: defaultdict[str, Pace] = defaultdict(lambda: Pace(service.limits))
+        self._asking: dict[str, asyncio.Future[None]] = {}
+        self._answered = False
+
+    async def close(self) -> None:
+        """Close connections; write what is waiting."""
+        await self._sender.close()
+        self._ledger.close()
+
+    async def ask(self, call: Call, usable: Usable | None = None) -> CallAnswer | Refusal:
+        """The answer, from the store or fresh; or why there is none. CallsStopped when no call is worth sending."""
+        check_url(call.url, allow_http=self.service.allow_http)
+        while (other := self._asking.get(call.key)) is not None:
+            await asyncio.wait({other})
+        ours = self._asking[call.key] = asyncio.get_running_loop().create_future()
+        try:
+            outcome = await self._asked(call, usable)
+        except CallsStopped as stop:
+            self.stopped = stop
+            raise
+        finally:
+            del self._asking[call.key]
+            ours.set_result(None)
+        self.account.asked += 1
+        self.account.refused += isinstance(outcome, Refusal)
+        self.account.from_store += isinstance(outcome, CallAnswer) and outcome.stored
+        return outcome
+
+    async def flush(self) -> None:
+        """Wait until everything noted so far is on the disk.
+
+        Twice: the first round grants the claims still waiting, and those of calls cancelled meanwhile are then given
+        back, which the second round waits for.
+        """
+        await self._ledger(lambda: None)
+        await self._ledger(lambda: None)
+
+    async def set_aside(self, answer: CallAnswer, why: str) -> None:
+        """An answer turned out to be of no use: its call is open again."""
+        await self._ledger(self._store.set_aside, answer, why)
+
+    async def _asked(self, call: Call, usable: Usable | None) -> CallAnswer | Refusal:
+        return self._store.find(call.key) or await self._attempts(call, usable)
+
+    async def _attempts(self, call: Call, usable: Usable | None) -> CallAnswer | Refusal:
+        tries, attempt = CallAttempts(), 0
+        while True:
+            attempt += 1
+            try:
+                return await self._attempt(call, usable, tries)
+            except RetryableError as failure:
+                wait = retry_delay(attempt, failure.retry_after, self.limits, self._rng)
+                spent = time.monotonic() - (tries.since or 0) + wait
+                if attempt >= self.limits.attempts or spent >= self.limits.patience:
+                    return self._given_up(call, failure, tries)
+            await asyncio.sleep(wait)
+
+    async def _attempt(self, call: Call, usable: Usable | None, tries: CallAttempts) -> CallAnswer | Refusal:
+        """One request, or the answer to someone else's. Raises Again when another request may fare better."""
+        pace = self._paces[origin(call.url)]
+        wait = _LOOK_AGAIN
+        while True:
+            async with pace.slot() as slot:
+                if self.stopped is not None and (call.order is not None or call.method != "GET"):
+                    raise self.stopped  # only what was bought and is yet to be fetched still is
+                held = await self._claim(call.key)
+                if isinstance(held, CallAnswer):
+                    return held
+                if held:
+                    return await self._claimed(call, slot, usable, tries)
+            await asyncio.sleep(wait)
+            wait = min(1.0, wait * 1.5)
+
+    async def _claim(self, key: str) -> CallAnswer | bool:
+        claim = self._ledger(self._store.claim, key)
+        try:
+            return await asyncio.shield(claim)
+        except asyncio.CancelledError:
+            claim.add_done_callback(lambda done: self._give_back(key, done))
+            raise
+
+    def _give_back(self, key: str, claim: asyncio.Future[CallAnswer | bool]) -> None:
+        """End a claim that was granted after its call had been cancelled."""
+        if claim.exception() is None and claim.result() is True:
+            self._ledger.later(self._store.release, key)
+
+    async def _claimed(
+        self, call: Call, slot: Slot, usable: Usable | None, tries: CallAttempts
+    ) -> CallAnswer | Refusal:
+        """Ask while the claim is ours. It ends with the request, so claims are exactly what is in flight."""
+        try:
+            async with self.service.budget.reserve(self.service.prices.most(call.order)) as reservation:
+                with self._under_way():
+                    outcome = await self._outcome(call, slot, reservation, usable, tries)
+        except BaseException:
+            self._ledger.later(self._store.release, call.key)
+            raise
+        if isinstance(outcome, Refusal):
+            await self._ledger(self._store.release, call.key)
+        return outcome
+
+    async def _outcome(
+        self, call: Call, slot: Slot, reservation: Reservation, usable: Usable | None, tries: CallAttempts
+    ) -> CallAnswer | Refusal:
+        """Send, and make of the reply what it is."""
+        try:
+            reply = await self._sent(call, slot, reservation, tries)
+        except ReplyTooLarge as error:
+            self._lost(call, "too large")
+            return Refusal(call.key, "too-large", str(error), attempts=tries.sent)
+        if 200 <= reply.status < 300:
+            slot.fine()
+            return await self._answer(call, reply, reservation, usable, tries)
+        reservation.cost = Decimal(0)
+        return self._error(call, reply, slot, tries)
+
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        task = asyncio.current_task()
+        self.in_flight.add(task)
+        try:
+            yield
+        finally:
+            self.in_flight.discard(task)
+
+    async def _sent(self, call: Call, slot: Slot, reservation: Reservation, tries: CallAttempts) -> HttpReply:
+        tries.sent += 1
+        tries.since = tries.since or time.monotonic()
+        self.account.sent += 1
+        try:
+            return await self._sender.send(call)
+        except RetryableError as failure:
+            if failure.kind == "unreachable":
+                reservation.cost = Decimal(0)
+            else:
+                self._lost(call, failure.kind)
+            if failure.kind != "broken":
+                slot.overloaded()
+            raise
+        except asyncio.CancelledError:
+            self._lost(call, "cancelled")
+            raise
+
+    async def _answer(
+        self, call: Call, reply: HttpReply, reservation: Reservation, usable: Usable | None, tries: CallAttempts
+    ) -> CallAnswer | Refusal:
+        """Look at a reply of 2xx, book it, and store it: as the answer, or apart when it cannot be used."""
+        self._answered = True
+        answer = CallAnswer(call.key, reply.status, reply.headers, reply.body, reply.seconds, tries.sent, utc_now())
+        answer, why = await examine(answer, usable)
+        if call.order is not None:
+            reservation.cost = self.service.prices.cost(call.order, answer.tokens_in, answer.tokens_out)
+        if reservation.cost is not None:
+            answer = replace(answer, cost=float(reservation.cost))
+        self.account.bought(answer, reservation.cost)
+        if why is None:
+            await self._ledger(self._store.keep, answer, call.url)
+            return answer
+        await self._ledger(self._store.set_aside, answer, why)
+        self.account.wasted(reservation.cost)
+        tries.unusable += 1
+        if tries.unusable >= self.limits.unusable:
+            return Refusal(call.key, "unusable", why, reply.status, attempts=tries.sent)
+        raise RetryableError("unusable", why, reply.status)
+
+    def _error(self, call: Call, reply: HttpReply, slot: Slot, tries: CallAttempts) -> Refusal:
+        """What a reply that is no 2xx means."""
+        failure = failure_of(reply.status, reply.headers, reply.body)
+        if self.service.is_home(call.url):
+            keys = [secret.variable for secret in self.service.secrets]
+            stop = fatal_error(failure, url=call.url, answered=self._answered, keys=keys)
+            if stop is not None:
+                raise stop
+        if reply.status in OVERLOAD_STATUSES:
+            slot.overloaded(failure.retry_after)
+        else:
+            slot.fine()
+        if reply.status in RETRY_STATUSES:
+            raise failure
+        kind = "redirect" if 300 <= reply.status < 400 else "rejected"
+        return Refusal(call.key, kind, failure.reason, reply.status, failure.code, tries.sent)
+
+    def _given_up(self, call: Call, last: RetryableError, tries: CallAttempts) -> Refusal:
+        """The end of all attempts."""
+        if last.kind == "unreachable" and self.service.is_home(call.url) and not self._answered:
+            raise Unreachable(
+                "a server must answer", found=last.reason, where=call.url, remedy="check base_url, and that it runs"
+            )
+        kind = "broken" if last.kind == "unreachable" else last.kind
+        return Refusal(call.key, kind, last.reason, last.status, last.code, tries.sent)
+
+    def _lost(self, call: Call, why: str) -> None:
+        """Note a request that may have been charged; not awaited, so that it is noted when we are cancelled too."""
+        self.account.lost += 1
+        self._ledger.later(self._store.lose, call.key, why)
+
+
+# --------------------------------------------------------------------------------------------------
+# The synchronous door: many calls at once, their answers one by one as they come.
+#
+#     with CallStore("calls.sqlite") as store, Client(Service("https://host/v1", (Secret("MY_KEY"),)), store) as client:
+#         for index, outcome in client.each(calls):
+#             ...
+#
+# `calls` is read lazily, on the thread that asks for results, and only a little ahead of them: a consumer that stops
+# for
+# a while stops the run for a while. One that leaves (break, an error, Ctrl-C) ends it: nothing more is sent, requests
+# in
+# flight get `grace` seconds to come home and be stored, and what is still out then is cut off and noted as lost.
+# --------------------------------------------------------------------------------------------------
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _AHEAD = 2
 """Calls begun and not yet delivered, in multiples of the most requests in flight."""
-_LOOK_AGAIN = 0.05
 
 
 class Client:
@@ -59,7 +347,7 @@ class Client:
 
     def each(
         self, calls: Iterable[Call], usable: Usable | None = None
-    ) -> Generator[tuple[int, Answer | Refusal], None, None]:
+    ) -> Generator[tuple[int, CallAnswer | Refusal], None, None]:
         """(index into `calls`, outcome) for each call exactly once, in the order they are finished.
 
         Raises CallsStopped when no further call is worth sending, after delivering those in flight.
@@ -113,7 +401,7 @@ class Client:
             thread = threading.Thread(target=self._loop.run_forever, name="salon-calls", daemon=True)
             thread.start()
             self._caller = self._on_loop(self._make_caller())
-            self._finalizer = weakref.finalize(self, _shut, self._loop, thread, self._caller)
+            self._finalizer = weakref.finalize(self, _close_loop, self._loop, thread, self._caller)
         return self._caller
 
     async def _make_caller(self) -> Caller:
@@ -180,7 +468,7 @@ class _Flight:
         await self._caller.flush()
 
 
-def _shut(loop: asyncio.AbstractEventLoop, thread: threading.Thread, caller: Caller) -> None:
+def _close_loop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, caller: Caller) -> None:
     asyncio.run_coroutine_threadsafe(caller.close(), loop).result()
     loop.call_soon_threadsafe(loop.stop)
     thread.join()

@@ -29,24 +29,20 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from salon.calls.address import base_address
 from salon.calls.call import Call, Upload
 from salon.calls.errors import Unreachable, WrongKey
-from salon.calls.limits import Limits
-from salon.calls.retry import Again, retry_after, wait_before
-from salon.calls.scores_shapes import CompareAnswer, GateAnswer, ModelsAnswer, PickAnswer, ScoreAnswer
-from salon.calls.secret import Secret
-from salon.calls.sending import Reply, Sender, TooLarge
-from salon.calls.service import Service
+from salon.calls.scores_schema import CompareAnswer, GateAnswer, ModelsAnswer, PickAnswer, ScoreAnswer
+from salon.calls.service import Limits, Secret, Service, base_address
+from salon.calls.transport import HttpReply, ReplyTooLarge, RetryableError, Sender, retry_after, retry_delay
 from salon.errors import SalonError
 from salon.store.pictures import read_bytes
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 if TYPE_CHECKING:
     import httpx2
     from PIL import Image
 
-KEY = "SALON_SCORES_TOKEN"
+TOKEN_VARIABLE = "SALON_SCORES_TOKEN"
 """The environment variable that holds the token, unless told otherwise."""
 _BUSY = (429, 502, 503)
 _LIMITS = Limits(attempts=6, first_wait=0.2, longest_wait=10, patience=120, total=120)
@@ -76,26 +72,26 @@ class Below:
 
 
 if TYPE_CHECKING:
-    PictureGiven = bytes | Path | Below | Image.Image
-Prompted = str | Mapping[str, str] | None
+    PictureInput = bytes | Path | Below | Image.Image
+PromptInput = str | Mapping[str, str] | None
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
-class Asked(TypedDict, total=False):
+class QuestionOptions(TypedDict, total=False):
     """What any question may say."""
 
     criteria: Sequence[str] | None
     seconds: float | None
 
 
-class Gated(TypedDict, total=False):
+class GateOptions(TypedDict, total=False):
     """What is said to a gate."""
 
     gate: str | None
     seconds: float | None
 
 
-class Picked(Asked, total=False):
+class PickOptions(QuestionOptions, total=False):
     """What else the best of several is chosen by; see the service's schema."""
 
     weights: Mapping[str, float] | None
@@ -105,7 +101,7 @@ class Picked(Asked, total=False):
     equal_scales: bool
 
 
-class Explained(Asked, total=False):
+class ExplainOptions(QuestionOptions, total=False):
     """What else an explanation is asked with; see the service's schema."""
 
     weights: Mapping[str, float] | None
@@ -114,7 +110,7 @@ class Explained(Asked, total=False):
     equal_scales: bool
 
 
-class Loaded(TypedDict, total=False):
+class LoadOptions(TypedDict, total=False):
     """What a service is to load."""
 
     scorers: Sequence[str]
@@ -123,7 +119,7 @@ class Loaded(TypedDict, total=False):
     activate: bool
 
 
-class Options(TypedDict, total=False):
+class ClientOptions(TypedDict, total=False):
     """How a service is reached."""
 
     key: str
@@ -140,7 +136,7 @@ class AsyncScoresClient:
         self,
         base_url: str,
         *,
-        key: str = KEY,
+        key: str = TOKEN_VARIABLE,
         limits: Limits = _LIMITS,
         allow_http: bool = False,
         transport: httpx2.AsyncBaseTransport | None = None,
@@ -153,29 +149,31 @@ class AsyncScoresClient:
         self._rng = np.random.default_rng() if rng is None else rng
 
     async def score(
-        self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Asked]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[QuestionOptions]
     ) -> ScoreAnswer:
         """The number of each picture under each criterion."""
         return await self._look("score", ScoreAnswer, images, prompt, **asked)
 
     async def compare(
-        self, first: PictureGiven, second: PictureGiven, prompt: Prompted = None, **asked: Unpack[Asked]
+        self, first: PictureInput, second: PictureInput, prompt: PromptInput = None, **asked: Unpack[QuestionOptions]
     ) -> CompareAnswer:
         """The chance that the first picture is preferred, under each criterion whose scorer can say."""
         return await self._look("compare", CompareAnswer, [first, second], prompt, **asked)
 
     async def pick(
-        self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Picked]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[PickOptions]
     ) -> PickAnswer:
         """The best of several pictures."""
         return await self._look("pick", PickAnswer, images, prompt, **asked)
 
-    async def gate(self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Gated]) -> GateAnswer:
+    async def gate(
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[GateOptions]
+    ) -> GateAnswer:
         """Which pictures pass a gate of the service."""
         return await self._look("gate", GateAnswer, images, prompt, **asked)
 
     async def explain(
-        self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Explained]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[ExplainOptions]
     ) -> dict[str, Json]:
         """Why a picture has its score, or one of two stands above the other: the record as the schema has it."""
         found: dict[str, Json] = await self._sent("explain", images, prompt, **asked)
@@ -215,11 +213,11 @@ class AsyncScoresClient:
         return found
 
     async def _look(
-        self, route: str, shape: type[N], images: Sequence[PictureGiven], prompt: Prompted, **more: Any
+        self, route: str, shape: type[N], images: Sequence[PictureInput], prompt: PromptInput, **more: Any
     ) -> N:
         return _read(shape, await self._sent(route, images, prompt, **more))
 
-    async def _sent(self, route: str, images: Sequence[PictureGiven], prompt: Prompted, **more: Any) -> Any:
+    async def _sent(self, route: str, images: Sequence[PictureInput], prompt: PromptInput, **more: Any) -> Any:
         told = {name: value for name, value in more.items() if value is not None}
         if "weights" in told:
             told["weights"] = dict(told["weights"])
@@ -240,16 +238,16 @@ class AsyncScoresClient:
         for attempt in range(1, limits.attempts + 1):
             try:
                 reply = await self._sender.send(call)
-            except Again as failure:
+            except RetryableError as failure:
                 if attempt == limits.attempts:
                     raise Unreachable("a scoring service is needed", found=failure.reason, where=url) from None
-                await asyncio.sleep(wait_before(attempt, failure.retry_after, limits, self._rng))
+                await asyncio.sleep(retry_delay(attempt, failure.retry_after, limits, self._rng))
                 continue
-            except TooLarge as error:
+            except ReplyTooLarge as error:
                 raise Unreachable("an answer of a scoring service is needed", found=str(error), where=url) from None
             if reply.status not in _BUSY or attempt == limits.attempts:
                 return _answer(reply, url)
-            await asyncio.sleep(wait_before(attempt, retry_after(reply.headers), limits, self._rng))
+            await asyncio.sleep(retry_delay(attempt, retry_after(reply.headers), limits, self._rng))
         raise AssertionError("the last attempt answers or raises")  # pragma: no cover
 
     async def aclose(self) -> None:
@@ -268,7 +266,7 @@ class AsyncScoresClient:
 class ScoresClient:
     """The same for programs without a loop: every method of AsyncScoresClient that answers, waited for."""
 
-    def __init__(self, base_url: str, **options: Unpack[Options]) -> None:
+    def __init__(self, base_url: str, **options: Unpack[ClientOptions]) -> None:
         """Options are those of AsyncScoresClient."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="salon-scores", daemon=True)
@@ -279,26 +277,32 @@ class ScoresClient:
             self._end()
             raise
 
-    def score(self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Asked]) -> ScoreAnswer:
+    def score(
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[QuestionOptions]
+    ) -> ScoreAnswer:
         """The number of each picture under each criterion."""
         return self._wait(self._client.score(images, prompt, **asked))
 
     def compare(
-        self, first: PictureGiven, second: PictureGiven, prompt: Prompted = None, **asked: Unpack[Asked]
+        self, first: PictureInput, second: PictureInput, prompt: PromptInput = None, **asked: Unpack[QuestionOptions]
     ) -> CompareAnswer:
         """The chance that the first picture is preferred."""
         return self._wait(self._client.compare(first, second, prompt, **asked))
 
-    def pick(self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Picked]) -> PickAnswer:
+    def pick(
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[PickOptions]
+    ) -> PickAnswer:
         """The best of several pictures."""
         return self._wait(self._client.pick(images, prompt, **asked))
 
-    def gate(self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Gated]) -> GateAnswer:
+    def gate(
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[GateOptions]
+    ) -> GateAnswer:
         """Which pictures pass a gate of the service."""
         return self._wait(self._client.gate(images, prompt, **asked))
 
     def explain(
-        self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Explained]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[ExplainOptions]
     ) -> dict[str, Json]:
         """Why a picture has its score, or one of two stands above the other."""
         return self._wait(self._client.explain(images, prompt, **asked))
@@ -307,7 +311,7 @@ class ScoresClient:
         """What is loaded, and which of it answers."""
         return self._wait(self._client.models())
 
-    def load(self, **loaded: Unpack[Loaded]) -> ModelsAnswer:
+    def load(self, **loaded: Unpack[LoadOptions]) -> ModelsAnswer:
         """Load a model beside the active one."""
         return self._wait(self._client.load(**loaded))
 
@@ -372,7 +376,7 @@ def _record(one: Any) -> dict[str, str]:
     return {"path": one.path} if isinstance(one, Below) else {"base64": base64.b64encode(one).decode()}
 
 
-def _answer(reply: Reply, url: str) -> Any:
+def _answer(reply: HttpReply, url: str) -> Any:
     try:
         record = json.loads(reply.body)
     except ValueError:
@@ -381,7 +385,7 @@ def _answer(reply: Reply, url: str) -> Any:
         return record
     told = record if isinstance(record, dict) else {}
     if reply.status == 401:
-        remedy = str(told.get("remedy") or f"put it into the environment variable {KEY}")
+        remedy = str(told.get("remedy") or f"put it into the environment variable {TOKEN_VARIABLE}")
         raise WrongKey(
             str(told.get("needed") or "a token is needed"), found=told.get("found"), where=url, remedy=remedy
         )

@@ -11,24 +11,32 @@ Secrets never get here: a `Call` has none, and what a server echoes is redacted 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import os
+import queue
+import secrets
 import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from salon.calls.answer import Answer
-from salon.calls.owners import Owner
+from salon.calls.call import CallAnswer
 from salon.errors import BadFile
-from salon.store.atomic import whole_file
+from salon.store.atomic_files import whole_file
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]  # Windows has none
 
 VERSION = 1
 APPLICATION = 0x53414C4F  # "SALO"
@@ -74,7 +82,7 @@ class CallStore:
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from None
         self._leave = weakref.finalize(
-            self, _leave, (self._connection, self._reader), self.owner
+            self, _close_all, (self._connection, self._reader), self.owner
         )  # for one that is never closed
         self.recover()
 
@@ -124,18 +132,18 @@ class CallStore:
             remedy="name a file in a folder that can be written and has room, or move the damaged file away",
         )
 
-    def find(self, key: str) -> Answer | None:
+    def find(self, key: str) -> CallAnswer | None:
         """The answer kept under `key`."""
         with self._reading:
-            return _kept(self._reader, key)
+            return _select_answer(self._reader, key)
 
-    def claim(self, key: str) -> Answer | bool:
+    def claim(self, key: str) -> CallAnswer | bool:
         """The answer if there is one; else True when the caller may ask now, False while someone else is asking.
 
         A claim whose owner died is taken over, and its request noted as lost: the server may have charged it.
         """
         with self.transaction():
-            found = _kept(self._connection, key)
+            found = _select_answer(self._connection, key)
             if found is not None:
                 return found
             held = self._connection.execute("SELECT owner, since FROM claims WHERE key = ?", (key,)).fetchone()
@@ -147,9 +155,9 @@ class CallStore:
             self._connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", row)
             return True
 
-    def keep(self, answer: Answer, url: str) -> None:
+    def keep(self, answer: CallAnswer, url: str) -> None:
         """Write an answer and end its claim. Of two for the same key the first stays."""
-        row = (*_row(answer), url)
+        row = (*_answer_row(answer), url)
         with self.transaction():
             self._connection.execute(f"INSERT OR IGNORE INTO answers VALUES ({', '.join('?' * len(row))})", row)
             self.release(answer.key)
@@ -162,11 +170,11 @@ class CallStore:
     def lose(self, key: str, why: str) -> None:
         """Note a request that may have been charged without an answer."""
         with self.transaction():
-            self._connection.execute("INSERT INTO lost VALUES (?, ?, ?)", (key, why, now()))
+            self._connection.execute("INSERT INTO lost VALUES (?, ?, ?)", (key, why, utc_now()))
 
-    def set_aside(self, answer: Answer, why: str) -> None:
+    def set_aside(self, answer: CallAnswer, why: str) -> None:
         """Keep an answer that cannot be used apart, so that its call is open again and its cost not forgotten."""
-        row = (answer.key, why, answer.body, answer.cost, now())
+        row = (answer.key, why, answer.body, answer.cost, utc_now())
         with self.transaction():
             self._connection.execute("INSERT INTO unusable VALUES (?, ?, ?, ?, ?)", row)
             self._connection.execute("DELETE FROM answers WHERE key = ?", (answer.key,))
@@ -198,17 +206,17 @@ class CallStore:
         with self._lock:
             return int(self._connection.execute("SELECT count(*) FROM answers").fetchone()[0])
 
-    def __iter__(self) -> Iterator[Answer]:
+    def __iter__(self) -> Iterator[CallAnswer]:
         """All answers in the order they came, read one at a time."""
         for row in self._rows(_COLUMNS):
-            yield _answer(row)
+            yield _answer_from_row(row)
 
     def export(self, path: Path | str) -> int:
         """Write all answers as JSONL, whole or not at all; bodies that are no UTF-8 text as base64. How many."""
         count = 0
         with whole_file(Path(path)) as file:
             for *row, url in self._rows(f"{_COLUMNS}, url"):
-                file.write(json.dumps(_record(_answer(row), url), ensure_ascii=False).encode() + b"\n")
+                file.write(json.dumps(_answer_record(_answer_from_row(row), url), ensure_ascii=False).encode() + b"\n")
                 count += 1
         return count
 
@@ -243,40 +251,186 @@ class CallStore:
         self.close()
 
 
-def _leave(connections: tuple[sqlite3.Connection, ...], owner: Owner) -> None:
+def _close_all(connections: tuple[sqlite3.Connection, ...], owner: Owner) -> None:
     for connection in connections:
         connection.close()
     owner.close()
 
 
-def _kept(connection: sqlite3.Connection, key: str) -> Answer | None:
+def _select_answer(connection: sqlite3.Connection, key: str) -> CallAnswer | None:
     row = connection.execute(f"SELECT {_COLUMNS} FROM answers WHERE key = ?", (key,)).fetchone()
-    return None if row is None else _answer(row)
+    return None if row is None else _answer_from_row(row)
 
 
-def now() -> str:
+def utc_now() -> str:
     """The time as it is kept: UTC, ISO 8601, to the millisecond."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _row(answer: Answer) -> tuple[Any, ...]:
+def _answer_row(answer: CallAnswer) -> tuple[Any, ...]:
     return (
         *(answer.key, answer.status, json.dumps(answer.headers), answer.body, answer.seconds, answer.attempts),
         *(answer.at, answer.tokens_in, answer.tokens_out, answer.cost),
     )
 
 
-def _answer(row: Any) -> Answer:
+def _answer_from_row(row: Any) -> CallAnswer:
     key, status, headers, body, seconds, attempts, at, tokens_in, tokens_out, cost = row
-    return Answer(
+    return CallAnswer(
         *(key, status, json.loads(headers), bytes(body), seconds, attempts, at, tokens_in, tokens_out, cost),
         stored=True,
     )
 
 
-def _record(answer: Answer, url: str) -> dict[str, Any]:
-    record = {name: getattr(answer, name) for name in Answer.__slots__ if name not in {"body", "stored"}}
+def _answer_record(answer: CallAnswer, url: str) -> dict[str, Any]:
+    record = {name: getattr(answer, name) for name in CallAnswer.__slots__ if name not in {"body", "stored"}}
     try:
         return record | {"url": url, "body": answer.body.decode()}
     except UnicodeDecodeError:
         return record | {"url": url, "body_base64": base64.b64encode(answer.body).decode()}
+
+
+# --------------------------------------------------------------------------------------------------
+# Who is asking right now: a lock file per open store, held as long as its process lives.
+#
+# The system frees the lock of a process however it ends, kill -9 included, so "is the one who claimed this call still
+# there?" has a true answer at once, with no clock to wait for and no process number that could be given out again.
+# Where there are no such locks (Windows) an owner is believed to live for `LEASE` seconds after its last claim.
+# --------------------------------------------------------------------------------------------------
+
+LEASE = 900.0
+
+
+class Owner:
+    """This process among those that share a store. Its lock files stand in `<store>-owners/`."""
+
+    def __init__(self, store: Path) -> None:
+        self.folder = store.with_name(f"{store.name}-owners")
+        self.name = secrets.token_hex(8)
+        self._file = self._hold(self.folder / self.name)
+
+    @staticmethod
+    def _hold(path: Path) -> int:
+        """Make and lock the file; again when someone who found it not yet locked has taken it for a leftover, or when
+        the last one out took the folder along just before.
+        """
+        while True:
+            path.parent.mkdir(exist_ok=True)
+            try:
+                number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            except FileNotFoundError:
+                continue
+            if fcntl is None:  # pragma: no cover
+                return number
+            fcntl.flock(number, fcntl.LOCK_EX)
+            with suppress(FileNotFoundError):
+                if os.stat(path).st_ino == os.fstat(number).st_ino:
+                    return number
+            os.close(number)
+
+    def lives(self, name: str, since: float) -> bool:
+        """Whether the owner called `name`, who last claimed a call at `since`, is still there."""
+        if name == self.name:
+            return True
+        if fcntl is None:  # pragma: no cover
+            return time.time() - since < LEASE
+        try:
+            number = os.open(self.folder / name, os.O_RDWR)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        else:
+            (self.folder / name).unlink(missing_ok=True)  # while it is ours, so nobody else can be holding it
+            return False
+        finally:
+            os.close(number)
+
+    def sweep(self) -> None:
+        """Remove the files of owners who died."""
+        if fcntl is not None:
+            for path in self.folder.iterdir():
+                self.lives(path.name, 0.0)
+
+    def close(self) -> None:
+        """Go."""
+        (self.folder / self.name).unlink(missing_ok=True)
+        os.close(self._file)
+        with suppress(OSError):
+            self.folder.rmdir()  # the last one out
+
+
+# --------------------------------------------------------------------------------------------------
+# The store beside an event loop: a thread that writes everything waiting in one transaction.
+#
+# An answer must be on the disk before it is used, and the disk takes its time over that. One flush for all the answers
+# that came while the last one was being written keeps the loop free and the rate high (`benchmarks/calls.py`).
+# --------------------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+_GATHER = 0.005
+"""Seconds to wait for company: every commit costs a flush, and requests take far longer than this."""
+_Work = tuple[Callable[[], Any], "asyncio.Future[Any] | None"]
+
+
+class StoreWriter:
+    """Runs functions of a store on a thread of its own, many to a transaction; made and used inside a running loop."""
+
+    def __init__(self, store: CallStore) -> None:
+        self._store = store
+        self._loop = asyncio.get_running_loop()
+        self._waiting: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="salon-ledger", daemon=True)
+        self._thread.start()
+
+    def __call__(self, function: Callable[..., T], *arguments: object) -> asyncio.Future[T]:
+        """`function(*arguments)`, to be awaited; done when it is on the disk."""
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._waiting.put((lambda: function(*arguments), future))
+        return future
+
+    def later(self, function: Callable[..., object], *arguments: object) -> None:
+        """`function(*arguments)`, in its turn, with nobody waiting: for what a cancelled call still has to note."""
+        self._waiting.put((lambda: function(*arguments), None))
+
+    def close(self) -> None:
+        """Write what is waiting, and end the thread."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _write(self) -> None:
+        open_ = True
+        while open_:
+            batch = [self._waiting.get()]
+            time.sleep(_GATHER)
+            while not self._waiting.empty():
+                batch.append(self._waiting.get())
+            open_ = None not in batch
+            self._commit([work for work in batch if work is not None])
+
+    def _commit(self, batch: list[_Work]) -> None:
+        try:
+            with self._store.transaction():
+                results = [function() for function, _ in batch]
+        except Exception as error:
+            if len(batch) > 1:  # what is wrong with one must not cost the others their answers
+                for work in batch:
+                    self._commit([work])
+                return
+            self._loop.call_soon_threadsafe(_fail, batch, error)
+        else:
+            self._loop.call_soon_threadsafe(_settle, batch, results)
+
+
+def _settle(batch: list[_Work], results: list[Any]) -> None:
+    for (_, future), result in zip(batch, results):
+        if future is not None and not future.done():  # one who was cancelled does not wait any more
+            future.set_result(result)
+
+
+def _fail(batch: list[_Work], error: Exception) -> None:
+    for _, future in batch:
+        if future is not None and not future.done():
+            future.set_exception(error)

@@ -15,16 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from salon.check.anchor_draws import Draws, draw_catalogue, draw_prompts
-from salon.check.anchor_scores import AnchorSettings, GroupScores, photographs, score_groups
-from salon.check.answers import rank_scores
+from salon.check.anchor_draws import (
+    AnchorDraws,
+    AnchorGroup,
+    AnchorSettings,
+    draw_catalogue,
+    draw_prompts,
+    photographs,
+    score_groups,
+)
 from salon.check.results import STATISTICS, AnchorFigures, Interval
-from salon.check.signal import percentiles
+from salon.check.signal import percentile_interval, rank_scores
 from salon.errors import StatsError, TooFew, UnknownReference
-from salon.stats.panel_means import panel_means
+from salon.stats.agreement import panel_means
 from salon.stats.signal import cycles, cycles_possible, kendall_t, median_of_counts, p_max, votes_rankings
 from salon.study import Signature, Study
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 Figures = dict[str, NDArray[np.float64]]
 RESAMPLES = 2000
@@ -72,13 +78,13 @@ class AnchorReport(Noun):
         return AnchorFigures(**shown, source=source)
 
 
-ANCHORED = [name for name in STATISTICS if name in AnchorReport.model_fields]
+ANCHOR_STATISTICS = [name for name in STATISTICS if name in AnchorReport.model_fields]
 
 
 def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
     """The four statistics of `study` at p items and R raters."""
     rng = np.random.default_rng(settings.seed)
-    drawn = _draw(score_groups(study, _criterion(study, settings), settings), settings, rng)
+    drawn = _draw_groups(score_groups(study, _criterion(study, settings), settings), settings, rng)
     n, R, p = drawn.scores.shape
     flat = drawn.scores.reshape(n * R, p)
     ranks = rank_scores(flat, ties=settings.ties, rng=rng).reshape(n, R, p)
@@ -121,14 +127,14 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
         policies=(*_policies(settings, drawn), *_photograph_policy(study, settings)),
         warnings=(
             *_warnings(settings, tie_control, float(figures["T"].mean())),
-            *_few(drawn, clusters, panels, settings),
+            *_size_warnings(drawn, clusters, panels, settings),
         ),
         signature=signature,
         signature_line=str(signature),
     )
 
 
-def _draw(groups: list[GroupScores], settings: AnchorSettings, rng: np.random.Generator) -> Draws:
+def _draw_groups(groups: list[AnchorGroup], settings: AnchorSettings, rng: np.random.Generator) -> AnchorDraws:
     shape = settings.draws, settings.raters, settings.items
     if len(groups) == 1:
         drawn = draw_catalogue(groups[0].scores, *shape, settings.draw_by, rng)
@@ -185,7 +191,7 @@ def _statistics(figures: Figures, cluster: NDArray[np.int64], weights: NDArray[n
 def _intervals(
     figures: Figures,
     values: Mapping[str, float | None],
-    drawn: Draws,
+    drawn: AnchorDraws,
     settings: AnchorSettings,
     rng: np.random.Generator,
 ) -> dict[str, Interval]:
@@ -196,8 +202,8 @@ def _intervals(
     weights = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=RESAMPLES).astype(float)
     again = _statistics(figures, drawn.cluster, weights)
     return {
-        name: percentiles(name, value, again[name], clusters, settings.level)
-        for name in ANCHORED
+        name: percentile_interval(name, value, again[name], clusters, settings.level)
+        for name in ANCHOR_STATISTICS
         if (value := values[name]) is not None
     }
 
@@ -210,7 +216,7 @@ def _rater_intervals(figures: Figures, raters: NDArray[np.int64], settings: Anch
     try:
         found = panel_means(np.hstack([means, below]), raters)
     except StatsError:
-        return dict.fromkeys(ANCHORED, Interval(low=None, high=None))
+        return dict.fromkeys(ANCHOR_STATISTICS, Interval(low=None, high=None))
     low, high = found.interval(settings.level)
     ends = {"mean_tau": (-1.0, 1.0), "mean_pmax": (0.5, 1.0), "cycle_rate": (0.0, 1.0)}
     made = {
@@ -223,7 +229,7 @@ def _rater_intervals(figures: Figures, raters: NDArray[np.int64], settings: Anch
     reached = high[3:] >= HALF, low[3:] >= HALF
     median = (float(support[np.argmax(over)]) if over.any() else float(support[-1]) for over in reached)
     made["median_T"] = Interval(low=next(median), high=next(median))
-    return {name: made[name] for name in ANCHORED}
+    return {name: made[name] for name in ANCHOR_STATISTICS}
 
 
 def _tie_rate(drawn: NDArray[np.float32]) -> float:
@@ -232,7 +238,7 @@ def _tie_rate(drawn: NDArray[np.float32]) -> float:
     return float(tied / (p * (p - 1) / 2))
 
 
-def _policies(settings: AnchorSettings, drawn: Draws) -> tuple[str, ...]:
+def _policies(settings: AnchorSettings, drawn: AnchorDraws) -> tuple[str, ...]:
     ties = (
         "ties broken at random, afresh in every draw"
         if settings.ties == "random"
@@ -258,7 +264,7 @@ def _photograph_policy(study: Study, settings: AnchorSettings) -> list[str]:
     ]
 
 
-def _few(drawn: Draws, clusters: int, panels: int, settings: AnchorSettings) -> list[str]:
+def _size_warnings(drawn: AnchorDraws, clusters: int, panels: int, settings: AnchorSettings) -> list[str]:
     """What rests on little."""
     if drawn.raters is None:
         few = clusters < FEW_PROMPTS

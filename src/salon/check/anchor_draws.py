@@ -1,37 +1,187 @@
-"""Draws of R raters and p items for a reference anchor.
-
-A catalogue is one group of items (ten sushi, the films of a site). A draw is a panel of R different raters and p items
-that all of them judged. `panels` draws raters first and takes p of the items they share; panels that share too few are
-drawn again. `items` draws p items first and takes R of the raters who judged them all. Without gaps the two are the
-same law; with gaps the first favors raters who judged much, the second asks about every set of items alike.
-
-With several groups (prompts) raters and items are drawn inside a group, and draws of a group belong together.
-"""
+"""What an anchor is drawn from: the answers of a study as one matrix for each group of items."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-Scores = NDArray[np.float32]
+from salon.errors import TooFew, UnknownReference
+from salon.study import Study
+from salon.study.nouns import Noun
+
+
+class AnchorSettings(Noun):
+    """How `salon anchor` draws."""
+
+    items: int = Field(4, ge=2, le=12, description="Items per draw (p).")
+    raters: int = Field(5, ge=2, le=100, description="Raters per draw (R).")
+    ties: Literal["random", "stable"] = Field(
+        "random",
+        description="How ties become strict orders: at random, afresh in every draw; or by item order, the same for "
+        "every rater, which manufactures agreement (only to reproduce papers that did so).",
+    )
+    draws: int = Field(20_000, ge=100, le=2_000_000, description="Draws of R raters and p items.")
+    draw_by: Literal["panels", "items"] = Field(
+        "panels",
+        description="In a catalogue without prompts: raters first, then items they share; or items first, then raters "
+        "who judged them all. The same where every rater judged every item.",
+    )
+    top_items: int = Field(100, ge=2, description="In a catalogue without prompts, only the most judged items.")
+    top_generators: int | None = Field(None, ge=2, description="Keep only this many generators, the best by mean rank.")
+    photographs: Literal["drop", "keep"] = Field(
+        "drop", description="Photographs among generated pictures, as in the test set of HPDv2: left out, or kept."
+    )
+    drop: tuple[str, ...] = Field((), description="Leave out items of this generator or source (repeatable).")
+    criterion: str | None = Field(None, description="Which criterion, when the file holds several.")
+    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
+    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
+
+
+@dataclass(frozen=True)
+class AnchorGroup:
+    """One group's answers: (raters, items), higher = better, NaN where a rater did not judge an item."""
+
+    group: int
+    scores: NDArray[np.float32]
+
+
+Codes = NDArray[np.int32]
+ScoreColumn = NDArray[np.int32] | NDArray[np.float64]
+"""Scores: places are whole numbers, ratings need not be."""
+Entries = tuple[Codes, Codes, Codes, ScoreColumn]
+
+
+def score_groups(study: Study, criterion: int, settings: AnchorSettings) -> list[AnchorGroup]:
+    """Score matrices of every group, from whichever protocol the criterion has (rankings before ratings)."""
+    group, rater, item, score = _score_entries(study, criterion)
+    keep = ~np.isin(item, _dropped_items(study, settings)) & ~study.crowds[rater] & (group >= 0)
+    group, rater, item, score = group[keep], rater[keep], item[keep], score[keep]
+    if settings.top_generators is not None and len(group):
+        keep = np.isin(item, _top_generators(study, item, group, rater, score, settings.top_generators))
+        group, rater, item, score = group[keep], rater[keep], item[keep], score[keep]
+    order = np.lexsort((item, rater, group))
+    group, rater, item, score = group[order], rater[order], item[order], score[order]
+    starts = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1]))) if len(group) else np.zeros(0, int)
+    groups = []
+    for start, end in zip(starts, np.append(starts[1:], len(group))):
+        part = slice(start, end)
+        groups.append(AnchorGroup(int(group[start]), _matrix(rater[part], item[part], score[part], settings)))
+    return groups
+
+
+def _score_entries(study: Study, criterion: int) -> Entries:
+    """group, rater, item and score (higher = better) of every judged item."""
+    rankings = study.rankings
+    rows = np.flatnonzero((rankings.criterion == criterion) & (rankings.repeat == 0))
+    if len(rows):
+        lengths = np.diff(rankings.offsets)
+        chosen = np.repeat(np.isin(np.arange(len(rankings)), rows), lengths)
+        row = np.repeat(np.arange(len(rankings)), lengths)[chosen]
+        return rankings.group[row], rankings.rater[row], rankings.items[chosen], -rankings.ranks[chosen]
+    ratings = study.ratings
+    rows = np.flatnonzero((ratings.criterion == criterion) & (ratings.repeat == 0))
+    scale = study.criteria[criterion].scale
+    sign = -1 if scale is not None and not scale.higher_is_better else 1
+    if len(rows):
+        return ratings.group[rows], ratings.rater[rows], ratings.item[rows], sign * ratings.value[rows]
+    raise TooFew(
+        "an anchor needs rankings or ratings",
+        found="only comparisons or other judgments",
+        where=f"study {study.name!r}",
+        remedy="run salon check on the study itself",
+    )
+
+
+def _matrix(rater: Codes, item: Codes, score: ScoreColumn, settings: AnchorSettings) -> NDArray[np.float32]:
+    raters, row = np.unique(rater, return_inverse=True)
+    items, column, judged = np.unique(item, return_inverse=True, return_counts=True)
+    most = np.argsort(-judged, kind="stable")[: settings.top_items]
+    place = np.full(len(items), -1)
+    place[np.sort(most)] = np.arange(len(most))  # item order is kept: `stable` breaks ties by it
+    kept = place[column] >= 0
+    matrix = np.full((len(raters), len(most)), np.nan, np.float32)
+    matrix[row[kept], place[column[kept]]] = score[kept]
+    return matrix
+
+
+def _dropped_items(study: Study, settings: AnchorSettings) -> NDArray[np.int64]:
+    """Items of the generators or sources to leave out."""
+    table = study.table("items")
+    hit = np.zeros(table.num_rows, bool)
+    for name in ("generator", "source") if settings.drop else ():
+        if name in table.column_names:
+            hit |= np.isin(np.array(table.column(name).cast("string").to_pylist(), object), settings.drop)
+    if settings.drop and not hit.any():
+        raise UnknownReference("items to drop must exist", found=", ".join(settings.drop), where="generator or source")
+    if settings.photographs == "drop":
+        hit |= photographs(study)
+    return np.flatnonzero(hit)
+
+
+def photographs(study: Study) -> NDArray[np.bool_]:
+    """Items that are photographs, in a study that has other pictures too."""
+    table = study.table("items")
+    if "source" not in table.column_names:
+        return np.zeros(table.num_rows, bool)
+    found = np.array([source == "photograph" for source in table.column("source").cast("string").to_pylist()], bool)
+    return found & ~found.all()
+
+
+def _top_generators(
+    study: Study, item: Codes, group: Codes, rater: Codes, score: ScoreColumn, most: int
+) -> NDArray[np.int64]:
+    """Items of the `most` generators with the best mean rank within a rater's answer."""
+    table = study.table("items")
+    if "generator" not in table.column_names:
+        raise UnknownReference("--top-generators needs items that name their generator", found="none do")
+    column = table.column("generator").combine_chunks()
+    code = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    order = np.lexsort((-score, rater, group))
+    starts = np.concatenate(([True], (np.diff(group[order]) != 0) | (np.diff(rater[order]) != 0)))
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))
+    rank = np.arange(len(order)) - first
+    of = code[item[order]]
+    named = of >= 0
+    counts = np.bincount(of[named], minlength=len(column.dictionary))
+    mean = np.bincount(of[named], weights=rank[named], minlength=len(column.dictionary)) / np.maximum(counts, 1)
+    mean[counts == 0] = np.inf
+    return np.flatnonzero(np.isin(code, np.argsort(mean, kind="stable")[:most]))
+
+
+# --------------------------------------------------------------------------------------------------
+# Draws of R raters and p items for a reference anchor.
+#
+# A catalogue is one group of items (ten sushi, the films of a site). A draw is a panel of R different raters and p
+# items
+# that all of them judged. `panels` draws raters first and takes p of the items they share; panels that share too few
+# are
+# drawn again. `items` draws p items first and takes R of the raters who judged them all. Without gaps the two are the
+# same law; with gaps the first favors raters who judged much, the second asks about every set of items alike.
+#
+# With several groups (prompts) raters and items are drawn inside a group, and draws of a group belong together.
+# --------------------------------------------------------------------------------------------------
+
+ScoreMatrix = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MOST_TRIES = 4_000_000
 """Panels, or sets of items, that are tried before the usable ones have to do."""
 MOST_CELLS = 20_000_000
-MAX_TRIES = 50
+MOST_PROMPT_TRIES = 50
 """Panels of a prompt that share too few items are drawn again this often before the prompt is given up."""
 
 
 @dataclass(frozen=True)
-class Draws:
+class AnchorDraws:
     """What was drawn."""
 
-    scores: Scores
+    scores: ScoreMatrix
     """(n, R, p), higher = better."""
     cluster: Ints
     """(n,) the prompt of each draw; zeros in a catalogue."""
@@ -49,8 +199,8 @@ class Draws:
 
 
 def draw_catalogue(
-    scores: Scores, draws: int, R: int, p: int, by: str, rng: np.random.Generator, most_tries: int = MOST_TRIES
-) -> Draws | None:
+    scores: ScoreMatrix, draws: int, R: int, p: int, by: str, rng: np.random.Generator, most_tries: int = MOST_TRIES
+) -> AnchorDraws | None:
     """`draws` draws from one group's scores (raters, items), NaN where there is none; None where no draw can be."""
     known = np.isfinite(scores)
     count, size = known.shape
@@ -59,7 +209,7 @@ def draw_catalogue(
     if known.all():
         raters, items = choose(rng, count, R, draws), np.sort(choose(rng, size, p, draws), axis=1)
         return _draws(scores, raters, items, draws, draws)
-    find = _panels if by == "panels" else _sets
+    find = _usable_panels if by == "panels" else _usable_sets
     found, tried = find(known, draws, R, p, rng, most_tries)
     usable = len(found)
     if not usable:
@@ -86,12 +236,14 @@ def _raters_of(known: Bools, sets: Ints, R: int, rng: np.random.Generator) -> In
     return made
 
 
-def _draws(scores: Scores, raters: Ints, items: Ints, tried: int, usable: int) -> Draws:
+def _draws(scores: ScoreMatrix, raters: Ints, items: Ints, tried: int, usable: int) -> AnchorDraws:
     drawn = scores[raters[:, :, None], items[:, None, :]]
-    return Draws(drawn, np.zeros(len(drawn), np.int64), raters, tried, usable)
+    return AnchorDraws(drawn, np.zeros(len(drawn), np.int64), raters, tried, usable)
 
 
-def _panels(known: Bools, draws: int, R: int, p: int, rng: np.random.Generator, most_tries: int) -> tuple[Ints, int]:
+def _usable_panels(
+    known: Bools, draws: int, R: int, p: int, rng: np.random.Generator, most_tries: int
+) -> tuple[Ints, int]:
     """Up to `draws` panels of R raters who share p items or more, and how many were tried."""
     bits = np.packbits(known, axis=1)
 
@@ -100,10 +252,12 @@ def _panels(known: Bools, draws: int, R: int, p: int, rng: np.random.Generator, 
         enough: Bools = np.bitwise_count(shared).sum(axis=1, dtype=np.int64) >= p
         return enough
 
-    return _until(draws, most_tries, lambda n: choose(rng, len(known), R, n), usable)
+    return _collect_usable(draws, most_tries, lambda n: choose(rng, len(known), R, n), usable)
 
 
-def _sets(known: Bools, draws: int, R: int, p: int, rng: np.random.Generator, most_tries: int) -> tuple[Ints, int]:
+def _usable_sets(
+    known: Bools, draws: int, R: int, p: int, rng: np.random.Generator, most_tries: int
+) -> tuple[Ints, int]:
     """Up to `draws` sets of p items that R raters or more judged, and how many were tried."""
     bits = np.packbits(known, axis=0)
 
@@ -112,10 +266,10 @@ def _sets(known: Bools, draws: int, R: int, p: int, rng: np.random.Generator, mo
         enough: Bools = np.bitwise_count(judged).sum(axis=0, dtype=np.int64) >= R
         return enough
 
-    return _until(draws, most_tries, lambda n: np.sort(choose(rng, known.shape[1], p, n), axis=1), usable)
+    return _collect_usable(draws, most_tries, lambda n: np.sort(choose(rng, known.shape[1], p, n), axis=1), usable)
 
 
-def _until(
+def _collect_usable(
     draws: int, most_tries: int, make: Callable[[int], Ints], usable: Callable[[Ints], Bools]
 ) -> tuple[Ints, int]:
     """Rows of `make(n)` that are usable, until there are `draws` of them or all tries are spent."""
@@ -134,7 +288,9 @@ def _until(
     return np.concatenate(found), tried
 
 
-def draw_prompts(groups: Sequence[Scores], draws: int, R: int, p: int, rng: np.random.Generator) -> Draws | None:
+def draw_prompts(
+    groups: Sequence[ScoreMatrix], draws: int, R: int, p: int, rng: np.random.Generator
+) -> AnchorDraws | None:
     """As many draws from every prompt; None where no prompt can give one.
 
     As in a check, a rater counts in a prompt when they judged all of it; where that leaves no prompt, whatever items a
@@ -143,32 +299,32 @@ def draw_prompts(groups: Sequence[Scores], draws: int, R: int, p: int, rng: np.r
     whole = [scores[np.isfinite(scores).all(axis=1)] for scores in groups]
     fit = [scores for scores in whole if len(scores) >= R and scores.shape[1] >= p]
     wanted = -(-draws // max(len(fit), 1))
-    parts = [_within(scores, wanted, R, p, rng) for scores in fit]
+    parts = [_draw_complete(scores, wanted, R, p, rng) for scores in fit]
     if not parts:
         wanted = -(-draws // max(len(groups), 1))
-        parts = [np.array(list(_sharing(scores, wanted, R, p, rng)), np.float32) for scores in groups]
+        parts = [np.array(list(_draw_shared(scores, wanted, R, p, rng)), np.float32) for scores in groups]
     parts = [drawn for drawn in parts if len(drawn)]
     if not parts:
         return None
     cluster = np.repeat(np.arange(len(parts)), [len(drawn) for drawn in parts])
-    return Draws(np.concatenate(parts), cluster, None, len(groups), len(parts))
+    return AnchorDraws(np.concatenate(parts), cluster, None, len(groups), len(parts))
 
 
-def _within(scores: Scores, wanted: int, R: int, p: int, rng: np.random.Generator) -> Scores:
+def _draw_complete(scores: ScoreMatrix, wanted: int, R: int, p: int, rng: np.random.Generator) -> ScoreMatrix:
     """`wanted` draws from a matrix without gaps; items keep their order."""
     raters = choose(rng, scores.shape[0], R, wanted)
     items = np.sort(choose(rng, scores.shape[1], p, wanted), axis=1)
     return scores[raters[:, :, None], items[:, None, :]]
 
 
-def _sharing(scores: Scores, wanted: int, R: int, p: int, rng: np.random.Generator) -> Iterator[Scores]:
+def _draw_shared(scores: ScoreMatrix, wanted: int, R: int, p: int, rng: np.random.Generator) -> Iterator[ScoreMatrix]:
     """Up to `wanted` draws of R raters and p of the items they share."""
     for _ in range(wanted * (len(scores) >= R)):
-        for _ in range(MAX_TRIES):
+        for _ in range(MOST_PROMPT_TRIES):
             panel = scores[rng.permutation(len(scores))[:R]]
             shared = panel[:, np.isfinite(panel).all(axis=0)]
             if shared.shape[1] >= p:
-                yield _within(shared, 1, R, p, rng)[0]
+                yield _draw_complete(shared, 1, R, p, rng)[0]
                 break
         else:
             return

@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 
-from salon.check.criterion import Checked, check_criterion, power_for
-from salon.check.flags import flag_figures
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.check.criterion import CriterionCheck, check_criterion, criterion_power, study_ceilings
 from salon.check.protocols import protocol_figures
 from salon.check.raters import rater_rows
-from salon.check.results import AnchorFigures, CheckReport, CriterionFigures
-from salon.check.settings import CheckSettings
-from salon.check.signal import Lookup
-from salon.check.together import study_ceilings
-from salon.check.verdict import adjust, judge, rejected
-from salon.errors import TooFew
+from salon.check.results import (
+    MAIN,
+    Agree,
+    AnchorFigures,
+    CheckReport,
+    CheckSettings,
+    CriterionFigures,
+    FactionFigures,
+    FlagFigures,
+    Taste,
+    TestFigures,
+)
+from salon.check.signal import NullLookup
+from salon.errors import StatsError, TooFew
+from salon.stats.agreement import fleiss_kappa, split_pattern
+from salon.stats.alpha import alpha_bootstrap
+from salon.stats.intervals import SHARE, bootstrap_totals
 from salon.stats.nulls import Null
+from salon.stats.result import Estimate
+from salon.stats.signal_tests import holm
 from salon.store.nulls import quick_null
 from salon.study import Signature, Study
-from salon.study.rater import told_of_models
+from salon.study.nouns import describe_model_raters
 
 PUBLISHED = (
     AnchorFigures(
@@ -51,8 +67,8 @@ def check_study(
     settings = settings or CheckSettings()
     signature = _signature(study, settings, criteria)  # hashes the study, which is part of reading it
     began = time.perf_counter()
-    null = _lookup(settings)
-    checked: list[Checked] = []
+    null = _null_lookup(settings)
+    checked: list[CriterionCheck] = []
     for number in study.ranking_criteria(criteria):
         progress(study.criteria[number].title)
         found = check_criterion(study, number, settings, null)
@@ -65,7 +81,7 @@ def check_study(
             where=f"study {study.name!r}",
         )
     judged = _verdicts(study, checked, settings)
-    ordered = sorted(judged, key=_strength, reverse=True)
+    ordered = sorted(judged, key=_signal_strength, reverse=True)
     matched = protocol_figures(study, settings)
     return CheckReport(
         study=study.name,
@@ -87,7 +103,7 @@ def check_study(
     )
 
 
-def _lookup(settings: CheckSettings) -> Lookup:
+def _null_lookup(settings: CheckSettings) -> NullLookup:
     """Nulls by shape, each found once."""
     known: dict[tuple[int, int], Null] = {}
 
@@ -99,15 +115,17 @@ def _lookup(settings: CheckSettings) -> Lookup:
     return null
 
 
-def _verdicts(study: Study, checked: Sequence[Checked], settings: CheckSettings) -> list[CriterionFigures]:
+def _verdicts(study: Study, checked: Sequence[CriterionCheck], settings: CheckSettings) -> list[CriterionFigures]:
     refused = _refusal(study)
-    criteria = adjust([one.figures for one in checked])
-    silent = sum(not rejected(criterion, settings.alpha) for criterion in criteria if criterion.main_test is not None)
+    criteria = adjust_p_values([one.figures for one in checked])
+    silent = sum(
+        not is_rejected(criterion, settings.alpha) for criterion in criteria if criterion.main_test is not None
+    )
     judged = []
     for criterion, one in zip(criteria, checked):
-        asked = not refused and criterion.main_test is not None and not rejected(criterion, settings.alpha)
-        power = power_for(one, settings, silent) if asked else None
-        verdict = judge(criterion, settings, power=power, refused=refused)
+        asked = not refused and criterion.main_test is not None and not is_rejected(criterion, settings.alpha)
+        power = criterion_power(one, settings, silent) if asked else None
+        verdict = judge_criterion(criterion, settings, power=power, refused=refused)
         update = {"agree": verdict.agree, "taste": verdict.taste, "sentence": verdict.sentence}
         judged.append(criterion.model_copy(update=update))
     return judged
@@ -128,7 +146,7 @@ def _refusal(study: Study) -> str | None:
     )
 
 
-def _strength(criterion: CriterionFigures) -> float:
+def _signal_strength(criterion: CriterionFigures) -> float:
     if criterion.statistics.mean_tau is not None:
         return criterion.statistics.mean_tau
     return criterion.pair_agreement.value if criterion.pair_agreement is not None else -1.0
@@ -163,7 +181,7 @@ def _warnings(study: Study, criteria: Sequence[CriterionFigures]) -> tuple[str, 
     said = []
     if study.simulated:
         said.append("simulated study: no person gave these answers")
-    said += told_of_models(study.models)
+    said += describe_model_raters(study.models)
     if refusal := _refusal(study):
         said.append(refusal)
     if study.design.kind == "unknown":
@@ -180,13 +198,13 @@ def _warnings(study: Study, criteria: Sequence[CriterionFigures]) -> tuple[str, 
                 f"agreement: with every rater's values shuffled, mean tau is still {criterion.tie_control:+.3f} "
                 f"(of {criterion.statistics.mean_tau or 0:+.3f} reported)"
             )
-        said += _unmoved(criterion)
+        said += _constant_ceilings(criterion)
     if lone := [one.name for one in criteria if one.prompts == 1 and one.ceilings and one.ceilings.panel.low is None]:
         said.append(f"intervals need two prompts or more, so the numbers of a single one have none: {', '.join(lone)}")
     return (*said, *_position_warnings(study))
 
 
-def _unmoved(criterion: CriterionFigures) -> list[str]:
+def _constant_ceilings(criterion: CriterionFigures) -> list[str]:
     """Ceilings that have no interval though there are prompts enough."""
     made = criterion.ceilings
     if made is None or criterion.prompts < 2:
@@ -212,3 +230,310 @@ def _position_warnings(study: Study) -> list[str]:
         f"the item on the left won {share:.0%} of {int(known.sum()):,} decided comparisons: where raters saw the same "
         "side, agreement and position cannot be told apart"
     ]
+
+
+# --------------------------------------------------------------------------------------------------
+# From tests to two short answers in plain words, for each criterion.
+#
+# Do raters agree more than chance? One test answers: the total agreement over prompts (or over votes on pairs) against
+# random raters, Holm over criteria. Rejected: yes. Not rejected: no where the design would have shown the smallest tau
+# worth seeing, else cannot tell. If yes, as one taste or as camps? The faction test answers.
+# --------------------------------------------------------------------------------------------------
+
+NEAR = 2.0
+"""A p within this factor of its level is near it, and the sentence says so."""
+
+
+@dataclass(frozen=True)
+class CriterionVerdict:
+    """The two answers and the sentence that explains them."""
+
+    agree: Agree
+    taste: Taste | None
+    sentence: str
+
+
+def adjust_p_values(criteria: list[CriterionFigures]) -> list[CriterionFigures]:
+    """Holm over criteria: of the tests that answer, of their other side, of those that describe, and of factions."""
+    tests = [(test, test.p) for criterion in criteria for test in criterion.tests if test.p is not None]
+    main = iter(holm([p for test, p in tests if test.name in MAIN]).tolist())
+    opposite = iter(holm([test.p_opposite for test, _ in tests if test.p_opposite is not None]).tolist())
+    others = iter(holm([p for test, p in tests if test.name not in MAIN]).tolist())
+    panels = [c.factions.p for c in criteria if c.factions is not None and c.factions.p is not None]
+    factions = iter(holm(panels).tolist())
+    adjusted = []
+    for criterion in criteria:
+        renewed = tuple(_with_holm(test, main if test.name in MAIN else others, opposite) for test in criterion.tests)
+        panel = criterion.factions
+        if panel is not None and panel.p is not None:
+            panel = panel.model_copy(update={"p_holm": next(factions)})
+        adjusted.append(criterion.model_copy(update={"tests": renewed, "factions": panel}))
+    return adjusted
+
+
+def _with_holm(test: TestFigures, adjusted: Iterator[float], opposite: Iterator[float]) -> TestFigures:
+    if test.p is None:
+        return test
+    other = None if test.p_opposite is None else next(opposite)
+    return test.model_copy(update={"p_holm": next(adjusted), "p_opposite_holm": other})
+
+
+def is_rejected(criterion: CriterionFigures, alpha: float) -> bool:
+    """Does the main test find more agreement than chance?"""
+    test = criterion.main_test
+    return test is not None and test.p_holm is not None and test.p_holm <= alpha
+
+
+def judge_criterion(
+    criterion: CriterionFigures, settings: CheckSettings, *, power: Estimate | None, refused: str | None
+) -> CriterionVerdict:
+    """The two answers. `power` is the chance that this design shows `smallest_tau`; `refused` why no null applies."""
+    if refused:
+        return CriterionVerdict("cannot tell", None, refused)
+    test = criterion.main_test
+    if test is None:
+        why = next((one.refused for one in criterion.tests if one.refused), None) or "no two answers to one question"
+        return CriterionVerdict("cannot tell", None, f"No test could be made: {why}.")
+    if is_rejected(criterion, settings.alpha):
+        return _judge_agreeing(criterion, test, settings)
+    if test.p_opposite_holm is not None and test.p_opposite_holm <= settings.alpha:
+        return CriterionVerdict(
+            "no",
+            "camps",
+            f"Raters oppose each other more than chance would ({_strength_words(criterion, test)}; "
+            f"p {_p_words(test.p_opposite_holm)}).",
+        )
+    return _judge_silent(criterion, test, settings, power)
+
+
+def _judge_silent(
+    criterion: CriterionFigures, test: TestFigures, settings: CheckSettings, power: Estimate | None
+) -> CriterionVerdict:
+    tau = f"a mean tau of {settings.smallest_tau:g}"
+    shown = f"{_strength_words(criterion, test)}; p {_p_words(test.p_holm or 0)}"
+    tail = _near_level_words(test.p_holm or 0, settings.alpha) + _histogram_words(criterion, settings)
+    if power is not None and power.value >= settings.power:
+        edge = power.low is not None and power.low < settings.power
+        also = f" That is close to the {settings.power:.0%} that a 'no' needs." if edge else ""
+        return CriterionVerdict(
+            "no",
+            None,
+            f"Raters agree no more than random raters would ({shown}), and {tau} would have shown with "
+            f"{_chance_words(power.value)} probability.{also}{tail}",
+        )
+    chance = "an unknown" if power is None else f"only {_chance_words(power.value)}"
+    return CriterionVerdict(
+        "cannot tell",
+        None,
+        f"No agreement beyond chance is shown ({shown}), but {tau} would have shown with {chance} probability: more "
+        f"prompts or raters are needed.{tail}",
+    )
+
+
+def _judge_agreeing(criterion: CriterionFigures, test: TestFigures, settings: CheckSettings) -> CriterionVerdict:
+    agree = f"Raters agree more than chance ({_strength_words(criterion, test)}; p {_p_words(test.p_holm or 0)})"
+    near = _near_level_words(test.p_holm or 0, settings.alpha)
+    factions = criterion.factions
+    if factions is None or factions.p is None or factions.p_holm is None:
+        why = "raters cannot be followed over prompts" if factions is None else str(factions.refused)
+        if criterion.protocol == "votes":
+            why = "camps are looked for in complete orders, and there are none"
+        return CriterionVerdict(
+            "yes", "cannot tell", f"{agree}. Whether as one taste or as camps cannot be told: {why}.{near}"
+        )
+    near += _near_level_words(factions.p_holm, settings.alpha, "The p of camps")
+    if factions.p <= settings.alpha:
+        if factions.p_holm <= settings.alpha:
+            return CriterionVerdict("yes", "camps", f"{agree}, {_camp_words(factions)}.{near}")
+        return CriterionVerdict(
+            "yes",
+            "cannot tell",
+            f"{agree}. The sign of camps (p {factions.p:.3f}) does not hold among as many criteria (p "
+            f"{factions.p_holm:.3f} after Holm), but one taste cannot be claimed either.{near}",
+        )
+    if factions.power is None or factions.power < settings.power:
+        chance = "an unknown" if factions.power is None else f"only {_chance_words(factions.power)}"
+        return CriterionVerdict(
+            "yes",
+            "cannot tell",
+            f"{agree}. Whether as one taste or as camps cannot be told: two camps with this mean tau would have shown "
+            f"with {chance} probability.{near}",
+        )
+    if factions.gap is not None and factions.gap.value > 0:
+        return CriterionVerdict(
+            "yes",
+            "cannot tell",
+            f"{agree}. Whether as one taste or as camps cannot be told: two groups of raters agree less with each "
+            f"other than one order allows (gap {factions.gap.value:+.3f}), but not significantly "
+            f"(p {_p_words(factions.p)}).{near}",
+        )
+    return CriterionVerdict(
+        "yes",
+        "one taste",
+        f"{agree}, and one shared order with each rater's own noise explains it: two camps would have shown with "
+        f"{_chance_words(factions.power)} probability.{near}",
+    )
+
+
+def _strength_words(criterion: CriterionFigures, test: TestFigures) -> str:
+    """How much two raters agree, in the words of the statistic."""
+    tau = criterion.statistics.mean_tau
+    if tau is not None:
+        return f"mean tau {tau:+.3f}"
+    value = criterion.pair_agreement.value if criterion.pair_agreement is not None else test.statistic or 0.0
+    return f"mean agreement of two votes {value:+.3f} on a scale of -1 to 1"
+
+
+def _histogram_words(criterion: CriterionFigures, settings: CheckSettings) -> str:
+    """A histogram that is not that of random raters, though the total is: said, as it is no agreement."""
+    odd = [test.name for test in criterion.tests if test.name not in MAIN and (test.p_holm or 1) <= settings.alpha]
+    if not odd:
+        return ""
+    return f" Yet over prompts {' and '.join(odd)} do not spread as under random raters: see their histograms."
+
+
+def _near_level_words(p: float, alpha: float, what: str = "This p") -> str:
+    if not alpha / NEAR < p < alpha * NEAR:
+        return ""
+    return f" {what} is close to the level {alpha:g}: a few answers more or less could change the answer."
+
+
+def _camp_words(factions: FactionFigures) -> str:
+    first, second = (", ".join(camp) for camp in factions.split or ((), ()))
+    within = " and ".join(f"{tau:+.3f}" for tau in factions.within or ())
+    return (
+        f"but not on one order: {first} against {second} "
+        f"(mean tau {within} within the camps, {factions.between or 0:+.3f} between, where one order allows no less "
+        f"than {factions.least or 0:+.3f}; p {factions.p_holm or 0:.2g} after Holm)"
+    )
+
+
+def _p_words(p: float) -> str:
+    return f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
+
+
+def _chance_words(p: float) -> str:
+    return ">99%" if p > 0.995 else f"{p:.0%}"
+
+
+# --------------------------------------------------------------------------------------------------
+# Ordinal flags: how common each level is, how well raters agree, and between which levels they split.
+# --------------------------------------------------------------------------------------------------
+
+FLAGS_NOT_RANKED = (
+    "Flags say what is wrong with an item, so they have no verdict and no ceiling, and Holm does not count them; "
+    "name a flag with --criterion to rank items by it."
+)
+
+
+def unranked_flags(report: CheckReport) -> list[str]:
+    """Names of the flags that items are not ranked by."""
+    ranked = {criterion.criterion for criterion in report.criteria}
+    return list(dict.fromkeys(flag.name for flag in report.flags if flag.criterion not in ranked))
+
+
+def flag_figures(study: Study, settings: CheckSettings, criteria: Collection[str] = ()) -> tuple[FlagFigures, ...]:
+    """One entry for every flag (see `Criterion.is_flag`) and cohort of raters; of all flags, or of `criteria`."""
+    view, cohorts = study.ratings, _rater_cohorts(study)
+    made = []
+    for number, criterion in enumerate(study.criteria):
+        if not criterion.is_flag or (criteria and criterion.id not in criteria):
+            continue
+        given = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
+        of = cohorts[view.rater[given]]
+        for cohort in sorted(set(of.tolist()), key=lambda name: (name is None, name)):
+            made.append(_flag_figures(study, number, given[of == cohort], cohort, settings))
+    return tuple(made)
+
+
+def _rater_cohorts(study: Study) -> NDArray[np.object_]:
+    """The cohort of every rater, None where it has none."""
+    table = study.table("raters")
+    names = table.column("cohort").to_pylist() if "cohort" in table.column_names else [None] * table.num_rows
+    return np.array(names, object)
+
+
+def _flag_figures(
+    study: Study, number: int, rows: NDArray[np.int64], cohort: str | None, settings: CheckSettings
+) -> FlagFigures:
+    view, criterion = study.ratings, study.criteria[number]
+    assert criterion.scale is not None
+    levels = criterion.scale.levels
+    labels = criterion.scale.labels or tuple(f"{level:g}" for level in levels)
+    short = tuple(label.split(":")[0] for label in labels)
+    items, unit = np.unique(view.item[rows], return_inverse=True)
+    level = np.abs(view.value[rows][:, None] - np.array(levels)).argmin(axis=1)
+    counts = np.bincount(unit * len(levels) + level, minlength=len(items) * len(levels)).reshape(len(items), -1)
+    clusters = np.unique(
+        np.where(study.item_groups[items] >= 0, study.item_groups[items], -1 - items), return_inverse=True
+    )[1]
+    rng = np.random.default_rng([settings.seed, number])
+    patterns = split_pattern(counts)
+    total = sum(patterns.values())
+    return FlagFigures(
+        criterion=criterion.id,
+        name=criterion.title,
+        cohort=cohort,
+        items=len(items),
+        answers=len(rows),
+        levels=levels,
+        labels=short,
+        shares=_level_shares(counts, clusters, settings, rng),
+        alpha=_flag_alpha(unit, view.value[rows], clusters, settings, rng),
+        positive_from=settings.flag_from,
+        positive_rate=_rater_rates(study, rows, view.value[rows] >= settings.flag_from),
+        top_rate=_rater_rates(study, rows, level == len(levels) - 1),
+        splits={" / ".join(short[i] for i in used): n / total for used, n in patterns.items()},
+        kappa=_flag_kappa(counts),
+    )
+
+
+def _level_shares(
+    counts: NDArray[np.int64], clusters: NDArray[np.int64], settings: CheckSettings, rng: np.random.Generator
+) -> tuple[Estimate, ...]:
+    """Share of every level, prompts drawn again."""
+    table = np.zeros((int(clusters.max()) + 1, counts.shape[1]))
+    np.add.at(table, clusters, counts)
+
+    def share_of(level: int) -> Estimate:
+        def share(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(totals[:, level] / totals.sum(axis=1))
+
+        drawn = bootstrap_totals(share, table, draws=settings.draws, rng=rng, level=settings.level, ends=SHARE)
+        return drawn
+
+    return tuple(share_of(level) for level in range(counts.shape[1]))
+
+
+def _flag_alpha(
+    unit: NDArray[np.int64],
+    value: NDArray[np.float64],
+    clusters: NDArray[np.int64],
+    settings: CheckSettings,
+    rng: np.random.Generator,
+) -> Estimate | None:
+    """Krippendorff's alpha, ordinal; it does not ask which rater gave which flag."""
+    order = np.argsort(unit, kind="stable")
+    slot = np.arange(len(unit)) - np.searchsorted(unit[order], unit[order])
+    values = np.full((len(clusters), int(slot.max()) + 1), np.nan)
+    values[unit[order], slot] = value[order]
+    try:
+        estimate = alpha_bootstrap(
+            values, clusters, level="ordinal", draws=settings.draws, rng=rng, confidence=settings.level
+        )
+    except StatsError:
+        return None
+    return estimate
+
+
+def _flag_kappa(counts: NDArray[np.int64]) -> Estimate | None:
+    try:
+        return fleiss_kappa(counts).kappa
+    except StatsError:
+        return None
+
+
+def _rater_rates(study: Study, rows: NDArray[np.int64], hit: NDArray[np.bool_]) -> dict[str, float]:
+    raters, who = np.unique(study.ratings.rater[rows], return_inverse=True)
+    share = np.bincount(who, weights=hit) / np.bincount(who)
+    return {study.label("raters", int(rater)): float(value) for rater, value in zip(raters, share)}

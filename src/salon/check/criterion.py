@@ -11,40 +11,40 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.check.answers import (
+from salon.check.raters import faction_figures, rater_figures
+from salon.check.results import CeilingFigures, CheckSettings, CriterionFigures, Statistics, StudyCeilings, TestFigures
+from salon.check.signal import (
     MOST_ITEMS,
-    Answers,
+    CompleteAnswers,
     Longs,
+    NullLookup,
     Protocol,
+    Signal,
     answers_comparisons,
     answers_rankings,
     answers_ratings,
-    shapes,
-    skipped_of,
+    count_skipped,
+    criterion_signal,
+    ranked_groups,
 )
-from salon.check.catalogue import catalogue_policy, catalogue_table, catalogue_votes
-from salon.check.panel import faction_figures, rater_figures
-from salon.check.results import CeilingFigures, CriterionFigures, Statistics, TestFigures
-from salon.check.settings import CheckSettings
-from salon.check.signal import Lookup, Signal, signal_of
 from salon.errors import StatsError
-from salon.stats.alpha import alpha_bootstrap
-from salon.stats.ceilings import Ceilings, VoteTable, cells_table, table_ceilings
-from salon.stats.concordance import alpha_from_w, group_concordances
-from salon.stats.resample import SHARE, Resampling, bootstrap_totals
+from salon.stats.agreement_tests import vote_power, vote_test
+from salon.stats.alpha import alpha_bootstrap, alpha_from_w, group_concordances
+from salon.stats.ceilings import Ceilings, VoteTable, cells_table, table_ceilings, vote_table
+from salon.stats.intervals import SHARE, Resampling, bootstrap_totals
 from salon.stats.result import Estimate
 from salon.stats.signal import kendall_t, votes_rankings
-from salon.stats.vote_test import vote_power, vote_test
 from salon.study import Study
-from salon.study.views import View
+from salon.study.study import JudgmentView
+from salon.study.votes import TIE, Bools, Votes, pair_votes
 
 Result = TypeVar("Result")
-Views = dict[Protocol, View]
-_READERS: tuple[Callable[[Study, int], Answers], ...] = (answers_rankings, answers_comparisons, answers_ratings)
+Views = dict[Protocol, JudgmentView]
+_READERS: tuple[Callable[[Study, int], CompleteAnswers], ...] = (answers_rankings, answers_comparisons, answers_ratings)
 
 
 @dataclass(frozen=True)
-class Checked:
+class CriterionCheck:
     """Everything of a criterion but its verdict, which needs the other criteria for Holm."""
 
     figures: CriterionFigures
@@ -53,7 +53,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Streams:
+class RandomStreams:
     """A stream of random numbers for every part: no part's draws move another's."""
 
     seed: int
@@ -63,30 +63,35 @@ class Streams:
         return np.random.default_rng([self.seed, self.criterion, crc32(part.encode())])
 
 
-def check_criterion(study: Study, number: int, settings: CheckSettings, null: Lookup) -> Checked | None:
+def check_criterion(study: Study, number: int, settings: CheckSettings, null: NullLookup) -> CriterionCheck | None:
     """The figures of one criterion; None when nobody judged it."""
-    streams = Streams(settings.seed, number)
+    streams = RandomStreams(settings.seed, number)
     read = []
     for reader in _READERS:
         answers = reader(study, number)
-        if _repeated(answers):
-            return _ordered(study, number, answers, settings, null, streams)
+        if _has_shared_groups(answers):
+            return _check_orders(study, number, answers, settings, null, streams)
         read.append(answers)
-    return _voted(study, number, settings, streams) or _alone(study, number, read)
+    return _check_votes(study, number, settings, streams) or _check_unshared(study, number, read)
 
 
-def _repeated(answers: Answers) -> bool:
+def _has_shared_groups(answers: CompleteAnswers) -> bool:
     """Is there a group with two complete answers? Answers that are mostly incomplete serve better as votes."""
     if answers.incomplete > len(answers):
         return False
     return bool((answers.group[1:] == answers.group[:-1]).any())
 
 
-def _ordered(
-    study: Study, number: int, answers: Answers, settings: CheckSettings, null: Lookup, streams: Streams
-) -> Checked:
+def _check_orders(
+    study: Study,
+    number: int,
+    answers: CompleteAnswers,
+    settings: CheckSettings,
+    null: NullLookup,
+    streams: RandomStreams,
+) -> CriterionCheck:
     """Figures from complete orders."""
-    signal = signal_of(answers, settings, null, streams("ties"))
+    signal = criterion_signal(answers, settings, null, streams("ties"))
     starts = answers.starts
     mean_w = _estimate(lambda: _mean_w(answers, starts, settings, streams("W")))
     alpha = _estimate(lambda: _alpha(answers, starts, mean_w, settings, streams("alpha")))
@@ -118,11 +123,11 @@ def _ordered(
             *_crowd_policy(study, number),
         ),
     )
-    return Checked(figures, lambda level: signal.power(settings, level, streams("power")))
+    return CriterionCheck(figures, lambda level: signal.power(settings, level, streams("power")))
 
 
 def _vote_table(
-    study: Study, number: int, answers: Answers, signal: Signal, settings: CheckSettings
+    study: Study, number: int, answers: CompleteAnswers, signal: Signal, settings: CheckSettings
 ) -> VoteTable | None:
     """The votes on pairs that ceilings rest on, counted as an accuracy counts them: every vote that names an item.
 
@@ -136,7 +141,7 @@ def _vote_table(
     return catalogue_table(study, number, settings)
 
 
-def _voted(study: Study, number: int, settings: CheckSettings, streams: Streams) -> Checked | None:
+def _check_votes(study: Study, number: int, settings: CheckSettings, streams: RandomStreams) -> CriterionCheck | None:
     """Figures from votes that form no complete orders: arenas, fractions, crowds, orders of some of the items."""
     votes = _gather_votes(study, number, settings)
     if not len(votes.rater):
@@ -168,7 +173,7 @@ def _voted(study: Study, number: int, settings: CheckSettings, streams: Streams)
         ceilings=None if table is None else _ceilings(table, settings, streams("ceilings")),
         tie_rate=float((votes.sign == 0).mean()),
         policies=(
-            *_vote_policies(study, votes.rater, kind, skipped_of(study, kind, number)),
+            *_vote_policies(study, votes.rater, kind, count_skipped(study, kind, number)),
             *catalogue_policy(study, number, settings),
             *_lone_policy(table),
             *(_other_policy(study, number, "comparisons") if kind == "comparisons" else ()),
@@ -176,11 +181,11 @@ def _voted(study: Study, number: int, settings: CheckSettings, streams: Streams)
     )
     pairs = (votes.pair, votes.block, votes.first, votes.second, votes.sign)
     power = partial(vote_power, *pairs, tau=settings.smallest_tau, rng=streams("power"))
-    return Checked(figures, lambda level: _estimate(lambda: power(alpha=level)))
+    return CriterionCheck(figures, lambda level: _estimate(lambda: power(alpha=level)))
 
 
 @dataclass(frozen=True)
-class _GatheredVotes:
+class _CriterionVotes:
     """Votes on pairs under one criterion; one block for each rater and group, and for each vote of a crowd."""
 
     rater: NDArray[np.int32]
@@ -193,7 +198,7 @@ class _GatheredVotes:
     judgments: int
 
 
-def _gather_votes(study: Study, number: int, settings: CheckSettings) -> _GatheredVotes:
+def _gather_votes(study: Study, number: int, settings: CheckSettings) -> _CriterionVotes:
     """Comparisons as they are; where there are none, what rankings or ratings of some items say of their pairs."""
     view = study.comparisons
     rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
@@ -214,10 +219,10 @@ def _gather_votes(study: Study, number: int, settings: CheckSettings) -> _Gather
     crowd = study.crowds[rater]
     block[crowd] = block.max(initial=0) + 1 + np.arange(int(crowd.sum()))
     _, dense = np.unique(block, return_inverse=True)
-    return _GatheredVotes(rater, group, low, high, pair, dense, np.where(a < b, won, -won), judgments)
+    return _CriterionVotes(rater, group, low, high, pair, dense, np.where(a < b, won, -won), judgments)
 
 
-def _alone(study: Study, number: int, read: Sequence[Answers]) -> Checked | None:
+def _check_unshared(study: Study, number: int, read: Sequence[CompleteAnswers]) -> CriterionCheck | None:
     """A criterion that was judged, but where no two raters answered the same question: said, never left out."""
     views: Views = {"rankings": study.rankings, "ratings": study.ratings}
     kind = next((kind for kind, view in views.items() if (view.criterion == number).any()), None)
@@ -237,12 +242,12 @@ def _alone(study: Study, number: int, read: Sequence[Answers]) -> Checked | None
         statistics=Statistics(),
         tests=(TestFigures(name="agreement", refused=f"{refused} (found none in {len(groups):,} prompts)"),),
         tie_rate=answers.tie_rate,
-        policies=_left_out(answers, len(answers)),
+        policies=_exclusions(answers, len(answers)),
     )
-    return Checked(figures, lambda level: None)
+    return CriterionCheck(figures, lambda level: None)
 
 
-def power_for(checked: Checked, settings: CheckSettings, silent: int) -> Estimate | None:
+def criterion_power(checked: CriterionCheck, settings: CheckSettings, silent: int) -> Estimate | None:
     """The power of this design at the level that Holm's first step leaves to `silent` criteria."""
     return None if (power := checked.power(settings.alpha / max(silent, 1))) is None else power
 
@@ -281,7 +286,7 @@ def ceiling_figures(made: Ceilings) -> CeilingFigures:
 
 
 def _alpha(
-    answers: Answers, starts: Longs, mean_w: Estimate | None, settings: CheckSettings, rng: np.random.Generator
+    answers: CompleteAnswers, starts: Longs, mean_w: Estimate | None, settings: CheckSettings, rng: np.random.Generator
 ) -> Estimate:
     """Krippendorff's alpha, ordinal: of ratings as given, or of places in the order."""
     raters = np.diff(np.append(starts, len(answers)))
@@ -297,7 +302,7 @@ def _alpha(
     return alpha_bootstrap(flat, clusters, level="ordinal", draws=settings.draws, rng=rng, confidence=settings.level)
 
 
-def _mean_w(answers: Answers, starts: Longs, settings: CheckSettings, rng: np.random.Generator) -> Estimate:
+def _mean_w(answers: CompleteAnswers, starts: Longs, settings: CheckSettings, rng: np.random.Generator) -> Estimate:
     w = group_concordances(answers.scores, answers.size, starts)
     table = np.column_stack([w[np.isfinite(w)], np.ones(int(np.isfinite(w).sum()))])
     table[:, 0] = np.round(table[:, 0], 9)  # equal values become one kind of row for the bootstrap
@@ -305,13 +310,13 @@ def _mean_w(answers: Answers, starts: Longs, settings: CheckSettings, rng: np.ra
     return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, ends=SHARE, **given)
 
 
-def _tie_control(answers: Answers, rng: np.random.Generator) -> float:
+def _tie_control(answers: CompleteAnswers, rng: np.random.Generator) -> float:
     """Mean tau after every rater's values are shuffled, ties still broken by item order: what the rule alone makes."""
     shuffled = answers.scores.copy()
     for size in np.unique(answers.size):
         rows = answers.size == size
         shuffled[rows, :size] = rng.permuted(answers.scores[rows, :size], axis=1)
-    control = shapes(replace(answers, scores=shuffled), ties="stable", rng=rng)
+    control = ranked_groups(replace(answers, scores=shuffled), ties="stable", rng=rng)
     taus = [kendall_t(votes_rankings(shape.ranks), shape.raters) for shape in control]
     return float(np.concatenate(taus).mean()) if taus else 0.0
 
@@ -325,7 +330,7 @@ def _cohort(study: Study, raters: NDArray[np.int32]) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def _policies(answers: Answers, signal: Signal, starts: Longs, settings: CheckSettings) -> tuple[str, ...]:
+def _policies(answers: CompleteAnswers, signal: Signal, starts: Longs, settings: CheckSettings) -> tuple[str, ...]:
     said = [f"each prompt counts once; complete answers from {answers.protocol}"]
     if answers.tie_rate:
         how = (
@@ -339,10 +344,10 @@ def _policies(answers: Answers, signal: Signal, starts: Longs, settings: CheckSe
         said.append("ceilings count votes as accuracies do: a tie names no item and is no vote")
     if answers.incomplete:
         said.append("ceilings count the votes of incomplete answers too")
-    return (*said, *_left_out(answers, len(starts) - signal.prompts))
+    return (*said, *_exclusions(answers, len(starts) - signal.prompts))
 
 
-def _left_out(answers: Answers, alone: int) -> tuple[str, ...]:
+def _exclusions(answers: CompleteAnswers, alone: int) -> tuple[str, ...]:
     """What did not enter the statistics, counted."""
     counts = {
         "answers left out because they do not cover every item of their prompt": answers.incomplete,
@@ -395,3 +400,128 @@ def _vote_policies(study: Study, raters: NDArray[np.int32], kind: str, skipped: 
     if skipped:
         said.append(f"judgments skipped by raters with a reason: {skipped:,}")
     return tuple(said)
+
+
+# --------------------------------------------------------------------------------------------------
+# Ratings of a whole catalogue make more votes on pairs than can be compared: then items are drawn, and that is said.
+#
+# A rater of 2,000 films orders two million pairs of them. Films are drawn at random, before anyone looks at a rating,
+# and
+# all ratings of these films count: two votes on a pair agree as often among them as among all.
+# --------------------------------------------------------------------------------------------------
+
+
+def catalogue_votes(study: Study, criterion: int, settings: CheckSettings) -> Votes:
+    """The votes on pairs of a criterion, of the items drawn where all would be too many."""
+    return pair_votes(study, criterion, items=sample_items(study, criterion, settings))
+
+
+def catalogue_table(study: Study, number: int, settings: CheckSettings, *, by_pair: bool = False) -> VoteTable | None:
+    """All votes on pairs under a criterion, by prompt or each pair for itself; None where no pair has two."""
+    votes = catalogue_votes(study, number, settings)
+    pair, at = np.unique(votes.a.astype(np.int64) * len(study.item_groups) + votes.b, return_inverse=True)
+    first, decided = (np.bincount(at[rows], minlength=len(pair)) for rows in (votes.outcome == 0, votes.outcome < TIE))
+    try:
+        if by_pair:
+            return vote_table(first, decided)
+        return vote_table(first, decided, study.item_groups[pair // len(study.item_groups)])
+    except StatsError:
+        return None
+
+
+def sample_items(study: Study, criterion: int, settings: CheckSettings) -> Bools | None:
+    """Which items of a catalogue are compared; None: all.
+
+    The votes of a share s of the items are about s^2 of all votes. Where the draw makes more than asked for, the last
+    items drawn are left out.
+    """
+    views = (study.comparisons, study.rankings)
+    if study.compare_within == "prompt" or any((view.criterion == criterion).any() for view in views):
+        return None
+    view = study.ratings
+    rows = np.flatnonzero(
+        (view.criterion == criterion) & (view.repeat == 0) & (view.group >= 0) & ~study.crowds[view.rater]
+    )
+    answer = view.group[rows].astype(np.int64) * len(study.crowds) + view.rater[rows]
+    _, answer = np.unique(answer, return_inverse=True)
+    item = view.item[rows]
+    items = len(study.item_groups)
+    shared = np.flatnonzero(np.bincount(item, minlength=items) > 1)
+    if not len(shared) or _count_pairs(answer) <= settings.most_votes:
+        return None
+    order = np.random.default_rng([settings.seed, criterion, 5]).permutation(shared)
+    place = np.full(items, len(order))
+    place[order] = np.arange(len(order))
+    fewest, most = 2, len(order)
+    while fewest < most:  # the largest draw whose votes are few enough
+        middle = (fewest + most + 1) // 2
+        if _count_pairs(answer[place[item] < middle]) <= settings.most_votes:
+            fewest = middle
+        else:
+            most = middle - 1
+    return place < fewest
+
+
+def catalogue_policy(study: Study, criterion: int, settings: CheckSettings) -> tuple[str, ...]:
+    """What was drawn, in words."""
+    drawn = sample_items(study, criterion, settings)
+    if drawn is None:
+        return ()
+    rated = len(np.unique(study.ratings.item[study.ratings.criterion == criterion]))
+    return (
+        f"{int(drawn.sum()):,} of {rated:,} items are compared, drawn at random from those with two ratings: all would "
+        f"make more than {settings.most_votes:,} votes on pairs (--most-votes)",
+    )
+
+
+def _count_pairs(answer: np.ndarray) -> int:
+    """Pairs of items within the answers."""
+    size = np.bincount(answer).astype(np.int64)
+    return int((size * (size - 1) // 2).sum())
+
+
+# --------------------------------------------------------------------------------------------------
+# All ranking criteria of a study as one: the row that a paper prints beside its criteria.
+#
+# Votes on all pairs of all criteria are pooled. A prompt that several criteria judge is one prompt: it is drawn again
+# with all of them. The mean of the panel ceiling over criteria stands beside it: TASTE's mean LOO. With as many pairs
+# under every criterion the two are the same.
+# --------------------------------------------------------------------------------------------------
+
+
+def study_ceilings(study: Study, criteria: Sequence[CriterionFigures], settings: CheckSettings) -> StudyCeilings | None:
+    """Ceilings and buckets over all pairs of these criteria; None where fewer than two of them have ceilings."""
+    known = [one for one in criteria if one.ceilings is not None]
+    if len(known) < 2:
+        return None
+    ids = study.ids("criteria").to_pylist()
+    parts = [_pooled_votes(study, ids.index(one.criterion), settings) for one in known]
+    first, decided, cluster = (np.concatenate(column) for column in zip(*parts))
+    rng = np.random.default_rng([settings.seed, 3])
+    try:
+        pooled = table_ceilings(
+            vote_table(first, decided, cluster), draws=settings.draws, rng=rng, level=settings.level
+        )
+    except StatsError:
+        return None
+    panels = {one.criterion: one.ceilings.panel.value for one in known if one.ceilings is not None}
+    return StudyCeilings(
+        criteria=len(known),
+        mean_panel=float(np.mean(list(panels.values()))),
+        lowest_panel=min(panels.values()),
+        lowest=min(panels, key=panels.__getitem__),
+        highest_panel=max(panels.values()),
+        highest=max(panels, key=panels.__getitem__),
+        pooled=ceiling_figures(pooled),
+    )
+
+
+def _pooled_votes(
+    study: Study, number: int, settings: CheckSettings
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Votes for the first item of each pair, votes that name an item, and what is drawn again: prompt, or pair."""
+    votes = catalogue_votes(study, number, settings)
+    key, at = np.unique(votes.a.astype(np.int64) * len(study.item_groups) + votes.b, return_inverse=True)
+    first, decided = (np.bincount(at[rows], minlength=len(key)) for rows in (votes.outcome == 0, votes.outcome < TIE))
+    cluster = key if study.compare_within == "all" else study.item_groups[key // len(study.item_groups)]
+    return first, decided, cluster.astype(np.int64)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
-from salon.errors import InputError, StatsError
-from salon.stats.laws import RankingLaw, expected_tau, fit_tau
+from salon.errors import InputError, StatsError, TooFew
+from salon.stats.budget import (
+    BudgetRow,
+    Thinning,
+    comparison_budget,
+    mean_of_simulations,
+    smallest_fraction,
+    thin_comparisons,
+)
+from salon.stats.comparisons import connectivity
 from salon.stats.nulls import Null
 from salon.stats.power import Power, TestName, power_signal, smallest_prompts, smallest_raters
 from salon.stats.result import Estimate
-from salon.study import Signature
-from salon.study.noun import Noun
+from salon.stats.simulate import RankingLaw, expected_tau, fit_tau
+from salon.study import Signature, Study
+from salon.study.nouns import Noun
 
-TESTS: dict[Literal["T", "p_max", "cycle"], TestName] = {"T": "T", "p_max": "p_max", "cycle": "cycles"}
+KERNEL_TESTS: dict[Literal["T", "p_max", "cycle"], TestName] = {"T": "T", "p_max": "p_max", "cycle": "cycles"}
 """The tests as a report names them, and as the power kernel does."""
 
 
@@ -78,7 +89,7 @@ class PlanReport(Noun):
     signature_line: str
 
 
-class _Share(TypedDict):
+class _PowerSettings(TypedDict):
     """What every power of a plan is computed under."""
 
     alpha: float
@@ -96,14 +107,14 @@ def plan(
     """Power of the signal tests for a design, and the smallest designs that suffice."""
     rng = np.random.default_rng(settings.seed)
     law = _law(settings)
-    share: _Share = {"alpha": settings.alpha, "criteria": settings.criteria, "sims": settings.sims, "rng": rng}
+    share: _PowerSettings = {"alpha": settings.alpha, "criteria": settings.criteria, "sims": settings.sims, "rng": rng}
     progress("power of this design")
     power = power_signal(null(settings.items, settings.raters), law, settings.prompts, **share)
     progress("smallest designs")
     smallest = [_smallest(settings, law, null, target, share) for target in (0.8, 0.9)]
     progress("power curve")
     curve = _curve(settings, law, null, share)
-    signature = _signature(settings)
+    signature = _plan_signature(settings)
     return PlanReport(
         items=settings.items,
         raters=settings.raters,
@@ -131,12 +142,13 @@ def _law(settings: PlanSettings) -> RankingLaw:
 
 def _powers(power: Power) -> tuple[PlanPower, ...]:
     return tuple(
-        PlanPower(test=name, alone=power.plain[kernel], holm=power.holm[kernel]) for name, kernel in TESTS.items()
+        PlanPower(test=name, alone=power.plain[kernel], holm=power.holm[kernel])
+        for name, kernel in KERNEL_TESTS.items()
     )
 
 
 def _smallest(
-    settings: PlanSettings, law: RankingLaw, null: Callable[[int, int], Null], target: float, share: _Share
+    settings: PlanSettings, law: RankingLaw, null: Callable[[int, int], Null], target: float, share: _PowerSettings
 ) -> tuple[PlanSmallest, PlanSmallest]:
     prompts = smallest_prompts(null(settings.items, settings.raters), law, target=target, **share)
     try:
@@ -150,13 +162,297 @@ def _smallest(
     )
 
 
-def _curve(settings: PlanSettings, law: RankingLaw, null: Callable[[int, int], Null], share: _Share) -> PlanCurve:
+def _curve(
+    settings: PlanSettings, law: RankingLaw, null: Callable[[int, int], Null], share: _PowerSettings
+) -> PlanCurve:
     grid = sorted({max(5, round(settings.prompts * step)) for step in (0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)})
     made = [(n, power_signal(null(settings.items, settings.raters), law, n, **share).holm["T"]) for n in grid]
     known = [(n, power) for n, power in made if power is not None]
     return PlanCurve(prompts=tuple(n for n, _ in known), power=tuple(power for _, power in known))
 
 
-def _signature(settings: PlanSettings) -> Signature:
+def _plan_signature(settings: PlanSettings) -> Signature:
     made = {name: value for name, value in settings if value is not None and name != "seed"}
     return Signature(method="plan", settings=made, seed=settings.seed)
+
+
+# --------------------------------------------------------------------------------------------------
+# How many pairs must be compared? Simulated before a study is run, or read off a study's own comparisons.
+#
+# Without a study: items with known scores, compared in full and in part (`stats.budget`). With one: its comparisons are
+# thinned to fractions of their pairs, with all answers, and scored anew (`stats.thinning`), in every group of every
+# criterion; the figures are means over these groups.
+# --------------------------------------------------------------------------------------------------
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+LEAST_ITEMS = 10
+"""Smaller groups hold too few pairs to thin."""
+BOTH_BAD = 3
+
+
+class SimulatedBudgetSettings(Noun):
+    """What `salon plan budget` is asked without a study."""
+
+    items: int = Field(50, ge=4, le=400, description="Without STUDY: items to be compared.")
+    raters: int = Field(5, ge=1, le=1000, description="Without STUDY: raters who answer every pair.")
+    spread: float = Field(2.0, gt=0, le=20, description="Without STUDY: standard deviation of true scores, in logits.")
+    target: float = Field(0.98, gt=0, lt=1, description="Without STUDY: rank correlation with the full design to keep.")
+    studies: int = Field(100, ge=10, le=5000, description="Without STUDY: simulated studies behind every figure.")
+
+
+class ThinSettings(Noun):
+    """What `salon plan budget STUDY` is asked."""
+
+    fraction: tuple[float, ...] = Field(
+        (), description="With STUDY: share of its compared pairs to keep (repeatable)  [default: 0.1, 0.2, ... 1]"
+    )
+    repeats: int = Field(10, ge=2, le=1000, description="With STUDY: random choices of the pairs for each fraction.")
+    prior: float = Field(
+        3.0, gt=0, description="With STUDY: sd of the normal prior of Bradley-Terry scores, in logits."
+    )
+
+
+class PlanBudget(Noun):
+    """One thinned design."""
+
+    fraction: float
+    pairs: int
+    judgments: int
+    to_full: Estimate = Field(description="Rank correlation (SRCC) of its scores with the full design's.")
+    to_truth: Estimate = Field(description="Rank correlation of its scores with the true scores.")
+    connected: bool
+    diameter: float
+    mean_path: float
+
+
+class BudgetReport(Noun):
+    """The JSON of `salon plan budget --json`."""
+
+    format: Literal["salon.budget/1"] = "salon.budget/1"
+    items: int
+    raters: int
+    spread: float
+    rows: tuple[PlanBudget, ...]
+    smallest: PlanBudget | None = Field(description="The thinnest design that reaches the target; null if none does.")
+    signature: Signature
+    signature_line: str
+
+
+class ThinRow(Noun):
+    """One fraction of the compared pairs: means over groups and random choices."""
+
+    fraction: float = Field(description="Share of the compared pairs that is kept.")
+    of_all: float = Field(description="Share of all possible pairs.")
+    pairs: float
+    judgments: float
+    elo_srcc: Estimate | None = Field(description="Elo's rank correlation with the whole graph's; at 1: its own noise.")
+    elo_plcc: Estimate | None
+    bradley_terry_srcc: Estimate | None
+    bradley_terry_plcc: Estimate | None
+    lowest: float | None = Field(description="Elo's mean SRCC in the worst group.")
+    connected: float = Field(description="Share of thinned graphs in one piece.")
+    diameter: float | None = Field(description="Mean over graphs in one piece; null if none is.")
+    mean_path: float | None
+
+
+class ThinGroup(Noun):
+    """The whole comparison graph of one group."""
+
+    criterion: str
+    group: str
+    items: int
+    pairs: int
+    judgments: int
+    connected: bool
+    diameter: int | None
+    mean_path: float | None
+
+
+class ThinReport(Noun):
+    """The JSON of `salon plan budget STUDY --json`."""
+
+    format: Literal["salon.thinning/1"] = "salon.thinning/1"
+    study: str
+    simulated: bool
+    rows: tuple[ThinRow, ...]
+    groups: tuple[ThinGroup, ...]
+    left_out: int = Field(description=f"Groups of fewer than {LEAST_ITEMS} items, left out.")
+    level: float = 0.95
+    signature: Signature
+    signature_line: str
+
+
+def simulated_budget(settings: SimulatedBudgetSettings, seed: int) -> BudgetReport:
+    """Rank correlation with the full design and with the truth as simulated comparisons shrink."""
+    s = settings
+    rng = np.random.default_rng(seed)
+    rows = [_design(row) for row in comparison_budget(s.items, s.raters, s.spread, studies=s.studies, rng=rng)]
+    signature = Signature(method="budget", settings=dict(s), seed=seed)
+    return BudgetReport(
+        items=s.items,
+        raters=s.raters,
+        spread=s.spread,
+        rows=tuple(rows),
+        smallest=_thinnest_design(s, rng),
+        signature=signature,
+        signature_line=str(signature),
+    )
+
+
+def _thinnest_design(settings: SimulatedBudgetSettings, rng: np.random.Generator) -> PlanBudget | None:
+    """The thinnest design that reaches the target; None where none does."""
+    s = settings
+    try:
+        return _design(smallest_fraction(s.target, s.items, s.raters, s.spread, studies=s.studies, rng=rng))
+    except StatsError:
+        return None
+
+
+def _design(row: BudgetRow) -> PlanBudget:
+    names = ("fraction", "pairs", "judgments", "connected", "diameter", "mean_path")
+    return PlanBudget(
+        **{name: getattr(row, name) for name in names},
+        to_full=row.to_full,
+        to_truth=row.to_truth,
+    )
+
+
+# -- a study's own comparisons -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _ComparedGroup:
+    criterion: int
+    group: int
+    items: int
+    a: Ints
+    b: Ints
+    outcome: Ints
+
+
+def thin_study(
+    study: Study,
+    settings: ThinSettings,
+    *,
+    criteria: Sequence[str] = (),
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda step: None,
+) -> ThinReport:
+    """Scores of a study's thinned comparisons against those of all, in every group of every criterion."""
+    groups, left_out = _large_groups(study, criteria)
+    fractions = settings.fraction or FRACTIONS
+    made = []
+    for number, one in enumerate(groups):
+        progress(f"group {number + 1} of {len(groups)}")
+        rng = np.random.default_rng([seed, one.criterion, one.group])
+        made.append(
+            thin_comparisons(
+                one.a,
+                one.b,
+                one.outcome,
+                one.items,
+                fractions=fractions,
+                repeats=settings.repeats,
+                prior=settings.prior,
+                rng=rng,
+            )
+        )
+    signature = _thinning_signature(study, fractions, settings, criteria, seed)
+    return ThinReport(
+        study=study.name,
+        simulated=study.simulated,
+        rows=tuple(_thin_row(number, fraction, groups, made) for number, fraction in enumerate(fractions)),
+        groups=tuple(_thin_group(study, one) for one in groups),
+        left_out=left_out,
+        signature=signature,
+        signature_line=str(signature),
+    )
+
+
+def _large_groups(study: Study, criteria: Sequence[str]) -> tuple[list[_ComparedGroup], int]:
+    """Groups with enough items, and how many have too few. First answers only, "both bad" left out."""
+    found = list(_compared_groups(study, study.ranking_criteria(criteria)))
+    large = [one for one in found if one.items >= LEAST_ITEMS]
+    if not large:
+        most = max((one.items for one in found), default=0)
+        raise TooFew(
+            f"a budget needs a group of at least {LEAST_ITEMS} compared items",
+            found=f"{len(found)} groups, the largest of {most}" if found else "no comparisons",
+            where=f"study {study.name!r}",
+            remedy="leave STUDY out for a simulated budget",
+        )
+    return large, len(found) - len(large)
+
+
+def _compared_groups(study: Study, criteria: Sequence[int]) -> Iterator[_ComparedGroup]:
+    view = study.comparisons
+    for criterion in criteria:
+        first = (view.criterion == criterion) & (view.repeat == 0) & (view.group >= 0)
+        mine = np.flatnonzero(first & (view.outcome != BOTH_BAD))
+        mine = mine[np.argsort(view.group[mine], kind="stable")]
+        numbers, starts = np.unique(view.group[mine], return_index=True)
+        for group, rows in zip(numbers.tolist(), np.split(mine, starts[1:])):
+            items, place = np.unique(np.concatenate([view.a[rows], view.b[rows]]), return_inverse=True)
+            a, b = np.split(place, 2)
+            yield _ComparedGroup(criterion, group, len(items), a, b, view.outcome[rows].astype(np.int64))
+
+
+def _thin_row(number: int, fraction: float, groups: Sequence[_ComparedGroup], made: Sequence[Thinning]) -> ThinRow:
+    def stack(name: str) -> Floats:
+        return np.array([getattr(one, name)[number] for one in made])
+
+    possible = np.mean([one.items * (one.items - 1) / 2 for one in groups])
+    elo = stack("elo_srcc")
+    known = elo[np.isfinite(elo).all(axis=1)].mean(axis=1)
+    return ThinRow(
+        fraction=fraction,
+        of_all=float(stack("pairs").mean() / possible),
+        pairs=float(stack("pairs").mean()),
+        judgments=float(stack("judgments").mean()),
+        elo_srcc=_mean_figure(elo),
+        elo_plcc=_mean_figure(stack("elo_plcc")),
+        bradley_terry_srcc=_mean_figure(stack("bt_srcc")),
+        bradley_terry_plcc=_mean_figure(stack("bt_plcc")),
+        lowest=float(known.min()) if len(known) else None,
+        connected=float(stack("connected").mean()),
+        diameter=_known_mean(stack("diameter")),
+        mean_path=_known_mean(stack("mean_path")),
+    )
+
+
+def _mean_figure(values: Floats) -> Estimate | None:
+    """Mean over (groups, repeats) with the t interval over repeats, each a mean over the groups that have a value."""
+    known = values[np.isfinite(values).all(axis=1)]
+    if not len(known):
+        return None
+    method = f"t interval over random choices, {len(known)} groups"
+    return mean_of_simulations(known.mean(axis=0), "choice", method)
+
+
+def _known_mean(values: Floats) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def _thin_group(study: Study, one: _ComparedGroup) -> ThinGroup:
+    health = connectivity(one.items, np.column_stack([one.a, one.b]))
+    return ThinGroup(
+        criterion=study.criteria[one.criterion].id,
+        group=study.label("groups", one.group),
+        items=one.items,
+        pairs=health.edges,
+        judgments=len(one.a),
+        connected=health.connected,
+        diameter=health.diameter,
+        mean_path=health.mean_path,
+    )
+
+
+def _thinning_signature(
+    study: Study, fractions: Sequence[float], settings: ThinSettings, criteria: Sequence[str], seed: int
+) -> Signature:
+    made = {"fractions": ",".join(f"{one:g}" for one in fractions), "repeats": settings.repeats}
+    made |= {"prior": settings.prior} | ({"criteria": ",".join(criteria)} if criteria else {})
+    return Signature(method="thinning", data=study.hash[:12], revision=study.revision, settings=made, seed=seed)

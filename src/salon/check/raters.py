@@ -1,38 +1,202 @@
-"""One row per rater over the whole study, with flags that mean "look", never "remove"."""
+"""Who agrees with whom under one criterion, and whether the raters fall into factions."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import sparse, stats
+from scipy.sparse import csgraph
 from scipy.stats import binomtest
 
-from salon.check.answers import Answers, answers_comparisons
-from salon.check.results import CriterionFigures, RaterRow
-from salon.check.settings import CheckSettings
+from salon.check.results import CheckSettings, CriterionFigures, FactionFigures, RaterAgreement, RaterSummary
+from salon.check.signal import CompleteAnswers, RankedGroups, answers_comparisons
 from salon.errors import StatsError
-from salon.stats.behavior import longest_run, outliers, wilson
+from salon.stats.agreement import longest_run, outliers, pair_tau, wilson
+from salon.stats.factions import faction_test
 from salon.stats.result import Estimate
 from salon.study import Study
-from salon.study.views import Comparisons
+from salon.study.study import ComparisonView
+
+MOST_MATRIX_RATERS = 24
+"""A matrix of more raters than this cannot be read; the most active are shown and the rest counted."""
+MOST_PANELS = 10
+MOST_FOLLOWED = 100
+"""Raters whose camps are looked for: the most active ones."""
+MOST_VOTES = 20_000_000
+"""Votes the search for camps looks at; of more, prompts are drawn at random."""
+
+NO_ERROR = 1e-7
+"""Standard errors below are of taus that are the same on every prompt: they tell nothing of how sure their mean is."""
+
+
+def rater_figures(study: Study, found: list[RankedGroups]) -> RaterAgreement | None:
+    """Mean tau of every two raters over all prompts both ranked."""
+    raters, left_out = _most_active(found)
+    if len(raters) < 2:
+        return None
+    total = np.zeros((3, len(raters), len(raters)))
+    for shape in found:
+        tau = pair_tau(_by_rater(shape, raters))
+        n, of_shape = tau.prompts.astype(float), np.nan_to_num(tau.mean)
+        total[0] += of_shape * n
+        # Squares about zero, not about each shape's own mean: a shape with one prompt has no error of its own.
+        total[1] += np.nan_to_num(tau.error) ** 2 * n * (n - 1) + n * of_shape**2
+        total[2] += n
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = total[0] / total[2]
+        error = np.sqrt(np.maximum(total[1] / total[2] - mean**2, 0) / (total[2] - 1))
+    labels = tuple(study.label("raters", int(rater)) for rater in raters)
+    off = ~np.eye(len(raters), dtype=bool)
+    known = off & (total[2] > 0)
+    with np.errstate(invalid="ignore"):
+        to_rest = np.where(known, mean, 0).sum(axis=1) / known.sum(axis=1)
+    return RaterAgreement(
+        raters=labels,
+        tau=_known_rows(mean, off),
+        error=_known_rows(error, off & (total[2] > 1) & (error > NO_ERROR)),
+        prompts=tuple(tuple(int(n) for n in row) for row in total[2]),
+        mean_tau={label: _finite_or_none(value) for label, value in zip(labels, to_rest)},
+        most_agreeing=_extreme_pair(mean, known, labels, np.nanargmax),
+        least_agreeing=_extreme_pair(mean, known, labels, np.nanargmin),
+        left_out=left_out,
+    )
+
+
+def faction_figures(
+    study: Study, found: list[RankedGroups], settings: CheckSettings, rng: np.random.Generator
+) -> FactionFigures:
+    """One taste or camps, where raters can be followed from prompt to prompt.
+
+    Cohorts that never meet on a prompt are tested apart: p is the smallest times their number, power the smallest.
+    """
+    panels = _panels(found)
+    if len(panels) > MOST_PANELS:
+        return FactionFigures(refused=f"raters fall into {len(panels)} groups that share no prompt")
+    results = []
+    for raters, rows in panels:
+        followed, ranks = _followed_ranks(found, raters, rows, rng)
+        try:
+            result = faction_test(ranks, rng=rng, level=settings.level)
+        except StatsError as error:
+            return FactionFigures(refused=error.needed + (f" (found {error.found})" if error.found else ""))
+        results.append((raters, followed, result))
+    raters, followed, result = min(results, key=lambda panel: panel[2].test.p)
+    labels = [study.label("raters", int(rater)) for rater in followed]
+    p = min(1.0, result.test.p * len(results))
+    apart = "" if len(results) == 1 else f"; smallest p of {len(results)} panels, times {len(results)}"
+    most = "" if len(followed) == len(raters) else f"; the {len(followed)} most active of {len(raters):,} raters"
+    first, second = (tuple(labels[r] for r in camp) for camp in result.camps)
+    return FactionFigures(
+        p=p,
+        power=min(one.power for _, _, one in results),
+        gap=result.gap,
+        split=(first, second) if p <= settings.alpha else None,
+        within=result.within,
+        between=result.between,
+        least=result.least,
+        law=f"{result.test.law}{apart}{most}; power against {result.alternative}",
+    )
+
+
+def _panels(found: list[RankedGroups]) -> list[tuple[NDArray[np.int32], list[NDArray[np.int64]]]]:
+    """Raters who meet, directly or through others, and the prompts of each shape that they answered."""
+    if len(found) == 1 and found[0].panel is not None:
+        return [(found[0].panel, [np.arange(found[0].n)])]
+    raters = np.unique(np.concatenate([shape.rater.ravel() for shape in found]))
+    codes = [np.searchsorted(raters, shape.rater) for shape in found]
+    one = np.concatenate([np.repeat(code[:, 0], code.shape[1] - 1) for code in codes])
+    other = np.concatenate([code[:, 1:].ravel() for code in codes])
+    links = sparse.coo_array((np.ones(len(one)), (one, other)), shape=(len(raters), len(raters)))
+    count, component = csgraph.connected_components(links, directed=False)
+    return [
+        (raters[component == c], [np.flatnonzero(component[code[:, 0]] == c) for code in codes]) for c in range(count)
+    ]
+
+
+def _followed_ranks(
+    found: list[RankedGroups], raters: NDArray[np.int32], rows: list[NDArray[np.int64]], rng: np.random.Generator
+) -> tuple[NDArray[np.int32], list[NDArray[np.int8]]]:
+    """The most active raters of a panel and their ranks by shape, of as many prompts as can be looked at."""
+    if len(raters) > MOST_FOLLOWED:
+        given = np.concatenate([shape.rater[at].ravel() for shape, at in zip(found, rows)])
+        answers = np.bincount(np.searchsorted(raters, given), minlength=len(raters))
+        raters = raters[np.sort(np.argsort(-answers, kind="stable")[:MOST_FOLLOWED])]
+    votes = sum(len(at) * shape.items * (shape.items - 1) // 2 for shape, at in zip(found, rows)) * len(raters)
+    ranks = []
+    for shape, at in zip(found, rows):
+        if votes > MOST_VOTES:
+            at = np.sort(rng.choice(at, max(1, len(at) * MOST_VOTES // votes), replace=False)) if len(at) else at
+        if len(at):
+            part = RankedGroups(shape.items, shape.raters, shape.ranks[at], shape.group[at], shape.rater[at])
+            ranks.append(_by_rater(part, raters))
+    return raters, ranks
+
+
+def _most_active(found: list[RankedGroups]) -> tuple[NDArray[np.int32], int]:
+    """The raters of the matrix in their own order, and how many were left out."""
+    if len(found) == 1 and found[0].panel is not None and found[0].raters <= MOST_MATRIX_RATERS:
+        return found[0].panel, 0
+    raters, answers = np.unique(np.concatenate([shape.rater.ravel() for shape in found]), return_counts=True)
+    most = np.sort(np.argsort(-answers, kind="stable")[:MOST_MATRIX_RATERS])
+    return raters[most], len(raters) - len(most)
+
+
+def _by_rater(shape: RankedGroups, raters: NDArray[np.int32]) -> NDArray[np.int8]:
+    """(n, all raters, p) ranks with one column per rater, -1 where a rater is absent."""
+    if shape.panel is not None and np.array_equal(shape.panel, raters):
+        return shape.ranks
+    spread = np.full((shape.n, len(raters), shape.items), -1, np.int8)
+    place = np.searchsorted(raters, shape.rater)
+    place[place == len(raters)] = 0
+    row, column = np.nonzero(raters[place] == shape.rater)
+    spread[row, place[row, column]] = shape.ranks[row, column]
+    return spread
+
+
+def _known_rows(matrix: NDArray[np.float64], known: NDArray[np.bool_]) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(
+        tuple(_finite_or_none(v) if ok else None for v, ok in zip(row, oks)) for row, oks in zip(matrix, known)
+    )
+
+
+def _finite_or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _extreme_pair(
+    mean: NDArray[np.float64],
+    known: NDArray[np.bool_],
+    labels: Sequence[str],
+    pick: Callable[[NDArray[np.float64]], np.intp],
+) -> tuple[str, str] | None:
+    """The pair of raters with the largest or smallest mean tau."""
+    if not known.any():
+        return None
+    i, j = map(int, np.unravel_index(pick(np.where(known, mean, np.nan)), mean.shape))
+    return labels[min(i, j)], labels[max(i, j)]
+
+
+# --------------------------------------------------------------------------------------------------
+# One row per rater over the whole study, with flags that mean "look", never "remove".
+# --------------------------------------------------------------------------------------------------
 
 MOST_ROWS = 500
 """Raters shown; the most active come first and the rest are counted."""
 RUN_ANSWERS = 5000
 """Answers of one rater that the search for straight lines looks at."""
 FAST_SECONDS = 2.0
-FEW = 10
+FEW_JUDGMENTS = 10
 """Fewer judgments than this raise no flag."""
-RARE = 0.005
+RARE_HABIT = 0.005
 """A habit is flagged when a rater without it would show as much in one case of two hundred."""
 
 
-class Facts(TypedDict, total=False):
+class RaterFacts(TypedDict, total=False):
     """What is known of a rater beside the counts; names are those of `RaterRow`."""
 
     mean_tau: Estimate | None
@@ -44,11 +208,11 @@ class Facts(TypedDict, total=False):
     longest_run: int
 
 
-FactsAndRun = tuple[Facts, float | None]
+FactsAndRun = tuple[RaterFacts, float | None]
 """Facts, and the p of the longest run of equal answers."""
 
 
-def rater_rows(study: Study, criteria: Sequence[CriterionFigures], settings: CheckSettings) -> tuple[RaterRow, ...]:
+def rater_rows(study: Study, criteria: Sequence[CriterionFigures], settings: CheckSettings) -> tuple[RaterSummary, ...]:
     """The most active raters, most judgments first; a crowd has no row, since nobody can be told apart in it."""
     counts = _judgments(study)
     shown = [r for r in np.argsort(-counts, kind="stable").tolist() if counts[r] and not study.crowds[r]][:MOST_ROWS]
@@ -62,10 +226,10 @@ def rater_rows(study: Study, criteria: Sequence[CriterionFigures], settings: Che
         label = study.label("raters", rater)
         compared, compared_p = _comparison_facts(study, rater, settings, rng)
         rated, rated_p = _rating_facts(study, rater, rng)
-        facts: Facts = {"mean_tau": taus.get(label), "intransitive": loops.get(rater), **compared, **rated}
+        facts: RaterFacts = {"mean_tau": taus.get(label), "intransitive": loops.get(rater), **compared, **rated}
         run_p = compared_p if rated_p is None else rated_p
         rows.append(
-            RaterRow(
+            RaterSummary(
                 rater=label,
                 kind=_column(table, "kind", rater) or "person",
                 cohort=_column(table, "cohort", rater),
@@ -159,7 +323,7 @@ def _intransitive(study: Study) -> dict[int, Estimate]:
     }
 
 
-def _states_a_tie(study: Study, criterion: int, answers: Answers) -> NDArray[np.bool_]:
+def _states_a_tie(study: Study, criterion: int, answers: CompleteAnswers) -> NDArray[np.bool_]:
     """(N,) did the rater call a pair of this answer a tie? Wins alone do not tell: two halves make a whole."""
     view = study.comparisons
     rows = (view.criterion == criterion) & (view.repeat == 0) & (view.outcome > 1)
@@ -175,8 +339,8 @@ def _comparison_facts(study: Study, rater: int, settings: CheckSettings, rng: np
         return {}, None
     outcome, left = view.outcome[rows], view.left[rows]
     known = (left < 2) & (outcome < 2)
-    facts: Facts = {
-        "left_rate": _figure(wilson(int((outcome == left)[known].sum()), int(known.sum()), level=settings.level)),
+    facts: RaterFacts = {
+        "left_rate": _known_figure(wilson(int((outcome == left)[known].sum()), int(known.sum()), level=settings.level)),
         "tie_rate": float((outcome == 2).mean()),
         "repeat_agreement": _repeats(view, rows, settings.level),
     }
@@ -184,7 +348,7 @@ def _comparison_facts(study: Study, rater: int, settings: CheckSettings, rng: np
     return _with_run(facts, sides, rng)
 
 
-def _repeats(view: Comparisons, rows: NDArray[np.int64], level: float) -> Estimate | None:
+def _repeats(view: ComparisonView, rows: NDArray[np.int64], level: float) -> Estimate | None:
     """Agreement with oneself on questions that were planted twice."""
     low, high = np.minimum(view.a[rows], view.b[rows]), np.maximum(view.a[rows], view.b[rows])
     flipped = view.a[rows] > view.b[rows]
@@ -200,7 +364,7 @@ def _repeats(view: Comparisons, rows: NDArray[np.int64], level: float) -> Estima
     if not found.any():
         return None
     same = outcome[order[place[found]]] == outcome[again[found]]
-    return _figure(wilson(int(same.sum()), len(same), level=level))
+    return _known_figure(wilson(int(same.sum()), len(same), level=level))
 
 
 def _rating_facts(study: Study, rater: int, rng: np.random.Generator) -> FactsAndRun:
@@ -213,11 +377,13 @@ def _rating_facts(study: Study, rater: int, rng: np.random.Generator) -> FactsAn
         if criterion.scale is not None:
             ends = np.isin(view.value[rows], (criterion.scale.low, criterion.scale.high))
             extreme |= ends & (view.criterion[rows] == number)
-    facts: Facts = {"extreme_share": float(extreme.mean())}
+    facts: RaterFacts = {"extreme_share": float(extreme.mean())}
     return (facts, None) if len(study.comparisons) else _with_run(facts, view.value[rows], rng)
 
 
-def _with_run(facts: Facts, answers: NDArray[np.int8] | NDArray[np.float64], rng: np.random.Generator) -> FactsAndRun:
+def _with_run(
+    facts: RaterFacts, answers: NDArray[np.int8] | NDArray[np.float64], rng: np.random.Generator
+) -> FactsAndRun:
     """The facts with the longest run of equal answers, and how rare it is."""
     if not len(answers):
         return facts, None
@@ -237,36 +403,41 @@ def _median_seconds(study: Study, rater: int) -> float | None:
 
 
 def _flags(
-    facts: Facts, outlier: str | None, usual: float | None, seconds: float | None, run_p: float | None, n: int
+    facts: RaterFacts, outlier: str | None, usual: float | None, seconds: float | None, run_p: float | None, n: int
 ) -> tuple[str, ...]:
     """Plain words for what should be looked at; `usual` is the median of all raters' tau."""
-    if n < FEW:
+    if n < FEW_JUDGMENTS:
         return ()
     tau, left, repeat = facts.get("mean_tau"), facts.get("left_rate"), facts.get("repeat_agreement")
     said = [outlier] if outlier else []
-    if tau is not None and usual is not None and _end(tau, tau.low) <= 0 and _end(tau, tau.high) < usual:
+    if (
+        tau is not None
+        and usual is not None
+        and _end_or_value(tau, tau.low) <= 0
+        and _end_or_value(tau, tau.high) < usual
+    ):
         said.append(f"agrees with the others no more than chance (tau {tau.value:+.2f}, usual {usual:+.2f})")
-    if left is not None and left.n >= FEW and abs(left.value - 0.5) > 0.05 and _coin(left) <= RARE:
+    if left is not None and left.n >= FEW_JUDGMENTS and abs(left.value - 0.5) > 0.05 and _coin_p(left) <= RARE_HABIT:
         said.append(f"prefers the {'left' if left.value > 0.5 else 'right'} side ({left.value:.0%} left)")
-    if repeat is not None and repeat.n >= FEW and repeat.value < 0.6:
+    if repeat is not None and repeat.n >= FEW_JUDGMENTS and repeat.value < 0.6:
         said.append(f"contradicts own repeats ({repeat.value:.0%} the same)")
     if seconds is not None and seconds < FAST_SECONDS:
         said.append(f"very fast (median {seconds:.1f} s)")
     run = facts.get("longest_run", 0)
-    if run_p is not None and run_p <= RARE and run >= FEW:
+    if run_p is not None and run_p <= RARE_HABIT and run >= FEW_JUDGMENTS:
         said.append(f"straight-lines ({run} equal answers in a row)")
     return tuple(said)
 
 
-def _end(of: Estimate, end: float | None) -> float:
+def _end_or_value(of: Estimate, end: float | None) -> float:
     """An end of an interval; the value itself where it was the same on every prompt."""
     return of.value if end is None else end
 
 
-def _coin(share: Estimate) -> float:
+def _coin_p(share: Estimate) -> float:
     """Chance that a fair coin gives a share at least so far from one half."""
     return float(binomtest(round(share.value * share.n), share.n).pvalue)
 
 
-def _figure(estimate: Estimate) -> Estimate | None:
+def _known_figure(estimate: Estimate) -> Estimate | None:
     return None if estimate.n == 0 else estimate

@@ -6,30 +6,57 @@ Every number of the page carries its path in the JSON of `salon check --json`, s
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.check.report_ceilings import ceiling_section
-from salon.check.report_data import data_section, method_section, policies
-from salon.check.report_flags import flag_section, protocol_section
-from salon.check.report_parts import VERDICTS, Cohorts, badge, measured, name_of_cohort, named_apart
-from salon.check.report_raters import faction_section, rater_section
-from salon.check.report_shapes import cycle_section, distribution_section
-from salon.check.report_signal import signal_section
-from salon.check.results import CheckReport, CriterionFigures
-from salon.report import Card, Note, Page, Section, Verdict, Verdicts, estimate_value, located
+from salon.check.report_raters import faction_section, flag_section, protocol_section, rater_section
+from salon.check.report_signal import (
+    TESTS,
+    VERDICTS,
+    CohortColors,
+    badge,
+    cohort_name,
+    criteria_with_tau,
+    cycle_section,
+    distribution_section,
+    signal_section,
+    with_distinct_names,
+)
+from salon.check.results import CeilingFigures, CheckReport, CriterionFigures, TestFigures
+from salon.report import (
+    Block,
+    Card,
+    Cell,
+    Chart,
+    Column,
+    Note,
+    Page,
+    Prose,
+    Section,
+    Table,
+    VerdictLine,
+    Verdicts,
+    charts,
+    estimate_value,
+    located,
+)
 from salon.report.words import (
     SIMULATED,
     brief,
-    counted,
+    count_noun,
     fixed,
+    group_by_reason,
+    join_names,
     law_range,
     law_range_note,
     level_words,
     one_way,
     sentence,
 )
+from salon.stats.result import Estimate
 
 DECIMALS = 3
 LONGEST_SENTENCE = 600
@@ -37,8 +64,8 @@ LONGEST_SENTENCE = 600
 
 def check_page(report: CheckReport) -> Page:
     """The whole report as one self-contained page."""
-    here = located(named_apart(report))
-    cohorts = Cohorts.of(here)
+    here = located(with_distinct_names(report))
+    cohorts = CohortColors.of(here)
     sections = [
         verdict_section(here),
         signal_section(here, cohorts),
@@ -73,18 +100,18 @@ def verdict_section(report: CheckReport) -> Section:
     order = list(dict.fromkeys(c.cohort for c in report.criteria))
     ranked = sorted(report.criteria, key=lambda c: order.index(c.cohort))
     verdicts = [
-        Verdict(
-            c.name, badge(c), brief(c.sentence, LONGEST_SENTENCE), f"Cohort: {name_of_cohort(c)}" if several else ""
+        VerdictLine(
+            c.name, badge(c), brief(c.sentence, LONGEST_SENTENCE), f"Cohort: {cohort_name(c)}" if several else ""
         )
         for c in ranked
     ]
     shown = Verdicts(verdicts) if verdicts else "The study holds no judgments of a criterion."
-    blocks = [*warnings, shown, *policies(report)]
+    blocks = [*warnings, shown, *policy_table(report)]
     return Section("Verdicts", blocks, "Do raters agree more than chance? If so, as one taste or as camps?")
 
 
 def _subtitle(report: CheckReport) -> Markup:
-    criteria = counted(len(report.criteria), "criterion", "criteria")
+    criteria = count_noun(len(report.criteria), "criterion", "criteria")
     return Markup("{}: {}. Design: {}").format(
         brief(report.study), criteria, brief(report.design, 200).rstrip(".") + "."
     )
@@ -114,7 +141,7 @@ def _verdict_card(report: CheckReport) -> Card:
 
 
 def _strongest_card(report: CheckReport) -> Card:
-    best = next(iter(measured(report.criteria)), None)
+    best = next(iter(criteria_with_tau(report.criteria)), None)
     if best is not None:
         ends = best.statistics.intervals["mean_tau"]
         shown = estimate_value((best.statistics.mean_tau, ends.low, ends.high), None, DECIMALS)
@@ -145,3 +172,309 @@ def _notes(report: CheckReport) -> list[str]:
                "the same check.").format(level_words(report))
     ]  # fmt: skip
     return [*([SIMULATED] if report.simulated else []), *notes]
+
+
+# --------------------------------------------------------------------------------------------------
+# How good can a model get against this panel? Ceilings to quote, ceilings of papers, and buckets.
+# --------------------------------------------------------------------------------------------------
+
+MOST_SPLIT_ROWS = 200
+MOST_DRAWN = 20
+NO_PAIR = "no pair split so"
+Split = tuple[int, int]
+QUOTED_CEILINGS = ("next_rater", "oracle")
+PAPER_CEILINGS = {
+    "panel": ("Panel", "A rater against a majority the rater is part of; some papers call this leave-one-out"),
+    "leave_one_out": ("Leave one out, ties half", "A rater against the majority of the others"),
+    "leave_one_out_dropped": ("Leave one out, ties dropped", "The same over judgments where the others are not tied"),
+    "cap": ("Cap (not a bound)", "One for each pair decided by more than one vote, a half for the rest"),
+}
+
+
+def ceiling_section(report: CheckReport) -> Section | None:
+    """The two ceilings to quote, then the papers', then how panels split."""
+    criteria = [c for c in report.criteria if c.ceilings is not None]
+    if not criteria:
+        return None
+    quote = Note(
+        "The next rater is what one more person of the same kind would reach against this panel, the oracle what a "
+        "predictor that knew every pair's true odds would reach. A few votes a pair do not fix either: any law of pair "
+        "odds that fits the votes is possible, so each is a range. An accuracy suggests a leak only where its whole "
+        "interval is above the oracle's.",
+        "clear",
+        "Quote these two ranges.",
+    )
+    missing = [c.name for c in report.criteria if c.ceilings is None]
+    absent = [Note(Markup("No ceilings: {}.").format(join_names(missing)), "thin")] if missing else []
+    figure = [_ceiling_figure(criteria)] if len(criteria) <= MOST_DRAWN else []
+    blocks = [quote, *figure, _quoted_table(report, criteria), _paper_table(report, criteria), *absent]
+    blocks += _study_table(report)
+    return Section("Ceilings", [*blocks, *_buckets(report, criteria)], "How good can a model get on these answers?")
+
+
+def _ceiling_figure(criteria: Sequence[CriterionFigures]) -> Chart:
+    """Both ceilings of every criterion, one row each."""
+    rows = []
+    for c in criteria:
+        for field, words in (("next_rater", "next rater"), ("oracle", "oracle")):
+            figure = getattr(c.ceilings, field)
+            rows.append((c.name if field == "next_rater" else "", figure.value, figure.low, figure.high, words))
+    drawing = charts.dot_intervals(
+        rows, 0.5, title="Next rater and oracle by criterion", x_label="accuracy against the panel's majority",
+        null_label="chance", tones=("cohort-3", "cohort-4"), sort=False, within=(0.0, 1.0),
+    )  # fmt: skip
+    return Chart(
+        drawing,
+        "For each criterion the next rater above the oracle: the interval over all laws of pair odds that fit, "
+        "and as its dot a beta law, or the nearest that fits. Line: chance.",
+    )
+
+
+def _quoted_table(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
+    columns = [
+        Column("name", "Criterion"),
+        Column("next_rater", "Next rater", hint="One more rater against the panel's majority"),
+        Column("oracle", "Oracle", hint="A predictor that knows every pair's true probability"),
+        Column("pairs", "Pairs", "count"),
+        Column("tied_share", "Tied panels", "percent", hint="Pairs whose majority is a tie"),
+        Column("left_out", "Left out", "count", hint="Pairs with fewer than two votes"),
+    ]
+    rows = []
+    for c in criteria:
+        assert c.ceilings is not None
+        both = {field: _range_cell(c.ceilings, field) for field in QUOTED_CEILINGS}
+        counts = {name: getattr(c.ceilings, name) for name in ("pairs", "tied_share", "left_out")}
+        rows.append({"name": c.name, **both, **counts})
+    caption = Markup(
+        "Ceilings to quote: the range over all laws of pair odds that fit the votes. Below each its {} interval, and "
+        "what a beta law gives."
+    ).format(level_words(report))
+    return Table(columns, rows, caption)
+
+
+def _range_cell(ceilings: CeilingFigures, field: str) -> Cell:
+    figure = getattr(ceilings, field)
+    return Cell(law_range(getattr(ceilings, f"{field}_range")), figure.method, law_range_note(figure))
+
+
+def _paper_table(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
+    columns = [Column("name", "Criterion")]
+    columns += [Column(name, header, "estimate", hint=hint) for name, (header, hint) in PAPER_CEILINGS.items()]
+    rows = [{"name": c.name, **{name: getattr(c.ceilings, name) for name in PAPER_CEILINGS}} for c in criteria]
+    caption = Markup(
+        "Ceilings found in papers, for comparison only, with {} intervals. The panel's figure counts the rater's own "
+        "vote; the cap is not a bound: an oracle may exceed it."
+    ).format(level_words(report))
+    return Table(columns, rows, caption)
+
+
+def _study_table(report: CheckReport) -> list[Block]:
+    """One row for the whole study."""
+    one = report.together
+    if one is None:
+        return []
+    names = {c.criterion: c.name for c in report.criteria}
+    columns = [Column("pairs", "Pairs", "count")]
+    columns += [Column("next_rater", "Next rater"), Column("oracle", "Oracle")]
+    columns += [Column(name, PAPER_CEILINGS[name][0], "estimate") for name in ("panel", "leave_one_out", "cap")]
+    columns += [Column(f"b{n}", name.replace("-", "–"), "estimate") for n, name in enumerate(one.pooled.buckets)]
+    shares = {f"b{n}": share for n, share in enumerate(one.pooled.buckets.values())}
+    row = {name: getattr(one.pooled, name) for name in ("pairs", "panel", "leave_one_out", "cap")}
+    row |= {field: _range_cell(one.pooled, field) for field in QUOTED_CEILINGS}
+    caption = Markup(
+        "The whole study: all pairs of {} together, with {} intervals. The mean panel over criteria is {}, from "
+        "{} ({}) to {} ({})."
+    ).format(
+        count_noun(one.criteria, "criterion", "criteria"), level_words(report), fixed(one.mean_panel),
+        fixed(one.lowest_panel), names.get(one.lowest, one.lowest), fixed(one.highest_panel),
+        names.get(one.highest, one.highest),
+    )  # fmt: skip
+    return [Table(columns, [row | shares], caption, sortable=False)]
+
+
+def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[Block]:
+    """The panel size most criteria have as a chart and a table; other sizes as one list."""
+    found = {c.name: _splits(c) for c in criteria}
+    sizes = [size for splits in found.values() for size in {larger + rest for larger, rest in splits}]
+    if not sizes:
+        return []
+    main = max(sizes, key=lambda size: (sizes.count(size), size))
+    shown = {name: splits for name, splits in found.items() if any(sum(split) == main for split in splits)}
+    columns = sorted({split for splits in shown.values() for split in splits if sum(split) == main}, reverse=True)
+    others = [(name, split, figure) for name, splits in found.items() for split, figure in splits.items()
+              if sum(split) != main]  # fmt: skip
+    return [_bucket_figure(report, shown, columns), _bucket_table(report, shown, columns), *_other_sizes(others)]
+
+
+def _splits(c: CriterionFigures) -> dict[Split, Estimate]:
+    """Buckets by (larger, smaller) camp, read off their names: '4-1', or '4-1 of 5' where panels differ in size."""
+    assert c.ceilings is not None
+    found = {}
+    for name, figure in c.ceilings.buckets.items():
+        camps = re.match(r"(\d+)-(\d+)", name)
+        if camps:
+            found[int(camps[1]), int(camps[2])] = figure
+    return found
+
+
+def _bucket_figure(report: CheckReport, shown: dict[str, dict[Split, Estimate]], columns: Sequence[Split]) -> Chart:
+    rows = [(name, [splits[s].value if s in splits else 0.0 for s in columns]) for name, splits in shown.items()]
+    null = _null_shares(report, sum(columns[0]), len(columns))
+    drawing = charts.bucket_bar(rows, list(map(_split_words, columns)), null, title="Item pairs by split of the panel")
+    return Chart(drawing, "How often panels were of one mind.")
+
+
+def _bucket_table(report: CheckReport, shown: dict[str, dict[Split, Estimate]], columns: Sequence[Split]) -> Table:
+    rows = [
+        {"name": name, **{str(i): Cell(splits.get(s), "" if s in splits else NO_PAIR) for i, s in enumerate(columns)}}
+        for name, splits in shown.items()
+    ]
+    heads = [Column(str(i), _split_words(split), "estimate") for i, split in enumerate(columns)]
+    caption = Markup("Share of item pairs by split of the panel, with {} intervals.").format(level_words(report))
+    return Table([Column("name", "Criterion"), *heads], rows, caption)
+
+
+def _split_words(split: Split) -> str:
+    return f"{split[0]}–{split[1]}"
+
+
+def _null_shares(report: CheckReport, size: int, buckets: int) -> list[float] | None:
+    """The folded binomial of a panel size, from any shape that has it."""
+    shapes = [s for c in report.criteria for s in c.shapes if s.raters == size and len(s.pmax_null) == buckets]
+    return list(reversed(shapes[0].pmax_null)) if shapes else None
+
+
+def _other_sizes(others: Sequence[tuple[str, Split, Estimate]]) -> list[Block]:
+    if not others:
+        return []
+    rows = [
+        {"name": name, "size": f"{sum(split)} raters", "split": _split_words(split), "share": figure}
+        for name, split, figure in others[:MOST_SPLIT_ROWS]
+    ]
+    columns = [
+        Column("name", "Criterion"),
+        Column("size", "Panel"),
+        Column("split", "Split"),
+        Column("share", "Share", "estimate"),
+    ]
+    left = len(others) - len(rows)
+    more = Markup(" {} in the JSON.").format(count_noun(left, "more row")) if left else Markup("")
+    return [Table(columns, rows, "Other panel sizes; shares among the pairs with that number of raters." + more)]
+
+
+# --------------------------------------------------------------------------------------------------
+# What was judged and what was done about it; how the numbers were made.
+# --------------------------------------------------------------------------------------------------
+
+MADE_BY_TIE_BREAK = (
+    " Made by tie-break: the mean τ that breaking ties alike for every rater makes of shuffled answers, with no "
+    "preference left in them."
+)
+STATISTIC_DECIMALS = {"agreement": 3, "T": 2, "p_max": 2, "cycle": 0, "pairs": 3}
+METHOD = """The first answer rests on one test: the total agreement over prompts, that is concordant minus discordant
+pairs of votes, against its law under random raters, adjusted over criteria after Holm. It needs no interval and holds
+for one prompt as for many. A tie is no vote to it.
+
+The null. Every rater ranks uniformly at random, independently of all others. T, the p max histogram and the
+cycle indicator all depend only on the votes on each pair, so one enumeration gives their joint law; where it is too
+large the page says Monte Carlo and how many prompts were drawn.
+
+T is a function of the p max histogram: the two tests look at the same evidence and are not independent. The pairs of
+one prompt are dependent, so the p max statistic follows a weighted sum of chi-squares; the usual chi-square law is
+wrong for it, and its p is printed only as the naive one.
+
+Cycles at or below the null do not exclude factions. Factions are tested where they would show: in the matrix of mean τ
+between raters, against one shared order with each rater's own noise. Without enough power for that the second answer is
+that one taste or camps cannot be told.
+
+Ceilings. Accuracy is measured against the panel's majority. The next rater and the oracle are ranges over every law
+of pair probabilities that the votes allow; a fitted beta law is one point of each. Panel, leave-one-out and cap are
+given for comparison with papers: the panel's figure counts the rater's own vote, and the cap is not a bound."""
+
+
+def data_section(report: CheckReport) -> Section:
+    """Protocol, size and ties of each criterion."""
+    stable = any(c.tie_control is not None for c in report.criteria)
+    columns = [
+        Column("name", "Criterion"),
+        *([Column("cohort", "Cohort")] if any(c.cohort for c in report.criteria) else []),
+        Column("protocol", "Answers"),
+        Column("prompts", "Prompts", "count"),
+        Column("judgments", "Judgments", "count"),
+        Column("tie_rate", "Tied pairs", "percent", hint="Share of item pairs that a rater left tied"),
+        *([Column("control", "Made by tie-break", "number", hint="Mean τ of shuffled answers")] if stable else []),
+    ]
+    rows = [_data_row(c) for c in report.criteria]
+    caption = "Answers by criterion." + (MADE_BY_TIE_BREAK if stable else "")
+    blocks = [Table(columns, rows, caption)] if rows else ["The study holds no judgments of a criterion."]
+    return Section("Data", blocks, "What was judged.")
+
+
+def _data_row(c: CriterionFigures) -> dict[str, object]:
+    control = Cell(c.tie_control, "" if c.tie_control is not None else "ties were not broken alike for all raters")
+    return {
+        "name": c.name, "cohort": cohort_name(c), "protocol": c.protocol, "prompts": c.prompts,
+        "judgments": c.judgments, "tie_rate": c.tie_rate, "control": control,
+    }  # fmt: skip
+
+
+def policy_table(report: CheckReport) -> list[Table]:
+    """Each policy once, with the criteria it was applied to."""
+    told = group_by_reason((c.name, policy) for c in report.criteria for policy in c.policies)
+    if not told:
+        return []
+    rows = [{"policy": sentence(policy), "criteria": _criteria_words(names, report)} for policy, names in told]
+    several = len(report.criteria) > 1
+    columns = [Column("policy", "Policy"), *([Column("criteria", "Criteria")] if several else [])]
+    return [Table(columns, rows, "What was done about ties, gaps and skipped answers.", sortable=False)]
+
+
+def _criteria_words(names: list[str], report: CheckReport) -> Markup:
+    return Markup("all") if len(names) == len(report.criteria) else join_names(names)
+
+
+def method_section(report: CheckReport) -> Section:
+    """How to read the tests, and the law behind each."""
+    laws = _laws(report)
+    seed = report.signature.seed
+    told = Markup("Intervals are at the {} level, from whole prompts drawn again.").format(level_words(report))
+    if seed is not None:
+        told += Markup(" Everything drawn by chance comes from seed {}.").format(fixed(seed, 0))
+    return Section(
+        "Method",
+        [Prose(METHOD.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")), Prose(told), *laws],
+        "How the numbers were made.",
+    )
+
+
+def _laws(report: CheckReport) -> list[Block]:
+    """Statistics by criterion and test, then each law once with the criteria it was used for."""
+    made = [(c, t) for c in report.criteria for t in c.tests if t.refused is None]
+    if not made:
+        return [Note("No test could be made.", "thin")]
+    used = [name for name in TESTS if any(t.name == name for _, t in made)]
+    rows = []
+    for c in dict.fromkeys(c.name for c, _ in made):
+        rows.append({"name": c, **{name: Cell(None, "not tested") for name in used}})
+        rows[-1] |= {t.name: Cell(t.statistic, t.law or "", _n_words(t)) for other, t in made if other.name == c}
+    columns = [
+        Column("name", "Criterion"),
+        *(Column(name, TESTS[name], "number", STATISTIC_DECIMALS[name]) for name in used),
+    ]
+    return [Table(columns, rows, "Test statistics, and below each the n it rests on."), _law_table(report)]
+
+
+def _n_words(test: TestFigures) -> Markup:
+    if test.n is None:
+        return Markup("")
+    return Markup("n {}").format(count_noun(test.n, test.unit) if test.unit else fixed(test.n, 0))
+
+
+def _law_table(report: CheckReport) -> Table:
+    laws = [(c.name, f"{TESTS[t.name]}: {t.law}") for c in report.criteria for t in c.tests if t.law]
+    laws += [(c.name, f"Factions: {c.factions.law}") for c in report.criteria if c.factions and c.factions.law]
+    rows = [
+        {"law": brief(law, 200), "criteria": _criteria_words(names, report)} for law, names in group_by_reason(laws)
+    ]
+    columns = [Column("law", "Law under the null"), Column("criteria", "Criteria")]
+    return Table(columns, rows, "The law each test was compared with.", sortable=False)

@@ -6,11 +6,46 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from salon.check.report_parts import holm
-from salon.check.results import CheckReport, CriterionFigures, FactionFigures, RaterFigures, RaterRow
-from salon.report import SMALL, WIDE, Badge, Block, Cell, Column, Figure, Figures, Prose, Section, Table, charts
+from salon.check.check import FLAGS_NOT_RANKED, unranked_flags
+from salon.check.report_signal import holm_line
+from salon.check.results import (
+    CheckReport,
+    CriterionFigures,
+    FactionFigures,
+    FlagFigures,
+    ProtocolFigures,
+    ProtocolRow,
+    RaterAgreement,
+    RaterSummary,
+)
+from salon.report import (
+    SMALL,
+    WIDE,
+    Badge,
+    Block,
+    Cell,
+    Chart,
+    ChartRow,
+    Column,
+    Note,
+    Prose,
+    Section,
+    Table,
+    charts,
+    estimate_value,
+    numbers,
+)
 from salon.report.svg import text_width
-from salon.report.words import RATER_NAME, brief, counted, fixed, level_words, listed, whole, without_shared_start
+from salon.report.words import (
+    RATER_NAME,
+    brief,
+    count_noun,
+    fixed,
+    join_names,
+    level_words,
+    unbroken_name,
+    without_shared_start,
+)
 
 SMALL_PANEL = 10
 """Raters that small multiples can show; larger panels take the whole width."""
@@ -34,13 +69,13 @@ RATER_COLUMNS = (
     Column("longest_run", "Longest run", "count", hint="Longest run of the same side or value"),
     Column("extreme_share", "Extremes", "percent", hint="Share of ratings at the ends of the scale"),
 )
-KEPT = ("judgments", "mean_tau")
+ALWAYS_SHOWN = ("judgments", "mean_tau")
 """Columns that stay even when no rater has a value."""
 
 
 def rater_section(report: CheckReport) -> Section:
     """Flags first in the table, then maps of agreement."""
-    blocks: list[Block] = [*_rater_table(report), *_coefficients(report), *_maps(report), *_across(report)]
+    blocks: list[Block] = [*_rater_table(report), *_coefficients(report), *_maps(report), *_criterion_map(report)]
     if not blocks:
         blocks = [Prose("The study names no raters.")]
     return Section("Raters", blocks, "Who agrees with whom, and who stands out.")
@@ -49,8 +84,10 @@ def rater_section(report: CheckReport) -> Section:
 def _rater_table(report: CheckReport) -> list[Block]:
     if not report.raters:
         return []
-    shown, left = _most_telling(report.raters)
-    known = [c for c in RATER_COLUMNS if c.path in KEPT or any(getattr(r, c.path) is not None for r in report.raters)]
+    shown, left = _rows_to_show(report.raters)
+    known = [
+        c for c in RATER_COLUMNS if c.path in ALWAYS_SHOWN or any(getattr(r, c.path) is not None for r in report.raters)
+    ]
     absent = [c.header.lower() for c in RATER_COLUMNS if c not in known and c.kind != "text"]
     kinds = {r.kind for r in report.raters}
     known = [c for c in known if c.path != "kind" or len(kinds) > 1]
@@ -60,15 +97,15 @@ def _rater_table(report: CheckReport) -> list[Block]:
     caption = Markup("Raters over the whole study, with {} intervals.{}").format(level_words(report), who)
     caption += Markup(" A flag asks for a look, not for removal.")
     if absent:
-        caption += Markup(" The answers do not tell: {}.").format(listed(absent))
+        caption += Markup(" The answers do not tell: {}.").format(join_names(absent))
     if left:
         caption += Markup(" Flagged raters first, then the most active; {} more in the JSON.").format(
-            counted(left, "rater")
+            count_noun(left, "rater")
         )
     return [Table(columns, rows, caption)]
 
 
-def _most_telling(raters: Sequence[RaterRow]) -> tuple[list[RaterRow], int]:
+def _rows_to_show(raters: Sequence[RaterSummary]) -> tuple[list[RaterSummary], int]:
     """All raters, or the flagged and then the most active where there are too many to read."""
     if len(raters) <= MOST_ROWS:
         return list(raters), 0
@@ -76,7 +113,7 @@ def _most_telling(raters: Sequence[RaterRow]) -> tuple[list[RaterRow], int]:
     return ranked[:MOST_ROWS], len(raters) - MOST_ROWS
 
 
-def _rater_row(rater: RaterRow) -> dict[str, object]:
+def _rater_row(rater: RaterSummary) -> dict[str, object]:
     cells: dict[str, object] = {c.path: Cell(getattr(rater, c.path), _why_none(rater, c)) for c in RATER_COLUMNS}
     cells |= {"kind": rater.kind, "cohort": brief(rater.cohort or "–", RATER_NAME)}
     return {
@@ -86,7 +123,7 @@ def _rater_row(rater: RaterRow) -> dict[str, object]:
     }
 
 
-def _why_none(rater: RaterRow, column: Column) -> str:
+def _why_none(rater: RaterSummary, column: Column) -> str:
     return "" if getattr(rater, column.path) is not None else "no answers of this rater to compute it from"
 
 
@@ -118,14 +155,14 @@ def _coefficient_row(c: CriterionFigures) -> dict[str, object]:
     }
 
 
-def _pair_words(figures: RaterFigures | None, end: str) -> Cell:
+def _pair_words(figures: RaterAgreement | None, end: str) -> Cell:
     pair = None if figures is None else getattr(figures, end)
     if figures is None or pair is None:
         return Cell(None, "no two raters share a prompt")
     i, j = (figures.raters.index(name) for name in pair)
     tau = figures.tau[i][j]
     under = "" if tau is None else Markup("τ {}").format(fixed(tau))
-    return Cell(listed(map(whole, pair)), under=under)
+    return Cell(join_names(map(unbroken_name, pair)), under=under)
 
 
 def _maps(report: CheckReport) -> list[Block]:
@@ -134,7 +171,7 @@ def _maps(report: CheckReport) -> list[Block]:
     if not panels:
         return []
     limit = _largest(raters for _, raters in panels)
-    drawn: list[tuple[str, RaterFigures]] = []
+    drawn: list[tuple[str, RaterAgreement]] = []
     left: list[str] = []
     cells = 0
     for name, raters in panels:
@@ -152,27 +189,27 @@ def _maps(report: CheckReport) -> list[Block]:
         "Mean τ of each pair of raters over the prompts both judged. Blue: agree; orange: disagree; one scale for all."
     )
     blocks: list[Block] = [
-        *([Figures(small, Markup("{} {}").format(told, _start_words(shared)))] if small else []),
+        *([ChartRow(small, Markup("{} {}").format(told, _start_words(shared)))] if small else []),
         *wide,
     ]
     if left:
         words = "Not drawn, to keep the page light: {}. Their matrices are in the JSON of this check."
-        blocks.append(Prose(Markup(words).format(listed(left))))
+        blocks.append(Prose(Markup(words).format(join_names(left))))
     return blocks
 
 
-def _fits_small(figures: RaterFigures) -> bool:
+def _fits_small(figures: RaterAgreement) -> bool:
     """Few raters, with names that are short once a shared beginning is cut."""
     names, _ = without_shared_start(figures.raters)
     return len(names) <= SMALL_PANEL and max(map(text_width, names)) <= SHORT_LABEL
 
 
-def _largest(figures: Iterable[RaterFigures]) -> float:
+def _largest(figures: Iterable[RaterAgreement]) -> float:
     known = [abs(v) for f in figures for row in f.tau for v in row if v is not None]
     return max(known, default=1.0) or 1.0
 
 
-def _short_names(figures: RaterFigures) -> tuple[list[str], str]:
+def _short_names(figures: RaterAgreement) -> tuple[list[str], str]:
     return without_shared_start([brief(name, RATER_NAME) for name in figures.raters])
 
 
@@ -180,7 +217,7 @@ def _start_words(start: str) -> Markup:
     return Markup("Names start with {}.").format(start) if start else Markup("")
 
 
-def _map(name: str, figures: RaterFigures, limit: float, width: int, told: str = "") -> Figure:
+def _map(name: str, figures: RaterAgreement, limit: float, width: int, told: str = "") -> Chart:
     """`told` is the start of names that the caption of all maps tells."""
     names, start = _short_names(figures)
     drawing = charts.heat_map(
@@ -189,11 +226,11 @@ def _map(name: str, figures: RaterFigures, limit: float, width: int, told: str =
     )  # fmt: skip
     words = _start_words(start if start != told else "")
     if figures.left_out:
-        words += Markup(" {} left out.").format(counted(figures.left_out, "less active rater"))
-    return Figure(drawing, words, name)
+        words += Markup(" {} left out.").format(count_noun(figures.left_out, "less active rater"))
+    return Chart(drawing, words, name)
 
 
-def _across(report: CheckReport) -> list[Block]:
+def _criterion_map(report: CheckReport) -> list[Block]:
     """Each rater's mean tau to the rest, criterion by criterion: an outlier shows as a row."""
     order = list(dict.fromkeys(c.cohort for c in report.criteria))
     criteria = sorted((c for c in report.criteria if c.raters is not None), key=lambda c: order.index(c.cohort))
@@ -206,7 +243,7 @@ def _across(report: CheckReport) -> list[Block]:
         matrix, [brief(n, RATER_NAME) for n in names], [c.name for c in criteria], title="Raters by criterion",
         value_name="mean τ to the rest",
     )  # fmt: skip
-    return [Figure(drawing, "Each rater's mean τ to the rest by criterion. A pale or orange row is a rater apart.")]
+    return [Chart(drawing, "Each rater's mean τ to the rest by criterion. A pale or orange row is a rater apart.")]
 
 
 def faction_section(report: CheckReport) -> Section | None:
@@ -245,7 +282,163 @@ def _faction_cells(factions: FactionFigures) -> dict[str, object]:
     }
     cells["within"] = Markup(" / ").join(map(fixed, factions.within)) if factions.within else Cell(None, why)
     if factions.p is not None and factions.p_holm is not None:
-        cells["p"] = Cell(factions.p, factions.law or "", holm(factions.p_holm))
-    sides = [listed(map(whole, side)) for side in factions.split or ()]
+        cells["p"] = Cell(factions.p, factions.law or "", holm_line(factions.p_holm))
+    sides = [join_names(map(unbroken_name, side)) for side in factions.split or ()]
     cells["split"] = Markup(" | ").join(sides) if sides else f"Cannot tell: {why}" if factions.refused else "none"
     return cells
+
+
+# --------------------------------------------------------------------------------------------------
+# Ordinal flags, and two protocols side by side.
+# --------------------------------------------------------------------------------------------------
+
+MOST_FLAG_RATERS = 60
+MOST_SPLITS = 12
+
+
+def flag_section(report: CheckReport) -> Section | None:
+    """For each flag: how common its levels are, who gives them, who splits between which."""
+    if not report.flags:
+        return None
+    blocks: list[Block] = [Note(FLAGS_NOT_RANKED, "plain")] if unranked_flags(report) else []
+    blocks += [block for flag in report.flags for block in _flag(flag, report)]
+    return Section("Flags", blocks, "How common flags are, and whether raters agree on them.")
+
+
+def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
+    name = brief(flag.name) + (f" ({brief(flag.cohort, 24)})" if flag.cohort else "")
+    blocks: list[Block] = [_prevalence(flag, name), _levels(flag, name, report)]
+    if flag.positive_rate:
+        blocks.append(_rater_rates(flag, name))
+    if flag.splits:
+        ranked = sorted(((brief(levels), share) for levels, share in flag.splits.items()), key=lambda pair: -pair[1])
+        drawing = charts.bar_list(ranked[:MOST_SPLITS], title=f"{name}: levels used on one item", percent=True)
+        left = len(ranked) - MOST_SPLITS
+        more = Markup(" {} in the JSON.").format(count_noun(left, "rarer split")) if left > 0 else Markup("")
+        told = Markup("Share of items whose raters use exactly these levels.") + more
+        blocks.append(Chart(drawing, told, f"{name}: splits"))
+    return blocks
+
+
+def _prevalence(flag: FlagFigures, name: str) -> Chart:
+    """Worst level first and darkest."""
+    shares = [share.value for share in reversed(flag.shares)]
+    labels = [brief(label, 24) for label in reversed(flag.labels)]
+    drawing = charts.bucket_bar([("all answers", shares)], labels, title=f"{name}: share of each level")
+    told = Markup("{} on {}. ").format(count_noun(flag.answers, "answer"), count_noun(flag.items, "item"))
+    return Chart(drawing, told + _agreement(flag), name)
+
+
+def _levels(flag: FlagFigures, name: str, report: CheckReport) -> Table:
+    rows = [
+        {"level": level, "label": brief(label, RATER_NAME), "share": share}
+        for level, label, share in zip(flag.levels, flag.labels, flag.shares)
+    ]
+    columns = [Column("label", "Level"), Column("level", "Value", "number", 0), Column("share", "Share", "estimate")]
+    caption = Markup("{}: share of answers at each level, with {} intervals.").format(name, level_words(report))
+    return Table(columns, rows, caption, sortable=False)
+
+
+def _agreement(flag: FlagFigures) -> Markup:
+    alpha = estimate_value(flag.alpha, None) if flag.alpha else "not given, too few answers"
+    kappa = estimate_value(flag.kappa, None) if flag.kappa else "not given, numbers of answers differ"
+    start = fixed(flag.positive_from, 0 if float(flag.positive_from).is_integer() else 2)
+    return Markup("Krippendorff's α, ordinal: {}. Fleiss κ: {}. Positive means a level of at least {}.").format(
+        alpha, kappa, start
+    )
+
+
+def _rater_rates(flag: FlagFigures, name: str) -> Table:
+    rows = [
+        {"rater": brief(rater, RATER_NAME), "positive": rate, "top": flag.top_rate.get(rater)}
+        for rater, rate in list(flag.positive_rate.items())[:MOST_FLAG_RATERS]
+    ]
+    columns = [
+        Column("rater", "Rater"),
+        Column("positive", "Positive", "percent"),
+        Column("top", "Worst level", "percent"),
+    ]
+    left = len(flag.positive_rate) - len(rows)
+    more = Markup(" {} are in the JSON.").format(count_noun(left, "more rater")) if left else ""
+    return Table(columns, rows, Markup("{}: each rater's share of flags.").format(name) + more)
+
+
+def protocol_section(report: CheckReport) -> Section | None:
+    """The same raters, items and criteria under comparisons and under ratings."""
+    if not report.protocols:
+        return None
+    together = [] if report.protocols_together is None else [report.protocols_together]
+    blocks: list[Block] = [_protocol(figures, report) for figures in (*together, *report.protocols)]
+    if report.protocol_raters:
+        blocks.append(_protocol_raters(report))
+    blocks.append(Note(PROTOCOL_NOTE, "plain"))
+    return Section("Protocols", [Prose(PROTOCOLS), *blocks], "Comparisons against ratings.")
+
+
+PROTOCOLS = (
+    "The study asked the same raters about the same items in two ways. Each row is one diagnostic computed under both, "
+    "so that the protocol and not the panel makes the difference."
+)
+PROTOCOL_NOTE = (
+    "Higher means steadier in every row unless its name says otherwise. Ahead: groups in which comparisons come out "
+    "better. Intervals hold these raters fixed. A dash has its reason on it."
+)
+
+
+SIDES = ("comparisons", "ratings", "difference")
+
+
+def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
+    found = [getattr(row, side) for row in figures.rows for side in SIDES]
+    places = numbers.common_decimals((one.low, one.high) for one in found if one is not None)
+    columns = [
+        Column("name", "Diagnostic"),
+        *(Column(side, side.capitalize(), "estimate", places) for side in SIDES),
+        Column("ahead", "Ahead", "number", 0),
+        Column("groups", "Groups", "number", 0),
+    ]
+    caption = Markup("{}, {}: {} and {}, with {} intervals.").format(
+        "All criteria together" if figures.criterion is None else brief(figures.criterion),
+        brief(figures.group),
+        count_noun(figures.items, "item"),
+        count_noun(figures.raters, "rater") + Markup(" a group"),
+        level_words(report),
+    )
+    return Table(columns, [_protocol_row(row) for row in figures.rows], caption, sortable=False)
+
+
+def _protocol_row(row: ProtocolRow) -> dict[str, object]:
+    why = row.note or "not defined for this protocol"
+    sides = {side: getattr(row, side) for side in SIDES}
+    return {
+        "name": Cell(brief(row.name), under=brief(row.note, 200) if row.note else ""),
+        **{side: Cell(figure, "" if figure else why) for side, figure in sides.items()},
+        "ahead": Cell(row.ahead, "" if row.ahead is not None else why),
+        "groups": row.groups,
+    }
+
+
+def _protocol_raters(report: CheckReport) -> Table:
+    rows = [
+        {
+            "rater": brief(one.rater, RATER_NAME), "mean": one.mean_rating, "extreme": one.extreme_share,
+            "left": one.left_rate, "tie": one.tie_rate,
+            "compared": one.to_consensus[0], "rated": one.to_consensus[1],
+            "compared_away": one.displacement[0], "rated_away": one.displacement[1],
+        }
+        for one in report.protocol_raters[:MOST_FLAG_RATERS]
+    ]  # fmt: skip
+    columns = [
+        Column("rater", "Rater"),
+        Column("mean", "Mean rating", "number", 2),
+        Column("extreme", "Extreme ratings", "percent"),
+        Column("left", "Left wins", "percent"),
+        Column("tie", "Ties", "percent"),
+        Column("compared", "Spearman to consensus, comparisons", "number", 3),
+        Column("rated", "Spearman to consensus, ratings", "number", 3),
+        Column("compared_away", "Rank displacement, comparisons", "number", 2),
+        Column("rated_away", "Rank displacement, ratings", "number", 2),
+    ]
+    left = len(report.protocol_raters) - len(rows)
+    more = Markup(" {} are in the JSON.").format(count_noun(left, "more rater")) if left else ""
+    return Table(columns, rows, Markup("How each rater used the two protocols, over the matched criteria.") + more)

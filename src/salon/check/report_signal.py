@@ -1,16 +1,147 @@
-"""Agreement against random raters: the statistics, their tests, their distributions, and cycles."""
+"""What the sections of a check report share: names told apart, cohort colours, verdicts as badges."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from markupsafe import Markup
 
-from salon.check.report_parts import Cohorts, heading, holm, main_shape, measured, triple
-from salon.check.results import MAIN, STATISTICS, AnchorFigures, CheckReport, CriterionFigures, TestFigures
-from salon.report import Cell, Column, Figure, Note, Prose, Section, Table, charts
-from salon.report.words import brief, counted, fixed, gathered, level_words, listed
+from salon.check.results import (
+    MAIN,
+    STATISTICS,
+    Agree,
+    AnchorFigures,
+    CheckReport,
+    CriterionFigures,
+    ShapeFigures,
+    Statistics,
+    Taste,
+    TestFigures,
+)
+from salon.report import (
+    SMALL,
+    Badge,
+    Block,
+    Cell,
+    Chart,
+    ChartRow,
+    Column,
+    Note,
+    Prose,
+    Section,
+    Table,
+    charts,
+    numbers,
+    value,
+)
+from salon.report.blocks import Tone
+from salon.report.words import brief, count_noun, fixed, group_by_reason, join_names, level_words
+
+MOST_COLORS = 4
+VERDICTS: dict[tuple[Agree, Taste | None], tuple[str, Tone]] = {
+    ("yes", "one taste"): ("agree: one taste", "clear"),
+    ("yes", "camps"): ("agree: in camps", "split"),
+    ("yes", "cannot tell"): ("agree: one taste or camps?", "clear"),
+    ("no", "camps"): ("opposed camps", "split"),
+    ("no", None): ("no agreement", "none"),
+    ("cannot tell", None): ("cannot tell", "thin"),
+}
+"""The two answers as a badge: words and tone."""
+Triple = tuple[float, float | None, float | None]
+
+
+@dataclass(frozen=True)
+class CohortColors:
+    """One colour for each cohort, by first appearance. More cohorts than colours: one colour, and no claim."""
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, report: CheckReport) -> CohortColors:
+        return cls(tuple(dict.fromkeys(cohort_name(c) for c in report.criteria)))
+
+    @property
+    def told_apart(self) -> bool:
+        return 1 < len(self.names) <= MOST_COLORS
+
+    def group(self, criterion: CriterionFigures) -> str:
+        """What a chart's legend calls the criterion's cohort."""
+        return cohort_name(criterion) if self.told_apart else ""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return self.names if self.told_apart else ("",)
+
+    def tone(self, criterion: CriterionFigures) -> str:
+        return f"cohort-{self.groups.index(self.group(criterion)) + 1}"
+
+    @property
+    def legend(self) -> list[tuple[str, str]]:
+        """(swatch, words) of each cohort, or of what is drawn."""
+        if not self.told_apart:
+            return [("cohort-1", "observed")]
+        return [(f"cohort-{i + 1}", name) for i, name in enumerate(self.names)]
+
+
+def heading(title: str) -> str:
+    """What a number is called on the terminal, as the head of a column of a page: Mean τ for mean tau."""
+    return title[0].upper() + title[1:].replace("tau", "τ").replace("_", " ")
+
+
+def cohort_name(criterion: CriterionFigures) -> str:
+    """The cohort's name; raters of several cohorts have none in common."""
+    return brief(criterion.cohort or "no single cohort")
+
+
+def with_distinct_names(report: CheckReport) -> CheckReport:
+    """The report with criterion names short enough to print and no two alike: cohort, protocol or number added."""
+    names = [brief(c.name) for c in report.criteria]
+    for extra in ("cohort", "protocol"):
+        again = Counter(names)
+        names = [
+            f"{name} ({brief(getattr(c, extra), 24)})" if again[name] > 1 and getattr(c, extra) else name
+            for name, c in zip(names, report.criteria)
+        ]
+    again = Counter(names)
+    names = [f"{name} #{i + 1}" if again[name] > 1 else name for i, name in enumerate(names)]
+    criteria = tuple(c.model_copy(update={"name": name}) for c, name in zip(report.criteria, names))
+    return report.model_copy(update={"criteria": criteria})
+
+
+def badge(criterion: CriterionFigures) -> Badge:
+    """The verdict as a badge."""
+    words, tone = VERDICTS[criterion.agree, criterion.taste]
+    return Badge(words, tone, f"Do raters agree more than chance? {criterion.answer}")
+
+
+def statistic_with_interval(statistics: Statistics, name: str) -> Triple | None:
+    """A statistic with its interval, or None where there is none."""
+    found = getattr(statistics, name)
+    ends = statistics.intervals.get(name)
+    return None if found is None else (found, ends.low if ends else None, ends.high if ends else None)
+
+
+def holm_line(p: float | None) -> Markup:
+    """The adjusted p as a second line."""
+    return Markup("") if p is None else Markup("Holm {}").format(value(p, None, numbers.p_value(p)))
+
+
+def main_shape(criterion: CriterionFigures) -> ShapeFigures | None:
+    """The shape most prompts have; the first of equals."""
+    return max(criterion.shapes, key=lambda shape: shape.prompts, default=None)
+
+
+def criteria_with_tau(criteria: Sequence[CriterionFigures]) -> list[CriterionFigures]:
+    """Criteria with a mean tau."""
+    return [c for c in criteria if c.statistics.mean_tau is not None]
+
+
+# --------------------------------------------------------------------------------------------------
+# Agreement against random raters: the statistics, their tests, their distributions, and cycles.
+# --------------------------------------------------------------------------------------------------
 
 TESTS = {"agreement": "Agreement", "pairs": "Pairs", "T": "T", "p_max": "p max", "cycle": "Cycles"}
 NO_ORDERS = "no complete orders, only votes on single pairs: see the agreement of votes"
@@ -21,7 +152,7 @@ DEPENDENT = (
 )
 
 
-def signal_section(report: CheckReport, cohorts: Cohorts) -> Section:
+def signal_section(report: CheckReport, cohorts: CohortColors) -> Section:
     """Criteria ordered by signal, then the four statistics and the tests behind them."""
     blocks = [
         _order_figure(report, cohorts),
@@ -29,17 +160,17 @@ def signal_section(report: CheckReport, cohorts: Cohorts) -> Section:
         _votes_table(report),
         _tests_table(report),
         _refused_note(report),
-        Note(DEPENDENT, "open", "Not independent.") if _tested_twice(report) else None,
+        Note(DEPENDENT, "open", "Not independent.") if _has_both_tests(report) else None,
         _anchor_table(report),
     ]
     return Section("Signal", [b for b in blocks if b is not None], "Agreement beyond random raters.")
 
 
-def _order_figure(report: CheckReport, cohorts: Cohorts) -> Figure | None:
+def _order_figure(report: CheckReport, cohorts: CohortColors) -> Chart | None:
     rows = [(c.name, *shown, cohorts.group(c)) for c in report.criteria if (shown := _headline(c)) is not None]
     if not rows:
         return None
-    anchors = references(report, "mean_tau")
+    anchors = anchor_references(report, "mean_tau")
     zero = next((c.null.mean_tau for c in report.criteria if c.null is not None), 0.0)
     drawing = charts.dot_intervals(
         rows, zero, anchors, title="Criteria ordered by mean tau", x_label="mean τ between raters",
@@ -49,18 +180,18 @@ def _order_figure(report: CheckReport, cohorts: Cohorts) -> Figure | None:
     words = ["Criteria ordered by signal, strongest first, with {} intervals. Line: random raters."]
     words += ["Dashed: reference anchors, other domains' judgments at the same shape."] if anchors else []
     words += ["Where there are no complete orders the dot is the agreement of two votes on a pair."] if votes else []
-    return Figure(drawing, Markup(" ".join(words)).format(level_words(report)))
+    return Chart(drawing, Markup(" ".join(words)).format(level_words(report)))
 
 
 def _headline(c: CriterionFigures) -> tuple[float, float | None, float | None] | None:
     """Mean tau, or the agreement of two votes where no complete orders exist: equal where both do."""
     if c.statistics.mean_tau is not None:
-        return triple(c.statistics, "mean_tau")
+        return statistic_with_interval(c.statistics, "mean_tau")
     return None if c.pair_agreement is None else (c.pair_agreement.value, c.pair_agreement.low, c.pair_agreement.high)
 
 
 def _statistics_table(report: CheckReport) -> Table | None:
-    criteria = measured(report.criteria)
+    criteria = criteria_with_tau(report.criteria)
     if not criteria:
         return None
     columns = [Column("name", "Criterion"), Column("prompts", "Prompts", "count")]
@@ -73,7 +204,7 @@ def _statistics_table(report: CheckReport) -> Table | None:
     caption = Markup(
         "The four statistics of agreement with {} bootstrap intervals over prompts, and under each what random raters "
         "would give. Null laws: {}."
-    ).format(level_words(report), listed(methods))
+    ).format(level_words(report), join_names(methods))
     return Table(columns, rows, caption)
 
 
@@ -86,7 +217,7 @@ def _statistic_columns(kind: Literal["estimate", "number"]) -> list[Column]:
 
 
 def _statistic_cell(c: CriterionFigures, name: str) -> Cell:
-    raw = triple(c.statistics, name)
+    raw = statistic_with_interval(c.statistics, name)
     null = None if c.null is None else getattr(c.null, name, None)
     under = "" if null is None else Markup("null {}").format(fixed(null))
     return Cell(raw, "" if raw is not None else why_missing(c, name), under)
@@ -114,7 +245,7 @@ def _votes_table(report: CheckReport) -> Table | None:
     ]
     rows = [
         {"name": c.name, "groups": c.prompts, "judgments": c.judgments, "agreement": agreement,
-         "n": counted(agreement.n, agreement.unit.removesuffix("s"))}
+         "n": count_noun(agreement.n, agreement.unit.removesuffix("s"))}
         for c, agreement in criteria
     ]  # fmt: skip
     caption = "Where raters gave no complete orders: mean agreement of two votes on a pair, minus one to one; zero "
@@ -144,7 +275,7 @@ def _tests_table(report: CheckReport) -> Table | None:
     return Table(columns, rows, caption + (wrong + "shown only because papers print it." if "p_max" in used else ""))
 
 
-def _tested_twice(report: CheckReport) -> bool:
+def _has_both_tests(report: CheckReport) -> bool:
     """Was a criterion tested on both T and p_max?"""
     return any({"T", "p_max"} <= {t.name for t in c.tests if t.p is not None} for c in report.criteria)
 
@@ -164,14 +295,14 @@ def _test_cell(test: TestFigures | None, c: CriterionFigures) -> Cell:
         return Cell(None, NO_ORDERS if c.protocol == "votes" else "not made for complete orders")
     if test.p is None:
         return Cell(None, test.refused or "not made")
-    return Cell(test.p, test.law or "", holm(test.p_holm))
+    return Cell(test.p, test.law or "", holm_line(test.p_holm))
 
 
 def _opposite_cell(test: TestFigures | None, c: CriterionFigures) -> Cell:
     """The other side of a one-sided test."""
     if test is None or test.p_opposite is None:
         return Cell(None, _test_cell(test, c).why if test is None or test.p is None else "not made")
-    return Cell(test.p_opposite, test.law or "", holm(test.p_opposite_holm))
+    return Cell(test.p_opposite, test.law or "", holm_line(test.p_opposite_holm))
 
 
 def _refused_note(report: CheckReport) -> Prose | None:
@@ -179,13 +310,15 @@ def _refused_note(report: CheckReport) -> Prose | None:
     refused = [(f"{c.name} ({TESTS[t.name]})", t.refused) for c in report.criteria for t in c.tests if t.refused]
     if not refused:
         return None
-    told = [Markup("{}: {}.").format(listed(names), reason.rstrip(".")) for reason, names in gathered(refused)]
+    told = [
+        Markup("{}: {}.").format(join_names(names), reason.rstrip(".")) for reason, names in group_by_reason(refused)
+    ]
     return Prose(Markup("Not tested. ") + Markup(" ").join(told))
 
 
-def references(report: CheckReport, name: str) -> list[tuple[str, float]]:
+def anchor_references(report: CheckReport, name: str) -> list[tuple[str, float]]:
     """Anchors at a shape some criterion has; the shape is named where the study has several."""
-    shapes = _shapes(report)
+    shapes = _main_shapes(report)
     return [
         (brief(a.name, 32) if len(shapes) == 1 else f"{brief(a.name, 24)} ({a.items}×{a.raters})", getattr(a, name))
         for a in report.anchors
@@ -193,7 +326,7 @@ def references(report: CheckReport, name: str) -> list[tuple[str, float]]:
     ]
 
 
-def _shapes(report: CheckReport) -> set[tuple[int, int]]:
+def _main_shapes(report: CheckReport) -> set[tuple[int, int]]:
     found = [main_shape(c) for c in report.criteria]
     return {(s.items, s.raters) for s in found if s is not None}
 
@@ -208,11 +341,13 @@ def _anchor_table(report: CheckReport) -> Table | None:
         Column("source", "Source"),
     ]
     rows = [_anchor_row(anchor) for anchor in report.anchors]
-    shapes = _shapes(report)
+    shapes = _main_shapes(report)
     undrawn = [brief(a.name) for a in report.anchors if (a.items, a.raters) not in shapes]
     caption = Markup("Reference anchors: other domains' judgments, cut down to a stated shape.")
     if undrawn:
-        caption += Markup(" Not drawn in the charts, because no criterion has their shape: {}.").format(listed(undrawn))
+        caption += Markup(" Not drawn in the charts, because no criterion has their shape: {}.").format(
+            join_names(undrawn)
+        )
     return Table(columns, rows, caption)
 
 
@@ -220,3 +355,165 @@ def _anchor_row(anchor: AnchorFigures) -> dict[str, object]:
     shape = Markup("{} × {}").format(fixed(anchor.items, 0), fixed(anchor.raters, 0))
     figures = {name: getattr(anchor, name, None) for name in STATISTICS}
     return {"name": brief(anchor.name), "shape": shape, "source": brief(anchor.source, 120), **figures}
+
+
+# --------------------------------------------------------------------------------------------------
+# Histograms of T and p_max over their nulls, and how often majorities run in circles.
+# --------------------------------------------------------------------------------------------------
+
+MOST_BARS = 6
+"""Splits drawn as bars with their numbers; more become a histogram."""
+MOST_SHAPES = 6
+MOST_ANCHORS = 4
+T_CAPTION = (
+    "T, the mean τ between the raters of one prompt, over its null. Solid line: median. Dashed: the null's median."
+)
+ANCHOR_CAPTION = " Dashed with a name: the median of a reference anchor."
+SPLIT_CAPTION = "Item pairs by how the raters split, over the folded binomial that random raters give."
+TAIL = 0.001
+"""The axis of T leaves out what neither a prompt reached nor one random panel in a thousand does."""
+
+
+def distribution_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
+    """Histograms of T and p_max over their nulls; the largest shape is drawn, the others are listed."""
+    criteria = [c for c in report.criteria if _drawable(c)]
+    if not criteria:
+        return None
+    axes = _axes(criteria)
+    ts = [_t_figure(c, cohorts.tone(c), *axes[_shape_key(c)], _anchor_medians(report, c)) for c in criteria]
+    ps = [_pmax_figure(c, cohorts.tone(c), criteria) for c in criteria]
+    told = T_CAPTION + (ANCHOR_CAPTION if any(_anchor_medians(report, c) for c in criteria) else "")
+    legend = [*cohorts.legend, ("null-line", "random raters (null)")]
+    if len(criteria) == 1:
+        pair = [replace(ts[0], heading="T between raters"), replace(ps[0], heading="Splits of the panel")]
+        blocks = [ChartRow(pair, f"{told} {SPLIT_CAPTION}", legend)]
+    else:
+        blocks = [ChartRow(ts, told, legend), ChartRow(ps, SPLIT_CAPTION, legend)]
+    return Section("Distributions", blocks, "Every prompt counts once.")
+
+
+def _drawable(c: CriterionFigures) -> bool:
+    shape = main_shape(c)
+    return shape is not None and sum(shape.t_counts) > 0 and sum(shape.pmax_counts) > 0
+
+
+def _drawn_shape(c: CriterionFigures) -> ShapeFigures:
+    """The main shape of a criterion that can be drawn."""
+    shape = main_shape(c)
+    assert shape is not None
+    return shape
+
+
+def _shape_key(c: CriterionFigures) -> tuple[int, int]:
+    shape = _drawn_shape(c)
+    return shape.items, shape.raters
+
+
+def _axes(criteria: Sequence[CriterionFigures]) -> dict[tuple[int, int], tuple[tuple[float, float], float]]:
+    """One x range and one height for all criteria of a shape, so that their histograms can be compared."""
+    axes = {}
+    for key in dict.fromkeys(map(_shape_key, criteria)):
+        shapes = [_drawn_shape(c) for c in criteria if _shape_key(c) == key]
+        seen = [t for s in shapes for t, n, q in zip(s.t_support, s.t_counts, s.t_null) if n > 0 or q > TAIL]
+        tops = [max(s.t_counts) / sum(s.t_counts) for s in shapes] + [max(s.t_null) for s in shapes]
+        axes[key] = (min(seen), max(seen)), max(tops)
+    return axes
+
+
+def _anchor_medians(report: CheckReport, c: CriterionFigures) -> list[tuple[str, float]]:
+    """Medians of the anchors at the shape that is drawn."""
+    found = [one for one in report.anchors if (one.items, one.raters) == _shape_key(c)]
+    return [(brief(one.name, 16), one.median_T) for one in found[:MOST_ANCHORS]]
+
+
+def _t_figure(
+    c: CriterionFigures, tone: str, x_range: tuple[float, float], top: float, anchors: Sequence[tuple[str, float]]
+) -> Chart:
+    shape = _drawn_shape(c)
+    alone = len(c.shapes) == 1
+    drawing = charts.histogram_over_null(
+        shape.t_support, shape.t_counts, shape.t_null, title=f"T of {c.name} over its null", tone=tone,
+        x_range=x_range, top_share=top if _comparable(shape) else None, width=SMALL,
+        medians=(c.statistics.median_T, c.null.median_T if c.null else None) if alone else (None, None),
+        references=anchors,
+    )  # fmt: skip
+    return Chart(drawing, _shape_words(c), c.name)
+
+
+def _comparable(shape: ShapeFigures) -> bool:
+    """With many support points bars are merged and shares grow: each histogram then keeps its own height."""
+    return len(shape.t_support) <= 40
+
+
+def _shape_words(c: CriterionFigures) -> Markup:
+    first = _drawn_shape(c)
+    words = _shape_size(first) + Markup(". Null: {}.").format(first.null_method)
+    others = sorted((s for s in c.shapes if s is not first), key=lambda s: -s.prompts)
+    if others:
+        words += Markup(" Not drawn: {}.").format(join_names(_shape_size(s) for s in others[:MOST_SHAPES]))
+    if len(others) > MOST_SHAPES:
+        words += Markup(" And {}.").format(count_noun(len(others) - MOST_SHAPES, "more shape"))
+    return words
+
+
+def _shape_size(shape: ShapeFigures) -> Markup:
+    parts = fixed(shape.items, 0), fixed(shape.raters, 0)
+    return count_noun(shape.prompts, "prompt") + Markup(" of {} items × {} raters").format(*parts)
+
+
+def _pmax_figure(c: CriterionFigures, tone: str, criteria: Sequence[CriterionFigures]) -> Chart:
+    """Bars of equal scale for all panels of a size; a histogram where the splits are too many to label."""
+    shape = _drawn_shape(c)
+    title = f"Splits of {c.name} over their null"
+    if len(shape.pmax_support) > MOST_BARS:
+        drawing = charts.histogram_over_null(
+            shape.pmax_support, shape.pmax_counts, shape.pmax_null, title=title, tone=tone, unit="item pairs",
+            medians=(None, None), height=165, width=SMALL,
+        )  # fmt: skip
+        return Chart(drawing, heading=c.name)
+    levels = [f"{round(p * shape.raters)}–{shape.raters - round(p * shape.raters)}" for p in shape.pmax_support]
+    alike = [s for s in map(_drawn_shape, criteria) if s.raters == shape.raters]
+    top = max(max(max(s.pmax_counts) / sum(s.pmax_counts), *s.pmax_null) for s in alike)
+    drawing = charts.pmax_bars(
+        levels, shape.pmax_counts, shape.pmax_null, title=title, tone=tone, top_share=top, height=165, width=SMALL
+    )
+    return Chart(drawing, heading=c.name)
+
+
+def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
+    """Does the majority contradict itself? Rates against the null and other domains."""
+    criteria = [c for c in report.criteria if c.statistics.cycle_rate is not None]
+    if not criteria_with_tau(report.criteria):
+        return None
+    blocks: list[Block | str] = [_cycle_figure(report, criteria, cohorts)] if criteria else []
+    missing = [c for c in criteria_with_tau(report.criteria) if c.statistics.cycle_rate is None]
+    told = group_by_reason((c.name, why_missing(c, "cycle_rate")) for c in missing)
+    blocks += [
+        Prose(Markup("{}: no cycle rate; {}.").format(join_names(names), why.rstrip("."))) for why, names in told
+    ]
+    note = Note(
+        "Cycles above the null point to factions. Cycles at or below it do not exclude them: two factions with little "
+        "noise can give the same T, p max and cycle rate as one weak shared order. Factions are tested on the raters.",
+        "open",
+        "Read with care.",
+    )
+    return Section("Cycles", [*blocks, note], "Does the majority contradict itself?")
+
+
+def _cycle_figure(report: CheckReport, criteria: Sequence[CriterionFigures], cohorts: CohortColors) -> Chart:
+    rows = [
+        (c.name, *rate, cohorts.group(c))
+        for c in criteria
+        if (rate := statistic_with_interval(c.statistics, "cycle_rate")) is not None
+    ]
+    nulls = [None if c.null is None else c.null.cycle_rate for c in criteria]
+    same = len(set(nulls)) == 1
+    drawing = charts.dot_intervals(
+        rows, nulls[0] if same else None, anchor_references(report, "cycle_rate"), title="Cycle rates",
+        x_label="share of prompts with a cycle of majorities", null_label="random raters", groups=cohorts.groups,
+        row_nulls=() if same else nulls, sort=False, within=(0.0, 1.0),
+    )  # fmt: skip
+    words = "Share of prompts whose majority prefers x to y, y to z and z to x. " + (
+        "Line: random raters." if same else "Short lines: random raters at each criterion's own shapes."
+    )
+    return Chart(drawing, words)

@@ -1,8 +1,4 @@
-"""What a signal check gives back: the JSON of `salon check --json`, and what the HTML report prints.
-
-Every number that estimates something carries its interval, its n and how the interval was made. A number that
-cannot be given is None, with the reason beside it; nothing is ever silently left out.
-"""
+"""Everything a signal check can be told, described once: flags, help, docs and signatures read it here."""
 
 from __future__ import annotations
 
@@ -12,7 +8,45 @@ from pydantic import Field
 
 from salon.stats.result import Estimate, Test
 from salon.study import Signature
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
+
+
+class CheckSettings(Noun):
+    """How `salon check` works."""
+
+    ties: Literal["random", "stable"] = Field(
+        "random",
+        description="How ties become strict orders: at random, averaged over repeats; or by item order, the same for "
+        "every rater, which manufactures agreement (only to reproduce papers that did so).",
+    )
+    tie_repeats: int = Field(20, ge=1, le=1000, description="Random tie-breaks to average over.")
+    draws: int = Field(2000, ge=100, le=100_000, description="Bootstrap draws behind every interval.")
+    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
+    alpha: float = Field(0.05, gt=0, lt=0.5, description="Level of the tests, after Holm's adjustment.")
+    smallest_tau: float = Field(
+        0.1,
+        gt=0,
+        lt=1,
+        description="The weakest mean tau worth seeing: without power for it, silence proves nothing.",
+    )
+    power: float = Field(0.8, gt=0, lt=1, description="Power a test needs before its silence counts.")
+    null_draws: int = Field(200_000, ge=10_000, description="Monte Carlo prompts where no exact null is feasible.")
+    flag_from: float = Field(1, description="A flag counts as positive from this level on (1 = at least Minor).")
+    most_votes: int = Field(
+        2_000_000,
+        ge=1_000,
+        description="Votes on pairs that ratings of a catalogue may make; where there are more, items are drawn at "
+        "random, and the report says how many.",
+    )
+    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
+
+
+# --------------------------------------------------------------------------------------------------
+# What a signal check gives back: the JSON of `salon check --json`, and what the HTML report prints.
+#
+# Every number that estimates something carries its interval, its n and how the interval was made. A number that
+# cannot be given is None, with the reason beside it; nothing is ever silently left out.
+# --------------------------------------------------------------------------------------------------
 
 Agree = Literal["yes", "no", "cannot tell"]
 Taste = Literal["one taste", "camps", "cannot tell"]
@@ -186,7 +220,7 @@ class FactionFigures(Noun):
     refused: str | None = Field(default=None, description="Why one taste and camps cannot be told apart here.")
 
 
-class RaterFigures(Noun):
+class RaterAgreement(Noun):
     """Agreement between the raters of one criterion."""
 
     raters: tuple[str, ...]
@@ -225,7 +259,7 @@ class CriterionFigures(Noun):
         default=None, description="Where no complete orders exist: mean agreement of two votes on a pair, -1 to 1."
     )
     ceilings: CeilingFigures | None = None
-    raters: RaterFigures | None = None
+    raters: RaterAgreement | None = None
     factions: FactionFigures | None = None
     tie_rate: float = Field(description="Share of item pairs that a rater left tied.")
     tie_control: float | None = Field(
@@ -245,7 +279,7 @@ class CriterionFigures(Noun):
         return next((test for test in self.tests if test.name in MAIN and test.p is not None), None)
 
 
-class RaterRow(Noun):
+class RaterSummary(Noun):
     """One rater over the whole study."""
 
     rater: str
@@ -345,7 +379,7 @@ class CheckReport(Noun):
     together: StudyCeilings | None = Field(
         default=None, description="Ceilings over all criteria together; null with fewer than two."
     )
-    raters: tuple[RaterRow, ...]
+    raters: tuple[RaterSummary, ...]
     flags: tuple[FlagFigures, ...] = ()
     protocols: tuple[ProtocolFigures, ...] = ()
     protocols_together: ProtocolFigures | None = None

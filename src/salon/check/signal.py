@@ -1,25 +1,40 @@
-"""Is there more agreement than random raters would show? The test of it, the four statistics and their nulls."""
+"""From a study's judgments to complete orders: who put the items of a group in which order.
+
+Rankings, complete comparisons and ratings all become the same thing: for every answer (one rater, one group)
+a row of scores, one per item of the group, higher = better, equal = tie. Everything the signal check computes
+starts from these rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Literal
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from salon.check.answers import Answers, Shape, shapes
-from salon.check.results import STATISTICS, Interval, NullFigures, ShapeFigures, Statistics, TestFigures, TestName
-from salon.check.settings import CheckSettings
+from salon.check.results import (
+    STATISTICS,
+    CheckSettings,
+    Interval,
+    NullFigures,
+    ShapeFigures,
+    Statistics,
+    TestFigures,
+    TestName,
+)
 from salon.errors import StatsError
 from salon.stats.agreement_law import Part, ranking_law
-from salon.stats.agreement_test import agreement_test, power_agreement, tied_parts, tied_test
+from salon.stats.agreement_tests import agreement_test, power_agreement, tied_parts, tied_test
+from salon.stats.compiled import compiled
+from salon.stats.intervals import BOTH_SIDES, SHARE, interval
 from salon.stats.nulls import FEW_RATERS, Null
-from salon.stats.resample import BOTH_SIDES, SHARE, interval
 from salon.stats.result import Estimate, Test
 from salon.stats.signal import (
-    Cells,
+    SignalCells,
     cells_votes,
     cycles_possible,
     pmax_bins,
@@ -28,8 +43,340 @@ from salon.stats.signal import (
     votes_rankings,
 )
 from salon.stats.signal_tests import cycle_test, folded_pmf, pmax_test, t_test
+from salon.study import Study
 
-Lookup = Callable[[int, int], Null]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Scores = NDArray[np.float32]
+Bools = NDArray[np.bool_]
+Filled = NDArray[np.uint8]
+Protocol = Literal["rankings", "comparisons", "ratings"]
+MOST_ITEMS = 60
+"""Groups with more items than this are not turned into orders: C(p,2) votes a prompt would no longer fit."""
+
+
+@dataclass(frozen=True)
+class CompleteAnswers:
+    """Complete answers under one criterion and protocol, sorted by group and rater."""
+
+    protocol: Protocol
+    group: Ints
+    """(N,) group of each answer."""
+    rater: Ints
+    """(N,) rater of each answer."""
+    size: Ints
+    """(N,) number of items in the answer's group."""
+    scores: Scores
+    """(N, largest size) higher = better; NaN beyond the group's size."""
+    incomplete: int
+    """Answers left out because they do not cover every item of their group."""
+    intransitive: int
+    """Complete sets of comparisons that are no order; wins rank the items and equal wins are ties."""
+    too_large: int
+    """Groups left out because they hold more than MOST_ITEMS items."""
+    skipped: int
+    """Judgments under this criterion the raters skipped with a reason."""
+    ungrouped: int = 0
+    """Ratings left out because their item belongs to no group."""
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    @cached_property
+    def ties(self) -> Ints:
+        """(N,) item pairs of each answer that tie. NaN, beyond a group's size, ties with nothing."""
+        ties = np.zeros(len(self), np.int32)
+        _count_ties(self.scores, ties)
+        return ties
+
+    @cached_property
+    def starts(self) -> Longs:
+        """Where the answers of each group begin."""
+        return np.flatnonzero(np.concatenate(([True], self.group[1:] != self.group[:-1])))[: len(self)]
+
+    @property
+    def tied(self) -> Bools:
+        """(N,) does the answer hold at least one tie?"""
+        return self.ties > 0
+
+    @cached_property
+    def tie_rate(self) -> float:
+        """Share of item pairs within an answer that tie."""
+        size = self.size.astype(np.int64)
+        pairs = int((size * (size - 1) // 2).sum())
+        return int(self.ties.sum(dtype=np.int64)) / pairs if pairs else 0.0
+
+
+@dataclass(frozen=True)
+class RankedGroups:
+    """Groups of p items answered by R raters, as strict ranks."""
+
+    items: int
+    raters: int
+    ranks: NDArray[np.int8]
+    """(n, R, p), 0 = best."""
+    group: Ints
+    """(n,)"""
+    rater: Ints
+    """(n, R)"""
+
+    @property
+    def n(self) -> int:
+        """Number of groups."""
+        return len(self.group)
+
+    @cached_property
+    def panel(self) -> Ints | None:
+        """The raters, in rising order, if the same ones answered for every group; else None."""
+        return self.rater[0] if (self.rater == self.rater[0]).all() else None
+
+
+def answers_rankings(study: Study, criterion: int) -> CompleteAnswers:
+    """Rankings that cover all judged items of their group."""
+    view = study.rankings
+    asked = (view.criterion == criterion) & (view.repeat == 0)
+    if study.crowds.any():
+        asked &= ~study.crowds[view.rater]
+    every = bool(asked.all())
+    rows: slice | Longs = slice(None) if every else np.flatnonzero(asked)
+    starts, ends = view.offsets[:-1][rows], view.offsets[1:][rows]
+    judged = view.items if every else view.items[np.repeat(asked, np.diff(view.offsets))]
+
+    def fill(scores: Scores, filled: Filled, fits: Bools, position: Ints) -> None:
+        _fill_rankings(scores, filled, fits, starts, ends, position, view.items, view.ranks)
+
+    skipped = count_skipped(study, "rankings", criterion)
+    return _complete_answers(study, "rankings", view.group[rows], view.rater[rows], judged, fill, skipped)
+
+
+def answers_ratings(study: Study, criterion: int) -> CompleteAnswers:
+    """Ratings of all judged items of a group by one rater, turned so that higher is better."""
+    view = study.ratings
+    asked = (view.criterion == criterion) & (view.repeat == 0) & ~study.crowds[view.rater]
+    keep = np.flatnonzero(asked & (view.group >= 0))
+    scale = study.criteria[criterion].scale
+    sign = -1.0 if scale is not None and not scale.higher_is_better else 1.0
+    group, rater, row = _group_judgments(view.group[keep], view.rater[keep])
+    item = view.item[keep]
+
+    def fill(scores: Scores, filled: Filled, fits: Bools, position: Ints) -> None:
+        _fill_single(scores, filled, fits, row, position, item, sign * view.value[keep])
+
+    made = _complete_answers(study, "ratings", group, rater, item, fill, count_skipped(study, "ratings", criterion))
+    return replace(made, ungrouped=int(asked.sum()) - len(keep))
+
+
+def answers_comparisons(study: Study, criterion: int) -> CompleteAnswers:
+    """Wins (ties half) of every item in one rater's comparisons, where the rater met every pair of the group."""
+    view = study.comparisons
+    keep = np.flatnonzero((view.criterion == criterion) & (view.repeat == 0) & ~study.crowds[view.rater])
+    group, rater, row = _group_judgments(view.group[keep], view.rater[keep])
+    half = np.where(view.outcome[keep] > 1, np.float32(0.5), np.float32(0))
+    a_wins = half + (view.outcome[keep] == 0)
+    item = np.concatenate([view.a[keep], view.b[keep]])
+    once, entry = np.unique(np.concatenate([row, row]) * np.int64(len(study.item_groups)) + item, return_inverse=True)
+    wins = np.bincount(entry, weights=np.concatenate([a_wins, 1 - a_wins]), minlength=len(once))
+    seen = np.bincount(entry, minlength=len(once))
+    size = np.bincount((once // len(study.item_groups)).astype(np.int64), minlength=len(group))
+    answer = (once // len(study.item_groups)).astype(np.int64)
+    met_all = np.bincount(answer, weights=seen != size[answer] - 1, minlength=len(group)) == 0
+    whole = met_all[answer]
+
+    def fill(scores: Scores, filled: Filled, fits: Bools, position: Ints) -> None:
+        met = (once % len(study.item_groups)).astype(np.int32)[whole]
+        _fill_single(scores, filled, fits, answer[whole], position, met, wins[whole])
+
+    made = _complete_answers(
+        study, "comparisons", group, rater, item, fill, count_skipped(study, "comparisons", criterion)
+    )
+    tied_answers = set(np.unique(row[half > 0]).tolist())
+    return _count_intransitive(made, group, rater, tied_answers)
+
+
+def _count_intransitive(made: CompleteAnswers, group: Ints, rater: Ints, tied: set[int]) -> CompleteAnswers:
+    """Answers without a single tied comparison whose wins still tie are intransitive."""
+    stated = {(int(group[row]), int(rater[row])) for row in tied}
+    loops = [
+        1
+        for g, r, bad in zip(made.group.tolist(), made.rater.tolist(), made.tied.tolist())
+        if bad and (g, r) not in stated
+    ]
+    return replace(made, intransitive=len(loops))
+
+
+def count_skipped(study: Study, kind: str, criterion: int) -> int:
+    """Judgments of one kind and criterion that raters skipped with a reason."""
+    table = study.table(kind)
+    if "skipped" not in table.column_names:
+        return 0
+    named = study.codes("criteria", table.filter(pc.is_valid(table.column("skipped"))).column("criterion"))
+    return int((named == criterion).sum())
+
+
+def _group_judgments(group: Ints, rater: Ints) -> tuple[Ints, Ints, Longs]:
+    """Judgments of single items or pairs gathered into answers: group and rater of each answer, and each
+    judgment's answer."""
+    most = np.int64(rater.max()) + 1 if len(rater) else np.int64(1)
+    once, row = np.unique(group.astype(np.int64) * most + rater, return_inverse=True)
+    return (once // most).astype(np.int32), (once % most).astype(np.int32), row.astype(np.int64)
+
+
+def _complete_answers(
+    study: Study,
+    protocol: Protocol,
+    group: Ints,
+    rater: Ints,
+    judged: Ints,
+    fill: Callable[[Scores, Filled, Bools, Ints], None],
+    skipped: int,
+) -> CompleteAnswers:
+    """Lay the answers out as rows, one column for each judged item of their group, and keep the rows without a gap.
+
+    `fill(scores, filled, fits, position)` writes answer a's score of item i to scores[a, position[i]] and counts it in
+    filled[a], where fits[a].
+    """
+    position, sizes = _positions(study.item_groups, judged)
+    size = sizes[group] if len(group) else np.zeros(0, np.int32)
+    fits = (size <= MOST_ITEMS) & (size > 1)
+    scores = np.full((len(group), int(size.max(where=fits, initial=1))), np.nan, np.float32)
+    filled = np.zeros(len(group), np.uint8)
+    fill(scores, filled, fits, position)
+    full = fits & (filled == size)
+    large = int((size > MOST_ITEMS).sum())
+    if not full.all():
+        group, rater, size = group[full], rater[full], size[full]
+        scores = scores[full, : int(size.max(initial=1))]  # nobody may have answered the widest group in full
+    order = _by_group_and_rater(group, rater)
+    if order is not None:
+        group, rater, size, scores = group[order], rater[order], size[order], scores[order]
+    return CompleteAnswers(
+        protocol=protocol,
+        group=group,
+        rater=rater,
+        size=size,
+        scores=scores,
+        incomplete=len(full) - len(group) - large,
+        intransitive=0,
+        too_large=int((sizes > MOST_ITEMS).sum()),
+        skipped=skipped,
+    )
+
+
+def _positions(item_groups: Ints, judged: Ints) -> tuple[Ints, Ints]:
+    """For every item its place among the judged items of its group (-1 if unjudged); and each group's size."""
+    marked = np.zeros(len(item_groups), bool)
+    marked[judged] = True
+    items = np.flatnonzero(marked)
+    groups = item_groups[items]
+    if (groups[1:] < groups[:-1]).any():
+        order = np.argsort(groups, kind="stable")
+        items, groups = items[order], groups[order]
+    sizes = np.bincount(groups, minlength=int(item_groups.max()) + 1 if len(item_groups) else 1).astype(np.int32)
+    position = np.full(len(item_groups), -1, np.int32)
+    position[items] = np.arange(len(items)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return position, sizes
+
+
+@compiled
+def _fill_rankings(scores, filled, fits, starts, ends, position, items, ranks):  # type: ignore[no-untyped-def]  # numba knows the types
+    for a in range(len(fits)):
+        if fits[a]:
+            for e in range(starts[a], ends[a]):
+                scores[a, position[items[e]]] = -ranks[e]
+                filled[a] += 1
+
+
+@compiled
+def _fill_single(scores, filled, fits, answer, position, item, score):  # type: ignore[no-untyped-def]  # numba knows the types
+    for e in range(len(item)):
+        a = answer[e]
+        if fits[a]:
+            scores[a, position[item[e]]] = score[e]
+            filled[a] += 1
+
+
+@compiled
+def _count_ties(scores, ties):  # type: ignore[no-untyped-def]  # numba knows the types
+    for a in range(len(scores)):
+        for i in range(scores.shape[1]):
+            for j in range(i):
+                ties[a] += scores[a, i] == scores[a, j]
+
+
+def _by_group_and_rater(group: Ints, rater: Ints) -> Longs | None:
+    """The order that sorts answers by group then rater, or None when they already stand so."""
+    rising = (group[1:] > group[:-1]) | ((group[1:] == group[:-1]) & (rater[1:] >= rater[:-1]))
+    return None if rising.all() else np.lexsort((rater, group))
+
+
+def ranked_groups(
+    answers: CompleteAnswers, *, ties: Literal["random", "stable"], rng: np.random.Generator
+) -> list[RankedGroups]:
+    """The groups by (items, raters), as strict ranks. Ties are broken at random, or (`stable`) by item order:
+    the same for every rater, which manufactures agreement and is offered only to reproduce papers that did so."""
+    if not len(answers):
+        return []
+    ranks = rank_rows(answers, ties=ties, rng=rng)
+    first = np.flatnonzero(np.concatenate(([True], answers.group[1:] != answers.group[:-1])))
+    raters = np.diff(np.append(first, len(answers)))
+    sizes = answers.size[first].astype(np.int64)
+    made = []
+    for p, R in sorted({(int(code >> 32), int(code & 0xFFFFFFFF)) for code in np.unique(sizes << 32 | raters)}):
+        if R < 2:
+            continue
+        of_shape = first[(sizes == p) & (raters == R)]
+        if len(of_shape) * R == len(answers):  # all groups have this shape: nothing to pick out
+            ranked, who = ranks.reshape(-1, R, p), answers.rater.reshape(-1, R)
+        else:
+            rows = of_shape[:, None] + np.arange(R)
+            ranked, who = ranks[rows][:, :, :p], answers.rater[rows]
+        made.append(RankedGroups(items=p, raters=R, ranks=ranked, group=answers.group[of_shape], rater=who))
+    return made
+
+
+def rank_rows(
+    answers: CompleteAnswers, *, ties: Literal["random", "stable"], rng: np.random.Generator
+) -> NDArray[np.int8]:
+    """(N, p) strict ranks of the scores, 0 = best."""
+    return _ranks(answers.scores, answers.size, ties, rng)
+
+
+def rank_scores(scores: Scores, *, ties: Literal["random", "stable"], rng: np.random.Generator) -> NDArray[np.int8]:
+    """(N, p) strict ranks of score rows without gaps, 0 = best."""
+    return _ranks(scores, np.full(len(scores), scores.shape[1], np.int32), ties, rng)
+
+
+def _ranks(scores: Scores, size: Ints, ties: Literal["random", "stable"], rng: np.random.Generator) -> NDArray[np.int8]:
+    ranks = np.empty(scores.shape, np.int8)
+    seed = np.uint64(rng.integers(1, 2**63)) if ties == "random" else np.uint64(0)
+    _rank(scores, size, seed, ranks)
+    return ranks
+
+
+@compiled
+def _rank(scores, size, seed, ranks):  # type: ignore[no-untyped-def]  # numba knows the types
+    """Rank = number of items above. Equal scores go by a key: random (xorshift) with a seed, else the item's place."""
+    state = seed
+    key = np.zeros(scores.shape[1], np.uint64)
+    for r in range(len(scores)):
+        for i in range(size[r]):
+            state ^= state << np.uint64(13)
+            state ^= state >> np.uint64(7)
+            state ^= state << np.uint64(17)
+            key[i] = state if seed else np.uint64(i)
+        for i in range(size[r]):
+            above = 0
+            for j in range(size[r]):
+                if scores[r, j] > scores[r, i] or (scores[r, j] == scores[r, i] and key[j] < key[i]):
+                    above += 1
+            ranks[r, i] = above
+
+
+# --------------------------------------------------------------------------------------------------
+# Is there more agreement than random raters would show? The test of it, the four statistics and their nulls.
+# --------------------------------------------------------------------------------------------------
+
+NullLookup = Callable[[int, int], Null]
 MOST_KINDS = 40
 T_BINS, PMAX_BINS = 60, 50
 """Bins of the histograms of shapes with many raters."""
@@ -40,11 +387,11 @@ _ENDS = {"mean_tau": BOTH_SIDES, "mean_pmax": (0.5, 1.0), "cycle_rate": SHARE}
 class Signal:
     """One criterion's answers as cells: one list of (cells, null) per tie-break (one when nothing ties)."""
 
-    repeats: tuple[tuple[tuple[Cells, Null], ...], ...]
-    shapes: list[Shape]
+    repeats: tuple[tuple[tuple[SignalCells, Null], ...], ...]
+    shapes: list[RankedGroups]
     """The strict orders of the first tie-break."""
-    answers: Answers
-    null: Lookup
+    answers: CompleteAnswers
+    null: NullLookup
 
     @property
     def prompts(self) -> int:
@@ -55,7 +402,7 @@ class Signal:
     def values(self) -> dict[str, float | None]:
         """The four statistics, averaged over tie-breaks."""
         each = [statistics_cells([c for c, _ in cells]) for cells in self.repeats]
-        return {name: _mean([one[name] for one in each]) for name in STATISTICS}
+        return {name: _mean_of_repeats([one[name] for one in each]) for name in STATISTICS}
 
     def statistics(self, settings: CheckSettings, rng: np.random.Generator) -> Statistics:
         """The four statistics with percentile intervals from prompts drawn again (pooled over tie-breaks)."""
@@ -70,7 +417,7 @@ class Signal:
                 continue
             n = cyclable if name == "cycle_rate" else self.prompts
             together = np.concatenate([values for values in pooled if values is not None])
-            intervals[name] = percentiles(name, value, together, n, settings.level)
+            intervals[name] = percentile_interval(name, value, together, n, settings.level)
         return Statistics(**self.values, intervals=intervals)
 
     def null_figures(self) -> NullFigures:
@@ -92,14 +439,16 @@ class Signal:
 
         Ties are no signs to the first. For the others they were broken: at random, twice the median p over repeats.
         """
-        return (_combine("agreement", [_try(partial(self._agreement, rng))]), *self.described())
+        return (_combine_repeats("agreement", [_test_or_reason(partial(self._agreement, rng))]), *self.described())
 
     def described(self) -> tuple[TestFigures, ...]:
         """The tests that describe: histograms of T and p_max, and the cycle count."""
         return (
-            _combine("T", [_try(partial(t_test, list(cells))) for cells in self.repeats]),
-            _combine("p_max", [_try(partial(pmax_test, list(cells))) for cells in self.repeats]),
-            _combine("cycle", [_try(partial(cycle_test, _cyclable(cells))) for cells in self.repeats]),
+            _combine_repeats("T", [_test_or_reason(partial(t_test, list(cells))) for cells in self.repeats]),
+            _combine_repeats("p_max", [_test_or_reason(partial(pmax_test, list(cells))) for cells in self.repeats]),
+            _combine_repeats(
+                "cycle", [_test_or_reason(partial(cycle_test, _cyclable(cells))) for cells in self.repeats]
+            ),
         )
 
     def _agreement(self, rng: np.random.Generator) -> Test:
@@ -115,7 +464,9 @@ class Signal:
         if answers.tie_rate:
             parts = tied_parts(answers.scores, answers.size, answers.starts, self.null)
         try:
-            return power_agreement(parts, *_kinds(answers, rng), tau=settings.smallest_tau, alpha=alpha, rng=rng)
+            return power_agreement(
+                parts, *_simulation_prompts(answers, rng), tau=settings.smallest_tau, alpha=alpha, rng=rng
+            )
         except StatsError:
             return None
 
@@ -148,18 +499,20 @@ class Signal:
         )
 
 
-def signal_of(answers: Answers, settings: CheckSettings, null: Lookup, rng: np.random.Generator) -> Signal:
+def criterion_signal(
+    answers: CompleteAnswers, settings: CheckSettings, null: NullLookup, rng: np.random.Generator
+) -> Signal:
     """Cells of the answers, once when they are strict or ties break by item order, else once per random tie-break."""
     repeats = settings.tie_repeats if settings.ties == "random" and answers.tie_rate else 1
-    first = shapes(answers, ties=settings.ties, rng=rng)
+    first = ranked_groups(answers, ties=settings.ties, rng=rng)
     made = []
     for repeat in range(repeats):
-        found = first if repeat == 0 else shapes(answers, ties=settings.ties, rng=rng)
-        made.append(tuple((cells_of(shape), null(shape.items, shape.raters)) for shape in found))
+        found = first if repeat == 0 else ranked_groups(answers, ties=settings.ties, rng=rng)
+        made.append(tuple((groups_cells(shape), null(shape.items, shape.raters)) for shape in found))
     return Signal(tuple(made), first, answers, null)
 
 
-def percentiles(name: str, value: float, drawn: NDArray[np.float64], n: int, level: float) -> Interval:
+def percentile_interval(name: str, value: float, drawn: NDArray[np.float64], n: int, level: float) -> Interval:
     """The middle of the draws of a statistic over n prompts; where they show no width, what the prompts still allow.
 
     A mean at an end of its range has the exact bound (`resample`), any other has none. A median is sure of its value
@@ -173,7 +526,9 @@ def percentiles(name: str, value: float, drawn: NDArray[np.float64], n: int, lev
     return Interval(low=made.low, high=made.high)
 
 
-def _kinds(answers: Answers, rng: np.random.Generator) -> tuple[list[NDArray[np.float32]], list[int]]:
+def _simulation_prompts(
+    answers: CompleteAnswers, rng: np.random.Generator
+) -> tuple[list[NDArray[np.float32]], list[int]]:
     """Prompts with two answers or more by shape, for a simulation: answers (R, p) of some of each, and their number.
 
     Without ties all prompts of a shape are alike; with ties up to 40 of each shape stand for the others.
@@ -195,7 +550,7 @@ def _kinds(answers: Answers, rng: np.random.Generator) -> tuple[list[NDArray[np.
 
 
 def _wide_shape(
-    cells: Cells, null: Null, support: NDArray[np.int64], counts: NDArray[np.float64], pairs: NDArray[np.float64]
+    cells: SignalCells, null: Null, support: NDArray[np.int64], counts: NDArray[np.float64], pairs: NDArray[np.float64]
 ) -> ShapeFigures:
     """The histograms of a shape with many raters, whose values are too many to list: in bins, at their middles."""
     T = support / cells.t_denominator
@@ -218,7 +573,7 @@ def _wide_shape(
     )
 
 
-def cells_of(shape: Shape) -> Cells:
+def groups_cells(shape: RankedGroups) -> SignalCells:
     """The sufficient statistics of one shape."""
     return cells_votes(votes_rankings(shape.ranks), shape.raters, shape.items)
 
@@ -228,24 +583,24 @@ def null_method(null: Null) -> str:
     return "exact" if null.exact else f"Monte Carlo, n={null.draws:,}"
 
 
-def _mean(values: Sequence[NDArray[np.float64] | None]) -> float | None:
+def _mean_of_repeats(values: Sequence[NDArray[np.float64] | None]) -> float | None:
     known = [float(value[0]) for value in values if value is not None]
     return float(np.mean(known)) if known else None
 
 
-def _cyclable(cells: Sequence[tuple[Cells, Null]]) -> list[tuple[Cells, Null]]:
+def _cyclable(cells: Sequence[tuple[SignalCells, Null]]) -> list[tuple[SignalCells, Null]]:
     """Shapes where strict majorities can cycle, or all of them when none can (the test then says why not)."""
     return [pair for pair in cells if cycles_possible(pair[0].items, pair[0].raters)] or list(cells)
 
 
-def _try(test: Callable[[], Test]) -> Test | str:
+def _test_or_reason(test: Callable[[], Test]) -> Test | str:
     try:
         return test()
     except StatsError as error:
         return f"{error.needed}" + (f" (found {error.found})" if error.found else "")
 
 
-def _combine(name: TestName, tests: Sequence[Test | str]) -> TestFigures:
+def _combine_repeats(name: TestName, tests: Sequence[Test | str]) -> TestFigures:
     """One result from the repeats: twice the median p is a valid p value however the repeats depend (Rüger 1978)."""
     made = [test for test in tests if isinstance(test, Test)]
     if not made:

@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import click
 from click.core import ParameterSource
 
+from salon.bench.posters.comparison import ComparisonReport, ComparisonValue, PosterContestant, compare_files, is_apart
+from salon.bench.posters.comparison_report import compared_page
 from salon.bench.posters.compat import with_released
-from salon.bench.posters.files import contestant_of, find_files, home_of
-from salon.bench.posters.report_page import report_page
-from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
-from salon.bench.posters.run_card import POSTERS, RunCard, read_card, read_judges
+from salon.bench.posters.files import (
+    POSTERS,
+    RunCard,
+    contestant_name,
+    find_files,
+    picture_root,
+    read_card,
+    read_judges,
+)
+from salon.bench.posters.paper_tables import PaperCell, PosterPaperTable
+from salon.bench.posters.results import MetricResult, PosterReport, PosterScoreSettings, TaskResult
 from salon.bench.posters.score import score_files
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working, write_page
-from salon.cli.later import LaterGroup
+from salon.bench.posters.score_report import report_page
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, spinner, write_page
+from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
+from salon.errors import BadFile
 from salon.report.numbers import MISSING, fixed, with_interval
 
-LATER = {
-    "make": ("salon.cli.bench_posters_make:make", "Draw task sets of any size, with their truth."),
+POSTER_COMMANDS = {
+    "make": ("salon.cli.bench_posters_run:make", "Draw task sets of any size, with their truth."),
     "run": ("salon.cli.bench_posters_run:run", "Have a contestant answer: an OCR engine, a VLM, a blind one."),
-    "generate": ("salon.cli.bench_posters_generate:generate", "Have a generator make the posters that are asked for."),
+    "generate": ("salon.cli.bench_posters_run:generate", "Have a generator make the posters that are asked for."),
     "judge": ("salon.cli.bench_posters_run:judge", "Have a judge say which points answers and posters cover."),
     "score": ("salon.cli.bench_posters:score", "What answers are worth: by task, by group, overall."),
-    "compare": ("salon.cli.bench_posters_compare:compare", "Put several contestants side by side."),
-    "people": ("salon.cli.bench_posters_people:people", "Have people answer what a judge answered."),
+    "compare": ("salon.cli.bench_posters:compare", "Put several contestants side by side."),
+    "people": ("salon.cli.bench_posters_run:people", "Have people answer what a judge answered."),
 }
 """Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LaterGroup, later=LATER)
+@click.group(cls=LazyGroup, later=POSTER_COMMANDS)
 def posters() -> None:
     """Understanding and making posters: PosterIQ's 24 tasks, with a perfect answer worth 1 and a blind one nothing.
 
@@ -51,7 +63,7 @@ def posters() -> None:
     "--compat", type=click.Choice(["released"]), help="Also what the released scoring gives, with its faults."
 )
 @html_option()
-@options_from(ScoreSettings)
+@options_from(PosterScoreSettings)
 @json_option
 def score(
     files: Sequence[Path],
@@ -76,15 +88,15 @@ def score(
       salon bench posters score answers --compat released            beside the published tables
       salon bench posters score gpt-5_bench.json gpt-5_score.json    output of PosterIQ's own runners
     """
-    settings = settings_from(ScoreSettings, flags)
+    settings = settings_from(PosterScoreSettings, flags)
     opened = find_files(files)
-    home = home_of(files[0])
+    home = picture_root(files[0])
     card = read_card(home)
     if pictures is None and (home / POSTERS).is_dir():  # a generator's folder holds its posters
         pictures = home
     settings = settings_of_run(settings, card)
-    contestant = name or (contestant_of(files[0]) if card is None else card.contestant)
-    with working("scoring"):
+    contestant = name or (contestant_name(files[0]) if card is None else card.contestant)
+    with spinner("scoring"):
         judges = read_judges(home)
         report = score_files(opened, settings, contestant=contestant, pictures=pictures, judges=judges)
         if compat:
@@ -96,7 +108,7 @@ def score(
         print_report(report, html)
 
 
-def settings_of_run(settings: ScoreSettings, card: RunCard | None) -> ScoreSettings:
+def settings_of_run(settings: PosterScoreSettings, card: RunCard | None) -> PosterScoreSettings:
     """The settings with what a run says of itself, where the command line does not."""
     context = click.get_current_context()
     known = {} if card is None else {"boxes": card.boxes, "shown_pixels": card.shown_pixels}
@@ -198,3 +210,150 @@ def _released(metric: MetricResult, shown: bool) -> tuple[str, ...]:
 
 def _n(metric: MetricResult, task: TaskResult) -> int:
     return task.items if metric.figure is None else metric.figure.n
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that puts several contestants side by side.
+# --------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--compat", type=click.Choice(["released"]), help="Tables by the released scoring, with its faults.")
+@click.option("--published", multiple=True, metavar="MODEL",
+              help="Rows that the paper publishes for this model, marked as such; or all (repeatable).")  # fmt: skip
+@click.option("--pictures", type=click.Path(path_type=Path, file_okay=False),
+              help="Folder with the pictures, for the page  [default: SET where a folder is SET.NAME]")  # fmt: skip
+@html_option()
+@options_from(PosterScoreSettings)
+@json_option
+def compare(
+    folders: Sequence[Path],
+    compat: Literal["released"] | None,
+    published: Sequence[str],
+    pictures: Path | None,
+    html: Path | None,
+    figures: Path | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Put the answers in FOLDERS side by side: the paper's Tables 1 to 7, every metric, and who is not told apart.
+
+    Each folder holds one contestant's answers to the same items, as salon bench posters run leaves them; the merged
+    lists of PosterIQ's own runners will do. A contestant that was not asked a task has no value there; one whose
+    verdicts a judge owes is not ranked, and nobody is on tasks that were judged by different prompts. The tables say
+    by which. The page has a radar, and galleries with pictures, truth and answers.
+
+    \b
+      salon bench posters compare set.rapidocr set.tesseract set.random --html posters.html
+      salon bench posters compare gpt mine --compat released --published GPT-5 --published Qwen3-VL-8B
+      salon bench posters compare a_bench.json a_score.json b_bench.json --compat released --published all
+    """
+    settings = settings_from(PosterScoreSettings, flags)
+    with spinner("scoring"):
+        contestants = _join_contestants([_contestant(folder, settings) for folder in folders], folders)
+        report = compare_files(contestants, compat=compat, published=published)
+    shown = pictures or next((place for folder in folders if (place := _answered_set(folder))), None)
+    write_page(lambda: compared_page(report, shown, [one.pictures for one in contestants]), html, figures)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _print_comparison(report, html)
+
+
+def _contestant(folder: Path, settings: PosterScoreSettings) -> PosterContestant:
+    home = picture_root(folder)
+    card = read_card(home)
+    settings = settings_of_run(settings, card)
+    name = contestant_name(folder) if card is None else card.contestant
+    pictures = home if (home / POSTERS).is_dir() else None
+    return PosterContestant(name, find_files([folder]), settings, pictures, read_judges(home))
+
+
+def _join_contestants(contestants: Sequence[PosterContestant], places: Sequence[Path]) -> list[PosterContestant]:
+    """Files of one name are one contestant: the runners' MODEL_bench.json and MODEL_score.json."""
+    joined: dict[str, PosterContestant] = {}
+    for one, place in zip(contestants, places):
+        first = joined.get(one.name)
+        if first is None or place.is_dir():
+            joined[one.name if first is None else f"{one.name} {len(joined)}"] = one
+            continue
+        tasks = {file.task.name for file in first.files} & {file.task.name for file in one.files}
+        if tasks:
+            raise BadFile("one file for each task and contestant is needed", found=f"several of {min(tasks)}",
+                          where=str(place), remedy="give contestants files of different names")  # fmt: skip
+        judges = tuple(dict.fromkeys([*first.judges, *one.judges]))
+        joined[one.name] = replace(first, files=[*first.files, *one.files], judges=judges)
+    return list(joined.values())
+
+
+def _answered_set(folder: Path) -> Path | None:
+    """The set that a folder SET.NAME holds answers to, where it stands beside it."""
+    home = picture_root(folder).resolve()
+    card = read_card(home)
+    name = "" if card is None else card.contestant.replace("/", "-")
+    place = home.with_name(home.name.removesuffix(f".{name}"))
+    return place if name and place != home and place.is_dir() else None
+
+
+def _print_paper(table: PosterPaperTable, compat: str | None) -> None:
+    """One of the seven, a line for each contestant."""
+    judged = any(row.judged for row in table.rows)
+    rows = [
+        (row.contestant + (" (published)" if row.published else ""), *((row.judged or "",) if judged else ()),
+         *map(_paper_cell, row.cells))
+        for row in table.rows
+    ]  # fmt: skip
+    heads = (column.title + (" ↓" if column.better == "low" else "") for column in table.columns)
+    scoring = ", released scoring" if compat else ""
+    names = ("contestant", "judged by") if judged else ("contestant",)
+    left = tuple(range(len(names)))
+    print_table(f"\nTable {table.number}. {table.title}{scoring}", (*names, *heads), rows, left=left)
+
+
+def _paper_cell(cell: PaperCell) -> str:
+    mark = "?" if cell.owed else "≠" if cell.other_protocol else "/" if cell.partial else "*" if cell.best else " "
+    return MISSING if cell.value is None else f"{fixed(cell.value, 3)} {mark}"
+
+
+def _print_comparison(report: ComparisonReport, html: Path | None) -> None:
+    names = report.contestants
+    for table in report.tables:
+        _print_paper(table, report.compat)
+    groups = [(row.title, *map(_value_cell, row.values)) for row in report.groups]
+    print_table("\nGroups", ("group", *names), groups, left=(0,))
+    rows = [
+        (row.title, row.metric + (" ↓" if row.better == "low" else ""), *map(_value_cell, row.values),
+         MISSING if row.chance is None else fixed(row.chance, 3))
+        for row in report.rows
+    ]  # fmt: skip
+    print_table("\nTasks", ("task", "metric", *names, "chance"), rows, left=(0, 1))
+    say(
+        "* the best of its row or column   ~ not told apart from the best\n"
+        "? not ranked: verdicts are owed   / not ranked: others were asked more tasks\n"
+        "≠ not comparable: judged by different protocols",
+        dim=True,
+    )
+    for one in report.judged:
+        if one.tasks:
+            judges = f", {', '.join(one.judges)}" if one.judges else ""
+            say(f"{one.contestant} judged by: {one.title}{judges}")
+    lines = "\n".join(f"{one.contestant}: {one.signature}" for one in report.reports)
+    print_closing(report.policies, lines, html=html)
+
+
+def _value_cell(value: ComparisonValue) -> str:
+    if value.figure is None:
+        return MISSING
+    mark = (
+        "?"
+        if value.owed
+        else "≠"
+        if value.other_protocol
+        else "*"
+        if value.best
+        else "~"
+        if is_apart(value) is False
+        else " "
+    )
+    return f"{with_interval(value.figure)} {mark}"

@@ -1,43 +1,128 @@
-"""The commands that have contestants answer poster tasks, and judges look at what they said."""
+"""The command that draws poster tasks with their truth."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from salon.bench.posters import contestants, engines, measured
-from salon.bench.posters.answers_boxes import Convention
-from salon.bench.posters.files import PosterFile, find_files, home_of
-from salon.bench.posters.judge import judge_named
+from salon.bench.posters import contestants
+from salon.bench.posters import contestants as engines
+from salon.bench.posters import pixel_contestant as measured
+from salon.bench.posters.answers_numbers import Convention
+from salon.bench.posters.files import PosterFile, find_files, picture_root
+from salon.bench.posters.generate import PosterGenerationReport, generate_named
+from salon.bench.posters.judge import judge_named, people_study
 from salon.bench.posters.judge_protocol import read_protocol
 from salon.bench.posters.run import (
     CUT_OFF,
     MAX_TOKENS,
+    RunForecast,
     RunReport,
+    Spend,
     forecast_named,
     run_blind,
     run_engine,
     run_measured,
     run_named,
 )
-from salon.bench.posters.spend import RunForecast, Spend
-from salon.cli.console import counting, json_option, print_json, print_table, say, seed_option
-from salon.cli.judge_asked import judge_options
+from salon.bench.posters.tasks import GENERATION, GROUPS, TASKS, task_named
+from salon.cli.console import json_option, print_json, print_table, progress_bar, say, seed_option
+from salon.cli.judge_options import judge_options
 from salon.cli.options import SectionedCommand, settings_from
 from salon.errors import BadValue
-from salon.judge.named import Named
+from salon.generate.record import GenerateSettings
+from salon.generate.registry import GENERATOR_FORMS, CallTerms
+from salon.judge.registry import JudgeSpec
 from salon.report.numbers import MISSING
 
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--task", "named", multiple=True, metavar="NAME",
+    help="Only this task, or the tasks of a group: OCR, Font, Layout, Understanding, Rating, Generation (repeatable)  "
+    "[default: all that can be made]",
+)  # fmt: skip
+@click.option(
+    "-n", "--items", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Items of each task."
+)
+@click.option("--workers", type=click.IntRange(1), help="Processes that draw  [default: one a core]")
+@click.option(
+    "--resume", is_flag=True, help="Leave the tasks that are complete in FOLDER as they are; draw the others."
+)
+@seed_option
+@json_option
+def make(
+    folder: Path, named: tuple[str, ...], items: int, workers: int | None, resume: bool, seed: int, as_json: bool
+) -> None:
+    """Draw a task set into FOLDER: pictures, and files in PosterIQ's public layout with the truth in them.
+
+    Everything is drawn here from open fonts, so that no model can have seen it: 19 tasks that ask about a poster,
+    and 5 files of prompts for generators. The same seed gives the same bytes, with any number of workers, and a larger
+    set begins with the smaller one. A thousand items cost about 30 processor seconds.
+
+    FOLDER is new, empty, or holds such a set. A task whose file is there is not drawn over, since answers may stand
+    in it: the command refuses, or with --resume goes on with the other tasks. A task's file is written when its last
+    picture is, so nothing half done is ever read.
+
+    \b
+    OCR            logo_ocr poster_ocr simple_ocr hard_ocr font_size_ocr
+    Font           font_matching font_attributes font_effect font_effect_2
+    Layout         text_localization alignment rotation empty_space
+                   layout_comparison layout_generation
+    Understanding  style_understanding composition_understanding
+                   intention_understanding
+    Rating         overall_rating
+    Generation     gen_dense gen_font gen_style gen_composition gen_intention
+
+    \b
+      salon bench posters make set -n 50
+      salon bench posters make ocr --task OCR -n 280
+      salon bench posters make set -n 50 --resume
+      salon bench posters make fonts --task font_matching --task font_effect -n 90 --seed 7
+    """
+    makers = importlib.import_module("salon.bench.posters.make")  # drawing only for those who draw
+    names = _tasks(named, makers.MADE)
+    with progress_bar("drawing", quiet=as_json) as watch:
+        files = makers.make_tasks(folder, names, items, seed, resume=resume, progress=watch, processes=workers)
+    if as_json:
+        places = [path.relative_to(folder).as_posix() for path in files]
+        print_json({"folder": str(folder), "seed": seed, "items": items, "tasks": names, "files": places})
+    else:
+        say(f"{len(names)} tasks of {items:,} items in {folder}", bold=True)
+        say(f"salon bench posters run {folder} --contestant rapidocr", dim=True)
+
+
+def _tasks(named: Sequence[str], made: Sequence[str]) -> list[str]:
+    """The tasks meant by names of tasks and groups, each once; BadValue for what cannot be made."""
+    if not named:
+        return list(made)
+    groups = {group.lower(): [task.name for task in TASKS if task.group == group and task.name in made]
+              for group in (*GROUPS, GENERATION)}  # fmt: skip
+    names = [name for word in named for name in groups.get(word.lower()) or [task_named(word).name]]
+    cannot = [name for name in names if name not in made]
+    if cannot:
+        raise BadValue("a task that can be made is needed", found=", ".join(cannot), remedy="one of " + ", ".join(made))
+    return list(dict.fromkeys(names))
+
+
+# --------------------------------------------------------------------------------------------------
+# The commands that have contestants answer poster tasks, and judges look at what they said.
+# --------------------------------------------------------------------------------------------------
+
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-_OURS = (*contestants.NAMES, *engines.ENGINES, measured.NAME)
+_BUILTIN_CONTESTANTS = (*contestants.NAMES, *engines.ENGINES, measured.NAME)
 
 
 @click.command(cls=SectionedCommand)
 @click.argument("folder", type=click.Path(path_type=Path, exists=True))
-@click.option("--contestant", type=click.Choice(_OURS), help="One that comes with Salon, instead of a VLM.")
+@click.option(
+    "--contestant", type=click.Choice(_BUILTIN_CONTESTANTS), help="One that comes with Salon, instead of a VLM."
+)
 @click.option("-o", "--output", type=_FOLDER, help="Folder of the answers  [default: FOLDER.NAME beside FOLDER]")
 @click.option("--pictures", type=_FOLDER, help="Folder with the pictures  [default: FOLDER]")
 @click.option("--task", "tasks", multiple=True, help="Only this task (repeatable).")
@@ -82,7 +167,7 @@ def run(
       salon bench posters run set --transformers ./Qwen3-VL-8B --boxes thousand
       salon bench posters score set.rapidocr --boxes share
     """
-    named = settings_from(Named, flags)
+    named = settings_from(JudgeSpec, flags)
     files = [file for file in find_files([folder]) if not tasks or file.task.name in tasks]
     if not files:
         raise BadValue("a task that the folder has", found=", ".join(tasks), where=str(folder))
@@ -99,7 +184,7 @@ def run(
         )
         _print_forecast(forecast, as_json)
         return
-    with counting(name, quiet=as_json) as watch:
+    with progress_bar(name, quiet=as_json) as watch:
         if contestant in contestants.NAMES:
             report = run_blind(files, contestant, out, seed=seed, boxes=boxes)
         elif contestant in engines.ENGINES:
@@ -114,7 +199,7 @@ def run(
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
-        _print(report, out)
+        _print_run(report, out)
     if report.failed or report.stopped:
         click.get_current_context().exit(1)
 
@@ -163,7 +248,7 @@ def _print_spend(spend: Spend) -> None:
         say(f"cost {money(spend.cost)} {spend.currency}; over all runs {money(spend.cost_in_all)} {spend.currency}")
 
 
-def _print(report: RunReport, out: Path) -> None:
+def _print_run(report: RunReport, out: Path) -> None:
     say(
         f"{report.contestant}: {report.answered:,} answers, {report.kept:,} there already, of {report.asked:,}",
         bold=True,
@@ -211,14 +296,14 @@ def judge(folder: Path, pictures: Path | None, protocol: Path | None, as_json: b
       salon bench posters judge proof --measured pixels
       salon bench posters judge posters --pictures made --transformers ./Qwen3-VL-8B
     """
-    named = settings_from(Named, flags)
+    named = settings_from(JudgeSpec, flags)
     files = find_files([folder])
-    home = home_of(folder)
+    home = picture_root(folder)
     if named.measured is not None:
         named.check()
         _measure(files, named, pictures or home, as_json)
         return
-    with counting(named.judge, quiet=as_json) as watch:
+    with progress_bar(named.judge, quiet=as_json) as watch:
         released = None if protocol is None else read_protocol(protocol)
         report = judge_named(files, named, home, pictures=pictures or home, protocol=released, watch=watch)
     if as_json:
@@ -236,10 +321,10 @@ def judge(folder: Path, pictures: Path | None, protocol: Path | None, as_json: b
         click.get_current_context().exit(1)
 
 
-def _measure(files: list[PosterFile], named: Named, pictures: Path, as_json: bool) -> None:
+def _measure(files: list[PosterFile], named: JudgeSpec, pictures: Path, as_json: bool) -> None:
     """The same by a measurement; the reader of text is loaded only for it."""
-    flow = importlib.import_module("salon.bench.posters.measure")
-    with counting(named.judge, quiet=as_json) as watch:
+    flow = importlib.import_module("salon.bench.posters.measurement")
+    with progress_bar(named.judge, quiet=as_json) as watch:
         report = flow.measure_files(files, named.measured, pictures=pictures, workers=named.workers, watch=watch)
     if as_json:
         print_json(report.model_dump(mode="json"))
@@ -253,3 +338,133 @@ def _measure(files: list[PosterFile], named: Named, pictures: Path, as_json: boo
             print_table(None, ("", ""), rows)
     if report.no_reply:
         click.get_current_context().exit(1)
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that has a generator make the posters that poster tasks ask for.
+# --------------------------------------------------------------------------------------------------
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option(
+    "-g", "--generator", "names", required=True, multiple=True, metavar="NAME",
+    help=f"Who makes posters: {GENERATOR_FORMS} (repeatable).",
+)  # fmt: skip
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False),
+              help="Folder of its posters: a new one, or one to go on with.")  # fmt: skip
+@click.option("--task", "tasks", multiple=True, help="Only this task (repeatable).")
+@click.option("--size", help="Width and height in pixels, such as 736x1040  [default: the generator's own]")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Seed of every poster.")
+@click.option("--retry/--no-retry", default=True, show_default=True, help="Ask again for what failed before.")
+@click.option("--prices", type=_FILE, help="Prices of hosted generators, TOML.")
+@click.option("--budget", type=click.FloatRange(0), help="The most that a hosted generator may spend in this run.")
+@click.option("--calls", type=_FILE, help="File that keeps bought answers  [default: OUTPUT.calls.sqlite]")
+@json_option
+def generate(
+    files: tuple[Path, ...],
+    names: tuple[str, ...],
+    output: Path,
+    tasks: tuple[str, ...],
+    size: str | None,
+    seed: int,
+    retry: bool,
+    prices: Path | None,
+    budget: float | None,
+    calls: Path | None,
+    as_json: bool,
+) -> None:
+    """Have a generator make the posters that FILES ask for.
+
+    FILES are PosterIQ's generation files (gen_dense, gen_font, gen_style, gen_composition, gen_intention), those that
+    salon bench posters make wrote, or folders of them. Every generator gets the words of `prompt` and nothing else.
+    OUTPUT gets the same files with `path` leading to the posters, which stand in OUTPUT/posters, a study. The same
+    command goes on after an interruption, and asks again for what failed.
+
+    Exit code 0 when every poster is there, 1 when some are not: those are worth nothing when scored.
+
+    \b
+      salon bench posters generate set -g proof -o proof
+      salon bench posters generate set -g openai:gpt-image-1 -o gpt --prices prices.toml --budget 20
+      salon bench posters judge proof --measured pixels
+      salon bench posters score proof --html proof.html
+      salon bench posters compare proof gpt --html generators.html
+    """
+    if len(names) > 1:
+        raise BadValue(
+            "one generator for a folder is needed",
+            found=", ".join(names),
+            where="--generator",
+            remedy="run it once for each, with another -o; salon bench posters compare puts them together",
+        )
+    (name,) = names
+    opened = [file for file in find_files(list(files)) if not tasks or file.task.name in tasks]
+    if not opened:
+        raise BadValue("a task that the files have is needed", found=", ".join(tasks), where=str(files[0]))
+    settings = GenerateSettings.parse({"size": size, "seed": seed, "retry": retry}, where="options")
+    kept = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
+    with progress_bar(name, quiet=as_json) as tell:
+        report = generate_named(opened, name, output, settings, CallTerms(kept, prices, budget),
+                                watch=lambda progress: tell(progress.done, progress.wanted))  # fmt: skip
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _print_generated(report, output)
+    if report.failed:
+        click.get_current_context().exit(1)
+
+
+def _print_generated(report: PosterGenerationReport, output: Path) -> None:
+    say(f"{report.generator}: {report.made:,} posters, {report.kept:,} there already, of {report.wanted:,}", bold=True)
+    rows = [(f"no poster: {reason}", f"{count:,}") for reason, count in report.failed.items()]
+    rows += [(f"asks for none: {task}", f"{count:,}") for task, count in report.not_asked.items()]
+    if rows:
+        print_table(None, ("", ""), rows)
+    if report.cost is not None:
+        say(f"cost {report.cost:,.4f}")
+    for note in report.notes:
+        say(f"- {note}")
+    say(f"wrote {output}")
+    say(f"salon bench posters judge {output} --measured pixels", dim=True)
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that has people answer what a judge of poster tasks answered.
+# --------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True))
+@click.option("-o", "--output", type=_FOLDER, required=True, help="Folder of the study to write.")
+@click.option("--pictures", type=_FOLDER, help="Folder with the posters  [default: FOLDER]")
+@click.option("--judge", default="judge", show_default=True, help="Name of the judge among the study's raters.")
+@click.option("-n", "--verdicts", type=click.IntRange(1), default=100, show_default=True, help="Verdicts to draw.")
+@seed_option
+@json_option
+def people(
+    folder: Path, output: Path, pictures: Path | None, judge: str, verdicts: int, seed: int, as_json: bool
+) -> None:
+    """Draw some verdicts of the judge in FOLDER into a study, for people to answer the same questions.
+
+    Every verdict on a key point has the same chance to be drawn. People see the poster, what was said of it and the
+    point on the studio's checklist screen, and not what the judge said. The report then tells how often they agree.
+
+    \b
+      salon bench posters people answers --pictures set -o people -n 200
+      salon serve people
+      salon judge report people
+    """
+    home = picture_root(folder)
+    report = people_study(find_files([folder]), pictures or home, output, judge=judge, n=verdicts, seed=seed)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+        return
+    say(f"{report.drawn:,} of {report.of:,} verdicts of {report.judge}, {report.yes:,} of them yes", bold=True)
+    for task, count in report.by_task.items():
+        say(f"{task}: {count:,}")
+    if report.unread or report.no_picture:
+        say(f"not drawn: {report.unread:,} that say neither yes nor no, {report.no_picture:,} without a picture")
+    say(f"wrote {output}")
+    say(f"salon serve {output}", dim=True)

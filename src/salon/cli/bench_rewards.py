@@ -8,14 +8,21 @@ from typing import Any
 
 import click
 
-from salon.bench.reward_page import reward_page
-from salon.bench.reward_table import RewardBoard, RewardPlace, RewardTables
-from salon.bench.rewards import RewardSettings, check_generator, reward_scorers, reward_tables
-from salon.cli.console import html_option, json_option, print_json, print_table, say, working, write_page
-from salon.cli.given import STUDY, given_study
+from salon.bench.rewards import (
+    RewardBoard,
+    RewardPlace,
+    RewardTables,
+    RewardTableSettings,
+    check_generator,
+    reward_tables,
+    score_study_pictures,
+)
+from salon.bench.rewards_report import reward_page
+from salon.cli.console import html_option, json_option, print_json, print_table, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
+from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadValue
-from salon.judge.score import ScoreSettings, scores_there
+from salon.judge.scoring import ScoreSettings, list_scores
 from salon.report.numbers import with_interval
 from salon.store.folder import is_study
 from salon.store.formats import ImportOptions, Policies, import_files
@@ -36,7 +43,7 @@ from salon.store.formats import ImportOptions, Policies, import_files
 @click.option("--people", type=STUDY, help="Votes of people, a study or a file: is the order of generators theirs?")
 @options_from(Policies, only=("layout", "prompt_lines"))
 @options_from(ScoreSettings, only=("text", "batch", "device"))
-@options_from(RewardSettings)
+@options_from(RewardTableSettings)
 @html_option()
 @json_option
 def rewards(
@@ -63,7 +70,7 @@ def rewards(
       salon bench rewards benchmark -s hpsv3:hpsv3 --overall categories --html table.html
       salon bench rewards benchmark -s hpsv3:hpsv3 -s pickscore:pickscore --people hpdv3/test.json
     """
-    settings = settings_from(RewardSettings, flags)
+    settings = settings_from(RewardTableSettings, flags)
     if not isinstance(study, Path) or not study.is_dir():
         raise BadValue("a study's folder is needed: scores are kept in it", found=str(study))
     made = _tables(study, settings, names, by_category, flags)
@@ -89,14 +96,14 @@ def rewards(
 
 
 def _tables(
-    place: Path, settings: RewardSettings, names: Sequence[str], by_category: bool, flags: dict[str, Any]
+    place: Path, settings: RewardTableSettings, names: Sequence[str], by_category: bool, flags: dict[str, Any]
 ) -> RewardTables:
     """From tables of scores; or from pictures that are scored now: a benchmark's, or a study's by a scorer named so."""
     scoring = settings_from(ScoreSettings, flags)
-    people = None if flags["people"] is None else given_study(flags["people"])
+    people = None if flags["people"] is None else read_study_argument(flags["people"])
     if is_study(place):
-        study = given_study(place)
-        if not names or any(name in scores_there(place) for name in names):
+        study = read_study_argument(place)
+        if not names or any(name in list_scores(place) for name in names):
             return reward_tables(study, place, settings, names=names, by_category=by_category, people=people)
         paths = {item.id: place / item.image for item in study.nouns("items") if item.image}
     else:
@@ -107,8 +114,8 @@ def _tables(
         for note in imported.notes:
             say(f"note: {note}", dim=True, err=True)
         study, paths = imported.study, imported.paths
-    with working("scoring") as step:
-        scored = reward_scorers(study, paths, names, scoring, step)
+    with spinner("scoring") as step:
+        scored = score_study_pictures(study, paths, names, scoring, step)
     return reward_tables(study, None, settings, by_category=by_category, scored=scored, people=people)
 
 

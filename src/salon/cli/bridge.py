@@ -8,27 +8,26 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from salon.cli.console import json_option, print_closing, print_json, print_table, say, working
-from salon.cli.given import STUDY, given_study
-from salon.cli.later import LaterGroup
+from salon.cli.console import json_option, print_closing, print_json, print_table, say, spinner
+from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
+from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadValue
-from salon.fuse.bridge import next_questions, plan_bridge, score_bridge
-from salon.fuse.bridge_results import BridgeAccounting, BridgeQuestions, BridgeReport
-from salon.fuse.bridge_settings import BridgeSettings
-from salon.fuse.bridge_simulate import Rehearsal, RehearsalSettings, rehearse_bridge
+from salon.fuse.bridge import BridgeAccounting, BridgeQuestions, BridgeReport, next_questions, plan_bridge, score_bridge
+from salon.fuse.bridge_plan import BridgeSettings
+from salon.fuse.bridge_simulation import Rehearsal, RehearsalSettings, rehearse_bridge
 from salon.report.numbers import fixed
-from salon.store.plain_table import plain_target, write_plain
+from salon.store.plain_files import check_target, write_plain
 
-SHOWN = 10
+MOST_ITEMS = 10
 SIMULATED = "SIMULATED: nobody gave these answers."
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
 pairs_option = output_option("File of pairs to write; its ending says how: .csv, .jsonl or .parquet.")
 study_argument = click.argument("study", type=STUDY)
 
 
-@click.group(cls=LaterGroup)
+@click.group(cls=LazyGroup)
 def bridge() -> None:
     """Score many items on one scale from few comparisons, without labels.
 
@@ -98,8 +97,8 @@ def score(study: Path | str, as_json: bool, **flags: Any) -> None:
       salon bridge score study --method elo --rater judge-1
     """
     settings = settings_from(BridgeSettings, flags)
-    found = given_study(study)
-    with working("scoring"):
+    found = read_study_argument(study)
+    with spinner("scoring"):
         report = score_bridge(found, settings)
     if as_json:
         print_json(report.model_dump(mode="json"))
@@ -123,7 +122,7 @@ def simulate(as_json: bool, **flags: Any) -> None:
     settings = settings_from(RehearsalSettings, flags)
     if settings.opponents > min(settings.pool, settings.items):
         raise BadValue("--opponents come from the pool: at most as many", found=settings.opponents)
-    with working("rehearsing") as step:
+    with spinner("rehearsing") as step:
         made = rehearse_bridge(settings, progress=step)
     if as_json:
         print_json(made.model_dump(mode="json"))
@@ -133,9 +132,9 @@ def simulate(as_json: bool, **flags: Any) -> None:
 
 def _write(study: Path | str, output: Path, overwrite: bool, as_json: bool, flags: dict[str, Any], make: Any) -> None:
     settings = settings_from(BridgeSettings, flags)
-    plain_target(output, overwrite=overwrite)
-    found = given_study(study)
-    with working("choosing pairs"):
+    check_target(output, overwrite=overwrite)
+    found = read_study_argument(study)
+    with spinner("choosing pairs"):
         made: tuple[pa.Table, BridgeQuestions] = make(found, settings)
     table, questions = made
     write_plain(table, output, overwrite=overwrite)
@@ -165,7 +164,7 @@ def _print_report(report: BridgeReport) -> None:
         say(SIMULATED)
     for scale in report.scales:
         rows = [row for row in report.rows if (row.criterion, row.group) == (scale.criterion, scale.group)]
-        best = sorted(rows, key=lambda row: -row.value)[:SHOWN]
+        best = sorted(rows, key=lambda row: -row.value)[:MOST_ITEMS]
         title = f"{scale.criterion}, {scale.group}: the best {len(best)} of {scale.items:,} items, scale {report.scale}"
         print_table(
             title,

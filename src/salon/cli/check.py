@@ -12,19 +12,23 @@ from click.core import ParameterSource
 
 from salon.check.anchor import AnchorReport
 from salon.check.anchor import anchor as make_anchor
-from salon.check.anchor_scores import AnchorSettings
-from salon.check.budget import SimulatedBudgetSettings, ThinSettings, simulated_budget, thin_study
+from salon.check.anchor_draws import AnchorSettings
 from salon.check.check import check_study
-from salon.check.plan import PlanReport, PlanSettings
+from salon.check.plan import (
+    PlanReport,
+    PlanSettings,
+    SimulatedBudgetSettings,
+    ThinSettings,
+    simulated_budget,
+    thin_study,
+)
 from salon.check.plan import plan as make_plan
 from salon.check.report import check_page
-from salon.check.results import AnchorFigures
-from salon.check.settings import CheckSettings
-from salon.cli.budget_tables import print_budget, print_thinning
-from salon.cli.check_tables import print_anchor, print_check, print_null, print_plan
-from salon.cli.console import html_option, json_option, print_json, say, working, write_page
-from salon.cli.given import STUDY, given_study
+from salon.check.results import AnchorFigures, CheckSettings
+from salon.cli.check_report import print_anchor, print_budget, print_check, print_null, print_plan, print_thinning
+from salon.cli.console import html_option, json_option, print_json, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
+from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadFile, BadValue
 from salon.stats.nulls import check_shape
 from salon.store.nulls import null_for
@@ -71,10 +75,10 @@ def check(
       salon check study --gate            exit code 1 unless raters agree on every criterion
     """
     settings = settings_from(CheckSettings, flags)
-    found = given_study(study)
+    found = read_study_argument(study)
     known = [found.criterion(id).id for id in criteria]
     shown = [_anchor(path) for path in anchors]
-    with working("checking") as step:
+    with spinner("checking") as step:
         report = check_study(found, settings, criteria=known, anchors=shown, progress=step)
     write_page(lambda: check_page(report), html, figures)
     if as_json:
@@ -111,7 +115,7 @@ def null(items: int, raters: int, cache: bool, limit: float, draws: int, seed: i
       salon null --items 5 --raters 9 --no-cache --json
     """
     check_shape(items, raters)
-    with working(f"the law of {items} items and {raters} raters"):
+    with spinner(f"the law of {items} items and {raters} raters"):
         law = null_for(items, raters, cache=cache, draws=draws, seed=seed, limit=limit)
     signature = Signature(
         method="null",
@@ -141,7 +145,7 @@ def anchor(file: Path | str, kind: str | None, name: str | None, as_json: bool, 
       salon check study --anchor movielens.json --html check.html
     """
     settings = settings_from(AnchorSettings, flags)
-    report = make_anchor(given_study(file, kind), settings)
+    report = make_anchor(read_study_argument(file, kind), settings)
     if name:
         report = report.model_copy(update={"name": name})
     for warning in report.warnings:
@@ -166,10 +170,10 @@ def plan(ctx: click.Context, /, as_json: bool, **flags: Any) -> None:
       salon plan budget study                     how few of a study's comparisons would have done
     """
     if ctx.invoked_subcommand is not None:
-        _refuse(given_flags(ctx), f"flags of {ctx.invoked_subcommand} stand after its name")
+        _refuse(flags_on_command_line(ctx), f"flags of {ctx.invoked_subcommand} stand after its name")
         return
     settings = settings_from(PlanSettings, flags)
-    with working("planning") as step:
+    with spinner("planning") as step:
         report: PlanReport = make_plan(settings, null_for, progress=step)
     if as_json:
         print_json(report.model_dump(mode="json"))
@@ -200,16 +204,16 @@ def budget(
       salon plan budget study
       salon plan budget study --fraction 0.25 --fraction 0.5 --repeats 50 --json
     """
-    given = given_flags(ctx)
+    given = flags_on_command_line(ctx)
     if study is None:
         _refuse(given & {*ThinSettings.model_fields, "criteria"}, "these flags need a STUDY")
-        with working("simulating comparisons"):
+        with spinner("simulating comparisons"):
             simulated = simulated_budget(settings_from(SimulatedBudgetSettings, flags), seed)
         return print_json(simulated.model_dump(mode="json")) if as_json else print_budget(simulated)
     _refuse(given & {*SimulatedBudgetSettings.model_fields}, "these flags are for a simulated budget, without STUDY")
-    found = given_study(study)
+    found = read_study_argument(study)
     known = [found.criterion(id).id for id in criteria]
-    with working("thinning") as step:
+    with spinner("thinning") as step:
         report = thin_study(found, settings_from(ThinSettings, flags), criteria=known, seed=seed, progress=step)
     if as_json:
         print_json(report.model_dump(mode="json"))
@@ -217,7 +221,7 @@ def budget(
         print_thinning(report)
 
 
-def given_flags(ctx: click.Context) -> set[str]:
+def flags_on_command_line(ctx: click.Context) -> set[str]:
     """Names of the flags that stand on the command line."""
     return {name for name in ctx.params if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
 

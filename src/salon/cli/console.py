@@ -25,15 +25,15 @@ from rich.progress import (
 from rich.table import Table
 
 UNBOUNDED = 10_000
-_OBEYED = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_TERMINAL_CONTROLS = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters and turns of the reading direction that JSON leaves as they are."""
-_WORDS = 24
+_LEAST_WORDS_WIDTH = 24
 """Characters that a last column of words keeps, however wide the numbers before it."""
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything drawn by chance.")
 
 
-class _Page(click.Path):
+class _PagePath(click.Path):
     """A file that a page may be written to: refused before anything is computed for it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -43,7 +43,7 @@ class _Page(click.Path):
         return path
 
 
-class _FigureFolder(click.Path):
+class _FigureFolderPath(click.Path):
     """A folder that figures may be written to: refused before anything is computed for it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -53,14 +53,14 @@ class _FigureFolder(click.Path):
 
 figures_option = click.option(
     "--figures",
-    type=_FigureFolder(path_type=Path),
+    type=_FigureFolderPath(path_type=Path),
     help="Write every chart of the report to this folder: SVG, PDF and PNG, 85 and 178 mm wide, and CSV.",
 )
 
 
 def html_option(help: str = "Write the report as one HTML file.") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The flags that ask for a page, and for its charts as files."""
-    page = click.option("--html", type=_Page(path_type=Path, dir_okay=False), help=help)
+    page = click.option("--html", type=_PagePath(path_type=Path, dir_okay=False), help=help)
     return lambda command: page(figures_option(command))
 
 
@@ -75,7 +75,7 @@ def write_page(make_page: Callable[[], Any], html: Path | None, figures: Path | 
         say(importlib.import_module("salon.bench.figures").write_figures(page.sections, figures).words, err=True)
 
 
-def out() -> Console:
+def result_console() -> Console:
     """The console for results; wide when piped, so that rows never wrap in a log."""
     console = Console(highlight=False, soft_wrap=False)
     return console if console.is_terminal else Console(highlight=False, width=160)
@@ -84,7 +84,7 @@ def out() -> Console:
 def print_json(record: Any) -> None:
     """One JSON object; NaN and infinity are never written. Marks that a terminal would obey are written as escapes."""
     text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False)
-    click.echo(_OBEYED.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text))
+    click.echo(_TERMINAL_CONTROLS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text))
 
 
 def print_table(
@@ -101,9 +101,9 @@ def print_table(
         )
     for row in rows:
         table.add_row(*(_plain(cell) for cell in row))
-    console = out()
+    console = result_console()
     if len(columns) - 1 in left:  # a last column of words may wrap inside its own column
-        table.columns[-1].min_width = min(_WORDS, max((len(row[-1]) for row in rows), default=0))
+        table.columns[-1].min_width = min(_LEAST_WORDS_WIDTH, max((len(row[-1]) for row in rows), default=0))
         needed = Console(width=UNBOUNDED).measure(table).minimum
     else:
         needed = Console(width=UNBOUNDED).measure(table).maximum
@@ -144,7 +144,7 @@ def _plain(cell: str) -> str:
     return printable(cell.replace("\n", " ")).replace("[", "\\[")
 
 
-class Tell(Protocol):
+class ProgressCallback(Protocol):
     """Hears how many are done and how many there are, what else is known, and what is being done where that changes."""
 
     def __call__(self, done: int, wanted: int | None, told: str = "", doing: str | None = None) -> None:
@@ -152,19 +152,19 @@ class Tell(Protocol):
 
 
 @contextmanager
-def working(label: str) -> Iterator[Callable[[str], None]]:
+def spinner(label: str) -> Iterator[Callable[[str], None]]:
     """A spinner on stderr, for work whose amount is not known. Gives a function that names the step being worked on."""
-    with _shown(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()) as bar:
+    with _live_progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()) as bar:
         task = bar.add_task(label, total=None)
         yield lambda step: bar.update(task, description=f"{label}: {printable(step)}", advance=1)
 
 
 @contextmanager
-def counting(label: str, *, quiet: bool = False) -> Iterator[Tell]:
+def progress_bar(label: str, *, quiet: bool = False) -> Iterator[ProgressCallback]:
     """A bar on stderr, for work that is counted."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                TimeRemainingColumn(), TextColumn("{task.fields[told]}", markup=False))  # fmt: skip
-    with _shown(*columns, quiet=quiet) as bar:
+    with _live_progress(*columns, quiet=quiet) as bar:
         task, now = bar.add_task(printable(label), total=None, told=""), label
 
         def tell(done: int, wanted: int | None, told: str = "", doing: str | None = None) -> None:
@@ -178,14 +178,14 @@ def counting(label: str, *, quiet: bool = False) -> Iterator[Tell]:
 
 
 @contextmanager
-def watching(label: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+def staged_progress_bar(label: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     """The same for work of several kinds: hears what is being done, how much of it is done, and of how much."""
-    with counting(label, quiet=quiet) as tell:
+    with progress_bar(label, quiet=quiet) as tell:
         yield lambda doing, done, wanted: tell(done, wanted, doing=doing)
 
 
 @contextmanager
-def _shown(*columns: ProgressColumn, quiet: bool = False) -> Iterator[Progress]:
+def _live_progress(*columns: ProgressColumn, quiet: bool = False) -> Iterator[Progress]:
     """Gone when done; silent when nobody watches."""
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:

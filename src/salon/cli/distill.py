@@ -1,26 +1,579 @@
-"""salon distill: from a VLM's own comparisons to a scorer that needs one pass."""
+"""The command that makes labels of a VLM's own answers."""
 
 from __future__ import annotations
 
+import importlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from salon.cli.later import LaterGroup
+from salon.cli.console import (
+    html_option,
+    json_option,
+    print_closing,
+    print_json,
+    print_table,
+    progress_bar,
+    say,
+    spinner,
+    write_page,
+)
+from salon.cli.judge_options import forecast_printer, judge_options, rater_options
+from salon.cli.options import SectionedCommand, options_from, settings_from
+from salon.cli.study_argument import read_study_argument
+from salon.cli.train_reward import chosen_settings, memory_flag_bytes, plan_options, require, show_plan
+from salon.errors import BadValue
+from salon.evaluate.pseudo_scores import LabelCard, PseudoScores, read_pseudo_scores
+from salon.evaluate.score_page import (
+    KINDS,
+    ScorePaperTable,
+    TableKind,
+    paper_table,
+    table_latex,
+    table_markdown,
+    table_records,
+)
+from salon.evaluate.score_results import ScoreEvaluationSettings
+from salon.judge.model_scorers import RaterSettings
+from salon.judge.registry import JudgeSpec, check_budget, open_judge
+from salon.judge.run import VlmWithNotes
+from salon.report.numbers import MISSING, fixed, with_interval
+from salon.store.atomic_files import whole_file
+from salon.store.folder import local_path
+from salon.store.plain_files import TABLE_ENDINGS, check_target, write_plain
+from salon.train.ablation_results import FACTOR_WORDS, AblateSettings
+from salon.train.distill_label import (
+    LabelForecast,
+    LabelPlan,
+    check_labels_target,
+    drift_warnings,
+    forecast_labels,
+    plan_labels,
+    write_labels,
+)
+from salon.train.distill_label_settings import DistillLabelSettings
+from salon.train.distill_label_sources import CallTally
+from salon.train.distill_settings import DistillSettings
 
-LATER: dict[str, tuple[str, str]] = {
-    "label": ("salon.cli.distill_label:label", "Labels for items from a VLM's own answers, without any person."),
-    "train": ("salon.cli.distill_train:train", "Train a VLM to score pictures in one pass, from labels."),
-    "evaluate": ("salon.cli.distill_evaluate:evaluate", "Predicted scores against what people gave, with intervals."),
-    "ablate": ("salon.cli.distill_ablate:ablate", "The same distillation with one setting changed at a time."),
-}
-"""Commands whose module is loaded when they are called, and what the list says of them."""
+if TYPE_CHECKING:
+    from salon.evaluate.score_results import ScoreAgreement, ScoreEvaluation, ScorePart, TargetFigures
+    from salon.train.ablation_results import AblateReport
+    from salon.train.distill_study import DistillReport
 
 
-@click.group(cls=LaterGroup, later=LATER)
-def distill() -> None:
-    """Turn a VLM's comparisons into calibrated pseudo-scores, and train it to give them in one pass.
+@click.command(cls=SectionedCommand)
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the labels.")
+@options_from(DistillLabelSettings)
+@judge_options
+@click.option("--overwrite", is_flag=True, help="Replace labels of other settings, another judge or another study.")
+@click.option("--dry-run", is_flag=True, help="Say how many calls it takes and what they may cost, and ask nothing.")
+@json_option
+def label(study: Path, output: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any) -> None:
+    """Labels for the items of STUDY from a VLM's own answers, without any person.
+
+    The bridge compares a pool exhaustively and places every other item on its scale; the other sources are what it is
+    measured against. A call asks about all criteria at once. Every answer is kept before it is used: run the same
+    command again to go on after an interruption, or to ask again what got no reply. Exit code 0 when every question
+    got a reply, 1 when some did not.
 
     \b
       salon distill label study -o labels --model openai:qwen@http://localhost:8000/v1
-      salon distill train study --labels labels --vlm weights/Qwen3-VL-8B-Instruct -o scorer
-      salon distill evaluate study --model scorer --html report.html
+      salon distill label study -o labels --transformers ./Qwen3-VL-8B --adaptive --target-sd 0.8
+      salon distill label study -o votes --source majority --model qwen --dry-run      how many calls?
+      salon distill label study -o single --source pointwise --max-calls 30725 --model qwen
+      salon distill label study -o labels --simulated accuracy=0.8,bias=0.1            try it out, without a model
     """
+    named, settings = settings_from(JudgeSpec, flags), settings_from(DistillLabelSettings, flags)
+    found = read_study_argument(local_path(study))
+    with spinner("looking at pictures") as step:
+        plan = plan_labels(found, study, named, settings, step)
+    with open_judge(named, found, study) as vlm:
+        check_labels_target(plan, vlm, output, overwrite=overwrite)
+        priced = dry_run or named.budget is not None
+        cast = forecast_labels(plan, vlm) if priced else LabelForecast(plan.budget.calls, 0, None)
+        warning = check_budget(named.budget, cast.cost_at_most, cast.calls - cast.stored)
+        if dry_run:
+            _print_forecast(plan, cast, vlm.name, warning, as_json)
+            return
+        say(f"{vlm.name}: {_calls_sum(plan)}", err=True)
+        for told in [*([warning] if warning else []), *drift_warnings(plan, vlm, named.canaries)]:
+            say(f"note: {told}", fg="yellow", err=True)
+        with progress_bar("asking", quiet=as_json) as watch:
+            card, tally = write_labels(plan, vlm, output, watch, overwrite=overwrite)
+        notes = vlm.notes() if isinstance(vlm, VlmWithNotes) else []
+    if as_json:
+        print_json(card.model_dump(mode="json") | {"folder": str(output), "stored": tally.stored, "notes": notes})
+    else:
+        _print_labels(card, tally, read_pseudo_scores(output), output, notes)
+    if card.calls_failed:
+        click.get_current_context().exit(1)
+
+
+def _calls_sum(plan: LabelPlan) -> str:
+    at_most = "at most " if plan.settings.adaptive and plan.settings.source == "bridge" else ""
+    return f"{at_most}{plan.budget.calls:,} calls = {plan.budget.words()}"
+
+
+def _print_forecast(plan: LabelPlan, cast: LabelForecast, name: str, warning: str | None, as_json: bool) -> None:
+    if as_json:
+        cost = None if cast.cost_at_most is None else float(cast.cost_at_most)
+        told = {"dry_run": True, "judge": name, "source": plan.settings.source, "items": len(plan.items)}
+        told |= {"calls": cast.calls, "stored": cast.stored, "cost_at_most": cost, "sum": plan.budget.words()}
+        print_json(told)
+        return
+    say(f"{name} would be asked about {len(plan.items):,} items", bold=True)
+    priced = "not known: give a price list with --prices"
+    rows = [
+        ("calls", _calls_sum(plan)),
+        ("answered already", f"{cast.stored:,}"),
+        ("cost", priced if cast.cost_at_most is None else f"at most {cast.cost_at_most:.4f}"),
+    ]
+    print_table(None, ("", ""), rows, left=(0, 1))
+    if warning:
+        say(f"note: {warning}", fg="yellow")
+
+
+def _print_labels(card: LabelCard, tally: CallTally, scores: PseudoScores, output: Path, notes: list[str]) -> None:
+    if card.simulated:
+        say("SIMULATED: no model gave these answers.")
+    say(f"{card.judge}, {card.source}: {card.labelled:,} of {card.items:,} items labelled", bold=True)
+    if card.source == "majority":
+        assert scores.pairs is not None  # majority labels are pairs
+        say(f"- {len(scores.pairs):,} labels of pairs and criteria, {(scores.pairs.p == 0.5).mean():.0%} level")
+    else:
+        print_table(None, ("criterion", "items", "mean", "spread", "median sd", "ties"), _label_rows(card, scores))
+    say(f"- {card.calls_made:,} calls ({card.calls_planned:,} planned), {tally.stored:,} from the store")
+    if card.unread:
+        say("- not read: " + ", ".join(f"{id} {count:,}" for id, count in card.unread.items()))
+    for warning in card.warnings:
+        say(f"warning: {warning}", fg="yellow", err=True)
+    for note in (*card.policies, *notes):
+        say(f"- {note}", dim=True)
+    say(f"wrote {output}")
+    say(card.signature, dim=True)
+
+
+def _label_rows(card: LabelCard, scores: PseudoScores) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for number, id in enumerate(scores.criteria):
+        known = [value for value in scores.values[:, number] if value == value]
+        errors = sorted(error for error in scores.sd[:, number] if error == error)
+        mean = sum(known) / len(known) if known else None
+        spread = None
+        if mean is not None and len(known) > 1:
+            spread = (sum((value - mean) ** 2 for value in known) / (len(known) - 1)) ** 0.5
+        middle = errors[len(errors) // 2] if errors else None
+        ties = card.ties.get(id)
+        told = (fixed(mean, 2), fixed(spread, 2), fixed(middle, 2), MISSING if ties is None else f"{ties:.0%}")
+        rows.append((id, f"{len(known):,}", *told))
+    return rows
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that trains a VLM into a one-pass scorer.
+# --------------------------------------------------------------------------------------------------
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("study", type=_FILE, required=False)
+@click.option("--labels", type=_FILE, help="Folder of labels, by salon distill label.")
+@click.option("--vlm", required=True, help="The VLM to train, by folder or hub name; best the one that labelled.")
+@click.option("-o", "--output", type=_FILE, help="Folder for the scorer.")
+@click.option("--criterion", "criteria", multiple=True, help="Only the criterion with this id (repeatable).")
+@click.option("--apart", type=_FILE, help="A study to be tested on: refuse to train on any of its pictures.")
+@options_from(DistillSettings)
+@plan_options(DistillSettings)
+@click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
+@click.option("--overwrite", is_flag=True, help="Replace a scorer, once the new one is whole, or a run.")
+@click.option("--keep-anyway", is_flag=True, help="Write the scorer even if the policy collapsed or learned nothing.")
+@json_option
+def train(
+    study: Path | None,
+    labels: Path | None,
+    vlm: str,
+    output: Path | None,
+    criteria: Sequence[str],
+    apart: Path | None,
+    is_plan: bool,
+    resume: bool,
+    overwrite: bool,
+    keep_anyway: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Train a VLM to score pictures in one pass, from the LABELS of STUDY.
+
+    GRPO through TRL: answers about one picture are rewarded for keeping the order of the labels against the other
+    pictures of the step, with confidence weights, and lose for a broken form or a score off its scale. The latest
+    state within one standard error of the highest SRCC on the validation items is kept; test items are never looked
+    at. Where that state gives one score to all, cannot be read or is not above chance, no scorer is written and the
+    exit code is 1. Several GPUs: the same command under torchrun or accelerate launch;
+    examples/distill has launch files.
+
+    \b
+      salon distill train study --labels labels --vlm weights/Qwen3-VL-8B-Instruct -o scorer
+      salon distill train study --labels labels --vlm weights/Qwen3-VL-8B-Instruct -o scorer --learn lora
+      salon distill train study --labels labels --vlm weights/Qwen3-VL-8B-Instruct -o scorer --resume
+      salon distill train --vlm qwen3-vl-8b --recipe psdistill --plan --gpus 8 --shard zero3 --memory 80GB
+      accelerate launch --config_file zero3.yaml $(command -v salon) distill train study --labels labels ...
+    """
+    settings = chosen_settings(DistillSettings, flags, "distill train", quiet=as_json)
+    if is_plan:
+        show_plan("distill", vlm, settings, flags, as_json=as_json)
+        return
+    study, labels, output = require(study, "STUDY"), require(labels, "--labels"), require(output, "--output")
+    training = importlib.import_module("salon.train.distill_study")  # torch and TRL come with it
+    with progress_bar("steps", quiet=as_json) as tell:
+        report = training.distill_study(
+            study, labels, vlm, output, settings, criteria=criteria, apart=apart, resume=resume,
+            overwrite=overwrite, keep_anyway=keep_anyway, memory=memory_flag_bytes(flags["memory"]),
+            progress=lambda step, steps, reward: tell(step, steps, f"reward {reward:.3f}", "steps"),
+            format_progress=lambda step, steps, loss: tell(step, steps, f"loss {loss:.3f}", "form"),
+        )  # fmt: skip
+    if report is None:  # another process writes and tells
+        return
+    if as_json:
+        print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
+    else:
+        _print_training(report, study)
+    if not report.written:
+        click.get_current_context().exit(1)
+
+
+def _print_training(report: DistillReport, study: Path) -> None:
+    if report.simulated:
+        say("SIMULATED: no model gave these labels.")
+    say(report.verdict.words, bold=True, fg=None if report.verdict.outcome == "learned" else "yellow")
+    say(
+        f"one-pass scorer from {report.backbone}, {report.learn}, labels by {report.labels}: step {report.best_step} "
+        f"of {report.steps} kept"
+    )
+    validation = importlib.import_module("salon.train.distill_validation")  # statistics, not for --help
+    shown = validation.shown_looks(report.looks, report.best_step)
+    rows = [validation.look_cells(look, report.best_step) for look in shown]
+    if rows:
+        title = "validation against the labels, by which it was chosen (it leans upwards)"
+        columns = validation.LOOK_COLUMNS
+        print_table(title, columns, rows, left=(0, len(columns) - 1))
+    if len(rows) < len(report.looks):
+        say(f"- {len(rows)} of {len(report.looks)} looks; --json has all")
+    say("- " + ", ".join(f"{count:,} {what}" for what, count in report.counts.items()))
+    say("- " + ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in report.answers.items()))
+    for note in report.notes:
+        say(f"- {note}")
+    say(f"- {report.seconds:,.1f} s of training")
+    if not report.written:
+        say("no scorer was written", bold=True)
+        say("--resume --keep-anyway writes this state all the same; --overwrite begins anew, with other settings")
+        return
+    say(f"wrote {report.model}")
+    say(str(report.signature), dim=True)
+    say(f"next: salon score {study} --model {report.model}", dim=True)
+
+
+# --------------------------------------------------------------------------------------------------
+# salon distill ablate: which settings of a distillation matter, by a grid of small ones.
+# --------------------------------------------------------------------------------------------------
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command(cls=SectionedCommand)
+@click.argument("study", type=_FOLDER)
+@click.option("--vlm", required=True, help="The VLM to train, by folder or hub name; a small one.")
+@click.option("-o", "--output", required=True, type=_FOLDER, help="Folder of the cells: run again, it goes on.")
+@click.option("--test", "test", type=_FOLDER, help="Another study to test on  [default: the test side of STUDY]")
+@click.option(
+    "--against", multiple=True, metavar="TARGET", help="As for salon distill evaluate (repeatable); the first counts."
+)
+@click.option("--set", "training", multiple=True, metavar="NAME=VALUE",
+              help="A setting of training, in all cells (repeatable).")  # fmt: skip
+@click.option("--set-label", "labels", multiple=True, metavar="NAME=VALUE",
+              help="A setting of labels, in all cells (repeatable).")  # fmt: skip
+@options_from(AblateSettings)
+@judge_options
+@html_option("Write the table as one HTML file.")
+@json_option
+def ablate(
+    study: Path, vlm: str, output: Path, test: Path | None, against: Sequence[str], training: Sequence[str],
+    labels: Sequence[str], html: Path | None, figures: Path | None, as_json: bool, **flags: Any,
+) -> None:  # fmt: skip
+    """Label, train and test STUDY again with one setting changed at a time, once for every seed.
+
+    The first value of each list is the reference. Cells are kept as soon as they are done: run the same command again
+    to go on. Meant for a small VLM: a cell is a whole training.
+
+    \b
+      salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --weigh gap --weigh none
+      salon distill ablate study --vlm tiny -o ablation --transformers tiny --source bridge --source majority
+      salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --pool 20 --opponents 5 --opponents 10
+      salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --set steps=100 --set lr=1e-3
+    """
+    settings, named = settings_from(AblateSettings, flags), settings_from(JudgeSpec, flags)
+    flow = importlib.import_module("salon.train.ablation")
+    fixed = flow.Ablation(
+        study=study,
+        vlm=vlm,
+        named=named,
+        test=test,
+        against=against,
+        labels=_parse_settings(labels),
+        training=_parse_settings(training),
+    )
+    with spinner("ablating") as step:
+        report: AblateReport = flow.ablate(fixed, output, settings, progress=step)
+    write_page(lambda: importlib.import_module("salon.train.ablation").ablation_page(report), html, figures)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _print_ablation(report, html)
+
+
+def _parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """NAME=VALUE; a value that reads as JSON is that, else a word."""
+    made = {}
+    for pair in pairs:
+        name, mark, value = pair.partition("=")
+        if not mark or not name:
+            raise BadValue("a setting is NAME=VALUE", found=repr(pair), remedy="for instance --set steps=100")
+        try:
+            made[name.replace("-", "_")] = json.loads(value)
+        except ValueError:
+            made[name.replace("-", "_")] = value
+    return made
+
+
+def _print_ablation(report: AblateReport, html: Path | None) -> None:
+    if report.simulated:
+        say("SIMULATED: nobody gave the answers that are tested against.", fg="yellow")
+    rows = [
+        (
+            FACTOR_WORDS.get(row.factor, row.factor),
+            row.value,
+            with_interval(row.srcc),
+            with_interval(row.difference),
+            with_interval(row.plcc),
+            with_interval(row.mae),
+            with_interval(row.spread, 2),
+            f"{row.calls:,}",
+            f"{row.seeds:,}" + (f" ({row.failed} failed)" if row.failed else ""),
+        )
+        for row in report.rows
+    ]
+    heads = ("", "value", "SRCC", "less reference", "PLCC", "MAE", "spread", "label calls", "seeds")
+    print_table(f"{report.test}, against {report.target}: {report.items:,} items", heads, rows, left=(0, 1))
+    print_closing(report.policies, report.signature_line, html=html)
+
+
+# --------------------------------------------------------------------------------------------------
+# salon distill evaluate: predicted scores against fused scores, ratings or pseudo-scores.
+# --------------------------------------------------------------------------------------------------
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+_TEXTS = {".md": table_markdown, ".tex": table_latex}
+"""How a table is written as text, by the ending of its file."""
+
+
+@click.command(cls=SectionedCommand)
+@click.argument("study", type=FOLDER)
+@click.option(
+    "-s",
+    "--scorer",
+    "scorers",
+    multiple=True,
+    metavar="NAME",
+    help="A table in STUDY/scores, or a scorer as salon score names it (repeatable).",
+)
+@click.option(
+    "--model", "models", multiple=True, type=FOLDER, help="Folder of a trained model or of a VLM (repeatable)."
+)
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="TARGET",
+    help="fused, ratings, medians, a folder of salon distill label, or a table of salon fuse -o (repeatable)  "
+    "[default: fused, where people compared, else ratings]",
+)
+@click.option("--labels", multiple=True, type=FOLDER, help="Labels that scorers learned from: in no test (repeatable).")
+@click.option(
+    "--checkpoint",
+    "checkpoints",
+    multiple=True,
+    metavar="NAME",
+    help="A candidate or its folder: one is chosen (repeatable).",
+)
+@click.option("--validation", metavar="TARGET", help="With --checkpoint: the target to choose by, of other items.")
+@click.option("--criterion", "criteria", multiple=True, metavar="ID", help="Only this criterion (repeatable).")
+@click.option(
+    "--table",
+    type=click.Choice(KINDS),
+    help="Print this table alone, in the shape of PSDistill's: category (Tables 3, 4 and 21), scale (22), criterion "
+    "(23).",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write that table: .md or .tex as printed; .csv, .jsonl or .parquet a row a number, with intervals.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the output.")
+@html_option()
+@click.option("--device", help="cpu, cuda, cuda:1 or mps  [default: the best there is]")
+@options_from(ScoreEvaluationSettings)
+@rater_options
+@json_option
+def evaluate(
+    study: Path, scorers: Sequence[str], models: Sequence[Path], against: Sequence[str], labels: Sequence[Path],
+    checkpoints: Sequence[str], validation: str | None, criteria: Sequence[str], table: TableKind | None,
+    output: Path | None, overwrite: bool, html: Path | None, figures: Path | None, device: str | None, dry_run: bool,
+    as_json: bool, **flags: Any,
+) -> None:  # fmt: skip
+    """Predicted scores of STUDY's items against scores that people gave them.
+
+    Order (SRCC, KRCC), line (PLCC) and distance (MAE, RMSE), by category and criterion, with intervals; level and
+    spread of the predictions beside the target's, so that a collapsed scale is seen; several scorers side by side on
+    the same items; what raters reach; calls and passes. In its own study a model is tested on what it was not trained
+    or chosen on; elsewhere one that was trained on a test picture is refused. Of several checkpoints one is chosen on
+    other items, and only that one sees the test. An untrained VLM, in a folder or at an endpoint, is asked as a
+    trained one is and stands beside it as its base.
+
+    \b
+      salon distill evaluate study -s base -s distilled --html report.html
+      salon distill evaluate study --model distilled --against fused --against ratings
+      salon distill evaluate study -s distilled --labels labels --missing scored
+      salon distill evaluate study --checkpoint scorer-1 --checkpoint scorer-2 --validation labels
+      salon distill evaluate study -s onepass:weights/Qwen3-VL-8B --model distilled --table category -o table3.tex
+      salon distill evaluate study -s onepass:openai:qwen@http://localhost:8000/v1 --role painting --dry-run
+    """
+    settings = settings_from(ScoreEvaluationSettings, flags)
+    if output is not None:
+        _check_output(output, table, overwrite=overwrite)
+    flow = importlib.import_module("salon.evaluate.scorers")
+    rater = settings_from(RaterSettings, flags)
+    asked = flow.Asked(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
+    with spinner("evaluating") as step:
+        report: ScoreEvaluation = flow.evaluate_scores(
+            study, asked, settings, device=device, progress=step, on_forecast=forecast_printer(dry_run)
+        )
+    write_page(
+        lambda: importlib.import_module("salon.evaluate.score_page").score_evaluation_page(report),
+        html,
+        figures,
+    )
+    if table is not None and output is not None:
+        _write_table(paper_table(report, table), output, overwrite=overwrite)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    elif table is not None:
+        print_paper_table(report, paper_table(report, table))
+        print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
+    else:
+        print_scores(report, html)
+
+
+def print_paper_table(report: ScoreEvaluation, table: ScorePaperTable) -> None:
+    """One table in the shape of the paper's, groups of rows under their headings."""
+    if report.leaking:
+        say("LEAK: a model was trained on a test picture", fg="red", bold=True)
+    if report.simulated:
+        say("SIMULATED: nobody gave these answers.", fg="yellow")
+    heads, rows, target = table.heads(), [], ""
+    for block in table.blocks:
+        if block.target != target:
+            rows.append([f"Against {block.target}", *[""] * (len(heads) - 1)])
+            target = block.target
+        rows.append([f"  {block.heading}", *[""] * (len(heads) - 1)])
+        rows += [[f"    {cell}" if place == 0 else cell for place, cell in enumerate(table.cells(row))]
+                 for row in block.rows]  # fmt: skip
+    print_table(table.title, heads, rows, left=(0, 1) if table.has_labels else (0,))
+
+
+def _check_output(output: Path, table: TableKind | None, *, overwrite: bool) -> None:
+    """Everything that can be wrong with the file is found before anything is asked."""
+    if table is None:
+        raise BadValue("-o writes one table", found="no --table", remedy="--table category, scale or criterion")
+    check_target(output, overwrite=overwrite, endings=(*TABLE_ENDINGS, *_TEXTS))
+
+
+def _write_table(table: ScorePaperTable, output: Path, *, overwrite: bool) -> None:
+    if output.suffix not in _TEXTS:
+        write_plain(table_records(table), output, overwrite=overwrite)
+        return
+    with whole_file(output, overwrite=overwrite) as file:
+        file.write(_TEXTS[output.suffix](table).encode())
+
+
+def print_scores(report: ScoreEvaluation, html: Path | None = None) -> None:
+    """Tables for a terminal: figures, scale, categories, criteria, differences, cost, policies."""
+    if report.leaking:
+        say("LEAK: a model was trained on a test picture", fg="red", bold=True)
+    if report.simulated:
+        say("SIMULATED: nobody gave these answers.", fg="yellow")
+    if report.choice is not None:
+        rows = [(one.name, with_interval(one.srcc), "chosen" if one.name == report.choice.chosen else "")
+                for one in report.choice.candidates]  # fmt: skip
+        title = f"Chosen on {report.choice.items:,} validation items by {report.choice.target}"
+        print_table(title, ("checkpoint", "SRCC", ""), rows, left=(0, 2))
+        say("")
+    for target in report.targets:
+        _print_target(target)
+    costs = [(one.name, MISSING if one.label_calls is None else f"{one.label_calls:,}", f"{one.passes:,g}",
+              f"{one.total:,}", one.note) for one in report.cost]  # fmt: skip
+    print_table("Cost", ("", "label calls, once", "passes an item", "passes here", ""), costs, left=(0, 4))
+    print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
+
+
+def _print_target(target: TargetFigures) -> None:
+    columns = ("scorer", "SRCC", "PLCC", "KRCC", "MAE", "RMSE", "scored")
+    rows = [(one.name, *_figures(one.overall)) for one in target.scorers]
+    level = target.rater_level
+    if level is not None:
+        rows.append(
+            ("one rater against the others", with_interval(level.srcc), with_interval(level.plcc), "", "", "", "")
+        )
+    print_table(f"Against {target.name}: {target.items:,} items", columns, rows)
+    scales = [
+        (
+            one.name,
+            with_interval(one.overall.mean, 2),
+            with_interval(one.overall.sd, 2),
+            with_interval(one.overall.target_mean, 2),
+            with_interval(one.overall.target_sd, 2),
+            one.scale,
+        )
+        for one in target.scorers
+    ]
+    titles = ("scorer", "mean", "spread", "target's mean", "target's spread", "scale")
+    print_table("\nLevel and spread", titles, scales, left=(0, 5))
+    for words, of in (("category", "categories"), ("criterion", "criteria")):
+        parts: list[tuple[str, ScorePart]] = [(one.name, part) for one in target.scorers for part in getattr(one, of)]
+        if len({part.id for _, part in parts}) > 1:
+            told = [(name, part.name, *_figures(part.agreed)) for name, part in parts]
+            heads = ("scorer", words, "SRCC", "PLCC", "KRCC", "MAE", "RMSE", "scored")
+            print_table(f"\nBy {words}", heads, told, left=(0, 1))
+    if target.differences:
+        told = [
+            (
+                f"{one.first} - {one.second}",
+                with_interval(one.srcc),
+                with_interval(one.mae),
+                "yes" if one.apart else "no",
+            )
+            for one in target.differences
+        ]
+        print_table("\nOn the same items", ("", "SRCC", "MAE", "told apart"), told, left=(0,))
+    say("")
+
+
+def _figures(agreed: ScoreAgreement) -> tuple[str, ...]:
+    numbers = (agreed.srcc, agreed.plcc, agreed.krcc, agreed.mae, agreed.rmse)
+    told = f"{agreed.scored:,} of {agreed.wanted:,}"
+    if agreed.scored < agreed.wanted and agreed.scored_srcc is not None:
+        told += f", SRCC of these {fixed(agreed.scored_srcc, 3)}"
+    return (*(with_interval(one) for one in numbers), told)

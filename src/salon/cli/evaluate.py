@@ -17,18 +17,23 @@ from salon.cli.console import (
     print_json,
     print_table,
     say,
-    working,
+    spinner,
     write_page,
 )
+from salon.cli.judge_options import forecast_printer, rater_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
-from salon.cli.raters import forecast_printer, rater_options
-from salon.errors import BadValue
-from salon.evaluate.pairs.evaluate_settings import CurveSettings, EvaluateSettings
-from salon.judge.untrained import RaterSettings
+from salon.errors import BadValue, InputError
+from salon.evaluate.model_results import CurveSettings, EvaluateSettings
+from salon.judge.model_scorers import RaterSettings, expand_model
+from salon.judge.scoring import ScoreSettings
+from salon.report import numbers
 from salon.report.numbers import MISSING, fixed, p_value, range_with_interval, with_interval
+from salon.store.folder import local_path, open_study
+from salon.train.probe_report import example_item, probe_page, probe_study, training_items
+from salon.train.probes import SIZES, ProbeReport, ProbeSettings
 
 if TYPE_CHECKING:
-    from salon.evaluate.pairs.evaluate_results import ContestantFigures, EvaluateReport, StudyFigures
+    from salon.evaluate.model_results import ContestantFigures, EvaluateReport, StudyFigures
 
 
 @click.command(cls=SectionedCommand)
@@ -81,15 +86,13 @@ def evaluate(
     settings = settings_from(EvaluateSettings, flags)
     curve = settings_from(CurveSettings, flags) if with_curve else None
     flow = importlib.import_module("salon.train.evaluate_models")
-    with working("evaluating") as step:
+    with spinner("evaluating") as step:
         report: EvaluateReport = flow.evaluate_models(
             models, [study, *also], settings,
             scorers=scorers, criteria=criteria, curve=curve, device=device, rater=settings_from(RaterSettings, flags),
             progress=step, on_forecast=forecast_printer(dry_run),
         )  # fmt: skip
-    write_page(
-        lambda: importlib.import_module("salon.evaluate.pairs.evaluate_page").evaluate_page(report), html, figures
-    )
+    write_page(lambda: importlib.import_module("salon.evaluate.model_page").evaluate_page(report), html, figures)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -113,7 +116,7 @@ def _print_study(study: StudyFigures) -> None:
     pairs = f"{count(study.pairs, 'pair')} of {count(study.prompts, 'prompt')}"
     title = f"{study.study}, {told}: {pairs}, {count(study.votes, 'vote')}"
     columns = ("contestant", "accuracy", "next rater", "oracle", "tau", "slope", "generators", "pairs")
-    print_table(title, columns, [_row(one) for one in study.contestants])
+    print_table(title, columns, [_contestant_row(one) for one in study.contestants])
     splits = dict.fromkeys(bucket.split for one in study.contestants for bucket in one.buckets)
     if len(splits) > 1:
         print_table("\nBy split of the panel", ("", *splits), _split_rows(study, list(splits)))
@@ -137,11 +140,11 @@ def _print_study(study: StudyFigures) -> None:
         say(f"warning: {words}", fg="yellow")
 
 
-def _row(one: ContestantFigures) -> tuple[str, ...]:
+def _contestant_row(one: ContestantFigures) -> tuple[str, ...]:
     slope = one.calibration.slope if one.calibration else None
     return (
         one.name,
-        *_reached(one.overall),
+        *_accuracy_and_ceilings(one.overall),
         with_interval(one.tau),
         with_interval(slope, 2),
         with_interval(one.generators.spearman, 2),
@@ -150,10 +153,10 @@ def _row(one: ContestantFigures) -> tuple[str, ...]:
 
 
 def _criterion_row(part: Any) -> tuple[str, ...]:
-    return part.name, *_reached(part.reached), f"{part.reached.pairs:,}"
+    return part.name, *_accuracy_and_ceilings(part.reached), f"{part.reached.pairs:,}"
 
 
-def _reached(reached: Any) -> tuple[str, str, str]:
+def _accuracy_and_ceilings(reached: Any) -> tuple[str, str, str]:
     """An accuracy and its two ceilings."""
     if reached.ceilings is None:
         return with_interval(reached.accuracy), "no ceiling", "no ceiling"
@@ -187,3 +190,99 @@ def _print_growth(report: EvaluateReport) -> None:
     for one in report.seeds:
         spread = f"{fixed(one.mean, 3)}, sd {fixed(one.sd, 3)} (n {one.n}, {fixed(one.low, 3)} to {fixed(one.high, 3)})"
         say(f"over seeds, {', '.join(one.names)}: {spread}")
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that tries to fool a scorer.
+# --------------------------------------------------------------------------------------------------
+
+_OUTCOME_WORDS = {
+    "raises": "raises the score",
+    "does not raise": "does not raise the score",
+    "open": "open: items of more prompts are needed",
+    "noticed": "noticed",
+    "not noticed": "not noticed",
+}
+
+
+@click.command()
+@click.argument("model")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--criterion", "criteria", multiple=True, help="Only this criterion of a trained model (repeatable).")
+@html_option()
+@click.option("--gate", is_flag=True, help="Exit code 1 when a trick raises the score.")
+@click.option("--device", help="cpu, cuda, cuda:1 or mps  [default: the best there is]")
+@options_from(ProbeSettings)
+@json_option
+def probe(
+    model: str,
+    study: Path,
+    criteria: Sequence[str],
+    html: Path | None,
+    figures: Path | None,
+    gate: bool,
+    device: str | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Can MODEL be gamed? Alter items of STUDY and see what happens to their scores.
+
+    MODEL is the folder of a trained model, or any scorer that salon score --list names. More contrast or saturation, a
+    border, praise or the prompt written into the picture must not raise a score; blur, grain and JPEG must lower it.
+    Items whose pictures the model was trained on are left out.
+
+    \b
+      salon train probe taste-heads study                                            every criterion
+      salon train probe taste-heads study --criterion taste/mood --html probe.html   one of them, as a page
+      salon train probe naturalness study --gate       exit code 1 when a trick pays
+    """
+    settings = settings_from(ProbeSettings, flags)
+    if html is not None or figures is not None:
+        named = expand_model(model, criteria)
+        if len(named) > 1:
+            raise InputError("a page is about one scorer", found=f"{len(named)} criteria", remedy="name --criterion")
+    folder, opened = local_path(study).resolve(), open_study(study)
+    with spinner("probing") as step:
+        reports = probe_study(
+            opened, folder, model, settings, ScoreSettings(device=device, batch=32), criteria=criteria, step=step
+        )
+    write_page(
+        lambda: probe_page(reports[0], example_item(opened, folder, training_items(opened, folder, model))),
+        html,
+        figures,
+    )
+    if as_json:
+        print_json({"study": str(study), "probes": [report.model_dump(mode="json") for report in reports]})
+    else:
+        for report in reports:
+            _print_probe(report)
+    if gate and any(report.raised for report in reports):
+        click.get_current_context().exit(1)
+
+
+def _print_probe(report: ProbeReport) -> None:
+    about = "" if report.criterion is None else f" ({report.criterion})"
+    say(f"{report.scorer}{about}: {report.items:,} items of {report.prompts:,} prompts, altered", bold=True)
+    if report.simulated:
+        say("SIMULATED: nobody gave the answers of this study.", fg="yellow")
+    rows = [
+        (
+            row.words,
+            numbers.with_interval(row.change, 2),
+            numbers.with_interval(row.risen, 2),
+            numbers.with_interval(row.overturned, 2),
+            f"{row.items:,}",
+        )
+        for row in report.rows
+    ]
+    print_table(None, ("alteration", "mean change", "share risen", "pairs overturned", "items"), rows)
+    for verdict in report.verdicts:
+        bad = verdict.outcome in ("raises", "not noticed")
+        say(f"{verdict.trick}: {_OUTCOME_WORDS[verdict.outcome]}", fg="red" if bad else None)
+    say(SIZES, dim=True)
+    say(f"change is in spreads of a prompt ({report.spread:.3g} on the scorer's scale)", dim=True)
+    say(f"intervals: whole prompts drawn again; those of one alteration hold together at {report.level:.0%}", dim=True)
+    for reason, items in report.left_out.items():
+        say(f"not used: {items:,} items {reason}", dim=True)
+    say(f"missing values: {report.missing}", dim=True)
+    say(str(report.signature), dim=True)

@@ -10,26 +10,36 @@ from typing import Any
 
 import click
 
-from salon.cli.console import count, counting, json_option, out, print_json, print_table, printable, say, working
+from salon.cli.console import (
+    count,
+    json_option,
+    print_json,
+    print_table,
+    printable,
+    progress_bar,
+    result_console,
+    say,
+    spinner,
+)
 from salon.cli.options import options_from, settings_from
-from salon.errors import SalonError
-from salon.generate import results
-from salon.generate.curate import in_turns
-from salon.generate.matrix import Matrix, judged_items, sort_out, wanted_items
-from salon.generate.named import HOW, Terms, generators_named, house_help
+from salon.errors import BadFile, BadValue, SalonError
+from salon.generate import record as results
+from salon.generate.curate import take_category_turns
+from salon.generate.gallery import StudyGallery, study_sheet, write_gallery
 from salon.generate.prompts import read_prompts
-from salon.generate.ready import ReadyReport, ReadySettings, check_ready
-from salon.generate.record import read_generations
-from salon.generate.run import Watch, generate_items
-from salon.generate.settings import GenerateSettings
-from salon.generate.start import read_start
+from salon.generate.readiness import ReadyReport, ReadySettings, check_ready
+from salon.generate.record import GenerateSettings, read_generations, read_start
+from salon.generate.registry import GENERATOR_FORMS, CallTerms, house_help, make_generators
+from salon.generate.run import GenerationCallback, Matrix, generate_items, judged_items, request_pictures, sort_requests
+from salon.report.page import page_target
+from salon.store.atomic_files import whole_file
 from salon.store.folder import is_study, open_study
 
 MOST_FAILURES = 10
 """Failures printed; all of them are in --json, in the record and in the gallery."""
 
 
-class _Houses(click.Command):
+class _GenerateCommand(click.Command):
     """A command whose help ends with the built-in houses; they are loaded only for that."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -37,11 +47,11 @@ class _Houses(click.Command):
             formatter.write_dl(house_help())
 
 
-@click.command(cls=_Houses)
+@click.command(cls=_GenerateCommand)
 @click.argument("prompts")
 @click.option(
     "-g", "--generator", "names", multiple=True, required=True, metavar="NAME",
-    help=f"Who makes pictures: {HOW} (repeatable).",
+    help=f"Who makes pictures: {GENERATOR_FORMS} (repeatable).",
 )  # fmt: skip
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Study folder: a new one, or one to extend."
@@ -97,17 +107,17 @@ def generate(
     """
     settings = settings_from(GenerateSettings, flags)
     asked = read_prompts(prompts)
-    asked = asked if limit is None else in_turns(asked, limit)
+    asked = asked if limit is None else take_category_turns(asked, limit)
     starts = None if image is None else dict.fromkeys([one.id for one in asked], read_start(image))
     if dry_run:
         with TemporaryDirectory(prefix="salon-") as folder:
-            generators = generators_named(names, asked, Terms(Path(folder) / "calls", prices, budget))
-            wanted = wanted_items(asked, generators, settings, starts)
-        _print_plan(_planned(wanted, output.resolve(), settings), len(asked), output, as_json)
+            generators = make_generators(names, asked, CallTerms(Path(folder) / "calls", prices, budget))
+            wanted = request_pictures(asked, generators, settings, starts)
+        _print_plan(_plan_pictures(wanted, output.resolve(), settings), len(asked), output, as_json)
         return
     kept = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
-    generators = generators_named(names, asked, Terms(kept, prices, budget))
-    with _watched(quiet=as_json) as watch:
+    generators = make_generators(names, asked, CallTerms(kept, prices, budget))
+    with _generation_progress(quiet=as_json) as watch:
         report = generate_items(asked, generators, settings, output, watch, starts=starts)
     if as_json:
         print_json(report.model_dump(mode="json"))
@@ -120,10 +130,10 @@ def generate(
 # -- what would be made ----------------------------------------------------------------------------------------------
 
 
-def _planned(wanted: Sequence[Any], folder: Path, settings: GenerateSettings) -> Matrix:
+def _plan_pictures(wanted: Sequence[Any], folder: Path, settings: GenerateSettings) -> Matrix:
     known = read_generations(folder)[0] if folder.is_dir() else {}
     judged = judged_items(open_study(folder)) if is_study(folder) else set()
-    return sort_out(wanted, known, folder, judged, retry=settings.retry)
+    return sort_requests(wanted, known, folder, judged, retry=settings.retry)
 
 
 def _print_plan(matrix: Matrix, prompts: int, output: Path, as_json: bool) -> None:
@@ -141,25 +151,25 @@ def _print_plan(matrix: Matrix, prompts: int, output: Path, as_json: bool) -> No
 
 
 @contextmanager
-def _watched(*, quiet: bool) -> Iterator[Watch]:
+def _generation_progress(*, quiet: bool) -> Iterator[GenerationCallback]:
     """A bar while pictures are made; what was done so far when somebody stops it."""
-    latest = results.Progress(0)
+    latest = results.GenerationProgress(0)
     try:
-        with counting("generating", quiet=quiet) as tell:
+        with progress_bar("generating", quiet=quiet) as tell:
 
-            def watch(progress: results.Progress) -> None:
+            def watch(progress: results.GenerationProgress) -> None:
                 nonlocal latest
                 latest = progress
-                tell(progress.done, progress.wanted, _told(progress))
+                tell(progress.done, progress.wanted, _progress_words(progress))
 
             yield watch
     except (KeyboardInterrupt, SalonError):
         if latest.wanted:
-            say(f"{_told(latest)}; run the same command again to go on", err=True)
+            say(f"{_progress_words(latest)}; run the same command again to go on", err=True)
         raise
 
 
-def _told(progress: results.Progress) -> str:
+def _progress_words(progress: results.GenerationProgress) -> str:
     parts = [f"{progress.made:,} made", f"{progress.reused:,} there", f"{progress.failed:,} failed"]
     if progress.cost is not None:
         parts.append(f"cost {progress.cost:,.2f}")
@@ -180,7 +190,7 @@ def _print_report(report: results.GenerateReport, output: Path) -> None:
     if report.failures:
         _print_failures(report)
     next_step = f"salon ready {output}" if report.is_complete else "the same command again tries what failed"
-    out().print(f"next: {next_step}", style="dim", markup=False)
+    result_console().print(f"next: {next_step}", style="dim", markup=False)
 
 
 def _print_failures(report: results.GenerateReport) -> None:
@@ -211,7 +221,7 @@ def ready(study: Path, as_json: bool, **flags: Any) -> None:
       salon ready study --partial              prompts may lack a generator
       salon ready study --tolerance 0.05       aspect ratios may differ by 5%
     """
-    with working("looking at pictures") as step:
+    with spinner("looking at pictures") as step:
         report = check_ready(study, settings_from(ReadySettings, flags), progress=step)
     if as_json:
         print_json(report.model_dump(mode="json"))
@@ -236,3 +246,84 @@ def _print_ready(report: ReadyReport) -> None:
             say(f"... and {number - MOST_FAILURES:,} more (--json prints all)")
     for note in report.notes:
         say(f"- {note}", dim=True)
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that shows a study's pictures.
+# --------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the page here.")
+@click.option("--embed", is_flag=True, help="Put thumbnails into the page, which then needs no other file.")
+@click.option("--width", type=click.IntRange(64, 2048), default=480, show_default=True, help="Width of thumbnails.")
+@click.option("--sheet", type=click.Path(path_type=Path, dir_okay=False), help="Write one PNG with a grid of items.")
+@click.option("--columns", type=click.IntRange(1, 40), default=4, show_default=True, help="Columns of the sheet.")
+@click.option("--count", type=click.IntRange(1, 1000), default=12, show_default=True, help="Items on the sheet.")
+@click.option(
+    "--item", "items", multiple=True, metavar="ID", help="This item on the sheet, in this order (repeatable)."
+)
+@click.option(
+    "--sheet-width", type=click.IntRange(100, 8192), default=1600, show_default=True, help="Pixels across the sheet."
+)
+@json_option
+def gallery(
+    study: Path,
+    output: Path | None,
+    embed: bool,
+    width: int,
+    sheet: Path | None,
+    columns: int,
+    count: int,
+    items: Sequence[str],
+    sheet_width: int,
+    as_json: bool,
+) -> None:
+    """A contact sheet of the pictures of STUDY: prompts down, generators across.
+
+    The page needs no network. It shows what failed in its place, filters by category and generator, and opens a
+    picture in full by a click. Thumbnails stand in a folder beside it, or in the page itself with --embed.
+
+    \b
+      salon gallery study -o gallery.html
+      salon gallery study -o gallery.html --embed             one file to send
+      salon gallery study --sheet sheet.png --columns 6 --count 24
+    """
+    if output is None and sheet is None:
+        raise BadValue("something to write is needed", found="neither -o nor --sheet", remedy="add -o gallery.html")
+    if output is not None:
+        page_target(output)  # refuse before drawing what could not be written after
+    if sheet is not None:
+        _check_sheet(sheet)
+        data = study_sheet(study, items=items, count=count, columns=columns, width=sheet_width)
+        with whole_file(sheet) as file:
+            file.write(data)
+    made = None
+    if output is not None:
+        with spinner("thumbnails") as step:
+            made = write_gallery(study, output, embed=embed, width=width, progress=step)
+    _print_gallery(study, made, output, sheet, as_json)
+
+
+def _check_sheet(path: Path) -> None:
+    if path.suffix.lower() != ".png":
+        raise BadFile("a sheet is written as .png", found=path.name, remedy=path.with_suffix(".png").name)
+    if not path.absolute().parent.is_dir():
+        raise BadFile("the folder of the sheet must be there", found="none", where=str(path.absolute().parent))
+
+
+def _print_gallery(
+    study: Path, made: StudyGallery | None, output: Path | None, sheet: Path | None, as_json: bool
+) -> None:
+    if as_json:
+        counts = {} if made is None else {"prompts": len(made.rows), "generators": list(made.generators),
+                                          "pictures": made.pictures, "failed": made.failed}  # fmt: skip
+        files = {name: None if path is None else str(path) for name, path in (("page", output), ("sheet", sheet))}
+        print_json({"study": str(study), **files, **counts})
+        return
+    if made is not None:
+        failed = f", {made.failed:,} could not be shown" if made.failed else ""
+        say(f"{count(made.pictures, 'picture')} of {count(len(made.rows), 'prompt')}{failed}: {output}")
+    if sheet is not None:
+        say(f"sheet: {sheet}")

@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow as pa
 
-from salon.cli.console import counting, json_option, print_json, print_table, say
-from salon.cli.judge_asked import asked_options, planned
-from salon.cli.later import LaterGroup
+from salon.calls.store import CallStore
+from salon.cli.console import json_option, print_json, print_table, progress_bar, say
+from salon.cli.judge_options import batch_options, build_judge_plan, question_options, routed_points
+from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import SectionedCommand, options_from, settings_from
-from salon.errors import SalonError, shorten
+from salon.cli.study_argument import read_study_argument
+from salon.errors import BadValue, SalonError, shorten
 from salon.judge import canary
-from salon.judge.folder import judge_folder
-from salon.judge.many import Reader
-from salon.judge.named import Named, check_budget, named_vlm
-from salon.judge.openai_chat import OpenAIChat
+from salon.judge.folder import SettledPoint, judge_folder, read_point_answers, settle_points
+from salon.judge.openai_chat import OpenAIChat, read_batch, write_batch
 from salon.judge.plan import JudgePlan
-from salon.judge.run import JudgeRun, Progress, Watch, check_may_replace, reads, run_plan
-from salon.judge.unread import UnreadLimits, expected_form
+from salon.judge.registry import JudgeSpec, calls_file, check_budget, endpoint_vlm, open_judge
+from salon.judge.run import JudgeCallback, JudgeProgress, JudgeRun, check_may_replace, readable_by, run_plan
+from salon.judge.verdicts import UnreadLimits, VerdictReader, expected_form
 from salon.judge.vlm import NoReply, Sight, Vlm
+from salon.report.numbers import MISSING
+from salon.store.folder import local_path
+from salon.store.plain_files import check_target, read_routes, write_plain
 
-LATER = {
-    "batch": ("salon.cli.judge_batch:batch", "Batch files: half the price for a day's patience."),
-    "route": ("salon.cli.judge_route:route", "What several judges say together of every point of a checklist."),
+JUDGE_COMMANDS = {
+    "batch": ("salon.cli.judge:batch", "Batch files: half the price for a day's patience."),
+    "route": ("salon.cli.judge:route", "What several judges say together of every point of a checklist."),
     "report": ("salon.cli.judge_report:report", "What judges are worth against the people of STUDY."),
 }
 """Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LaterGroup, later=LATER)
+@click.group(cls=LazyGroup, later=JUDGE_COMMANDS)
 def judge() -> None:
     """Models as raters: ask them under one strict protocol, and see what they are worth.
 
@@ -49,7 +55,7 @@ def judge() -> None:
 
 @judge.command(cls=SectionedCommand)
 @click.argument("study", type=click.Path(path_type=Path))
-@asked_options
+@question_options
 @options_from(UnreadLimits)
 @click.option("--overwrite", is_flag=True, help="Replace what another judge of that name left.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost, and ask nothing.")
@@ -71,9 +77,9 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
       salon judge run study --measured pixels --protocol checklist --points points.jsonl
       salon judge run study --model gpt-4o --dry-run                           what would it cost?
     """
-    named, unread = settings_from(Named, flags), settings_from(UnreadLimits, flags)
-    plan = planned(study, named, **flags)
-    with named_vlm(named, plan.study, study, plan.points) as vlm:
+    named, unread = settings_from(JudgeSpec, flags), settings_from(UnreadLimits, flags)
+    plan = build_judge_plan(study, named, **flags)
+    with open_judge(named, plan.study, study, plan.points) as vlm:
         forecast = _forecast(plan, vlm, unread)
         warning = check_budget(named.budget, forecast["cost_at_most"], forecast["to_ask"])
         if dry_run:
@@ -84,13 +90,13 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
         check_may_replace(plan, vlm, overwrite=overwrite)
         warnings = [warning] if warning else []
         if forecast["to_ask"] and isinstance(vlm, OpenAIChat) and vlm.is_hosted and named.canaries:
-            warnings += _drift(plan, vlm, named.canaries)
+            warnings += _drift_warnings(plan, vlm, named.canaries)
         for told in warnings:
             say(f"note: {told}", fg="yellow", err=True)
         if not as_json and forecast["to_ask"] and named.looks:
             _print_size(plan, forecast, vlm.name)
             print_probe(plan, vlm, send=True)
-        with _watched(quiet=as_json) as watch:
+        with _judging_progress(quiet=as_json) as watch:
             report = run_plan(plan, vlm, watch, overwrite=overwrite, unread=unread)
         report = report.model_copy(update={"notes": (*warnings, *report.notes)})
     if as_json:
@@ -101,12 +107,12 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
         click.get_current_context().exit(1)
 
 
-def _drift(plan: JudgePlan, vlm: OpenAIChat, canaries: int) -> list[str]:
+def _drift_warnings(plan: JudgePlan, vlm: OpenAIChat, canaries: int) -> list[str]:
     """What the canaries say about the model, before anything else is bought."""
     folder = judge_folder(plan.folder, vlm.name)
     path = folder.with_name(f"{folder.name}.canaries.jsonl")
-    return canary.watch(
-        vlm, canary.choose(plan.conversations(), canaries), path, day=datetime.now(UTC).date()
+    return canary.watch_canaries(
+        vlm, canary.choose_canaries(plan.conversations(), canaries), path, day=datetime.now(UTC).date()
     ).warnings()
 
 
@@ -120,7 +126,7 @@ def _forecast(plan: JudgePlan, vlm: Vlm, unread: UnreadLimits) -> dict[str, Any]
     told["size"] = plan.size()
     told |= {"tokens_in": size.text_tokens, "tokens_out_at_most": size.answer_tokens}
     if isinstance(vlm, OpenAIChat):
-        cast = vlm.forecast(plan.conversations(), None if unread.keep_unread else reads(plan, vlm))
+        cast = vlm.forecast(plan.conversations(), None if unread.keep_unread else readable_by(plan, vlm))
         told |= {"stored": cast.stored, "tokens_in": cast.tokens_in, "tokens_out_at_most": cast.tokens_out}
         told["cost_at_most"] = cast.cost
     return told | {"to_ask": told["questions"] - told["stored"]}
@@ -170,7 +176,7 @@ def print_probe(plan: JudgePlan, vlm: Vlm, *, send: bool) -> None:
         say(f"  no reply: {reply.reason}", err=True, fg="yellow")
         return
     say(f"  reply: {shorten(repr(reply.text), 400)}", err=True, dim=True)
-    verdicts = Reader(plan.study, plan.settings, vlm.name).verdicts(question, reply)
+    verdicts = VerdictReader(plan.study, plan.settings, vlm.name).verdicts(question, reply)
     for verdict in verdicts:
         if verdict.unparsed is not None:
             say(f"  not read: {verdict.unparsed}; expected {expected_form(plan.settings)}", err=True, fg="yellow")
@@ -183,27 +189,27 @@ def print_probe(plan: JudgePlan, vlm: Vlm, *, send: bool) -> None:
 
 
 @contextmanager
-def _watched(*, quiet: bool) -> Iterator[Watch]:
+def _judging_progress(*, quiet: bool) -> Iterator[JudgeCallback]:
     """A bar with counts and cost; what was done so far when somebody stops it."""
-    latest = Progress(0)
+    latest = JudgeProgress(0)
     try:
-        with counting("judging", quiet=quiet) as tell:
+        with progress_bar("judging", quiet=quiet) as tell:
 
-            def watch(progress: Progress) -> None:
+            def watch(progress: JudgeProgress) -> None:
                 nonlocal latest
                 for note in () if progress.done else progress.notes:  # known before anything is asked
                     say(f"note: {note}", fg="yellow", err=True)
                 latest = progress
-                tell(progress.done, progress.wanted, _told(progress))
+                tell(progress.done, progress.wanted, _progress_words(progress))
 
             yield watch
     except (KeyboardInterrupt, SalonError):
         if latest.done:
-            say(f"{latest.done:,} of {latest.wanted:,} answered: {_told(latest)}", err=True)
+            say(f"{latest.done:,} of {latest.wanted:,} answered: {_progress_words(latest)}", err=True)
         raise
 
 
-def _told(progress: Progress) -> str:
+def _progress_words(progress: JudgeProgress) -> str:
     parts = [f"{progress.stored:,} from the store", f"{progress.unparsed:,} unparsed", f"{progress.failed:,} failed"]
     if progress.cost is not None:
         parts.append(f"cost {progress.cost:,.4f}")
@@ -225,3 +231,136 @@ def _print_run(report: JudgeRun, study: Path) -> None:
     say(report.signature, dim=True)
     after = "the same command again asks what got no reply" if report.failed else f"salon judge report {study}"
     say(f"next: {after}", dim=True)
+
+
+# --------------------------------------------------------------------------------------------------
+# The commands that put a judge's questions into batch files, and take the results back.
+# --------------------------------------------------------------------------------------------------
+
+MOST_FAULTS = 10
+"""Faults printed; --json prints all."""
+_FILE = click.Path(path_type=Path, dir_okay=False)
+study_argument = click.argument("study", type=click.Path(path_type=Path))
+
+
+@click.group(cls=LazyGroup)
+def batch() -> None:
+    """Batch files: half the price for a day's patience.
+
+    Give all three commands the same options about what is asked, and whom: an answer is found by exactly what was
+    asked.
+
+    \b
+      salon judge batch out study --model gpt-4o -o questions.jsonl
+      salon judge batch in study --model gpt-4o results.jsonl
+      salon judge run study --model gpt-4o               finds every answer, asks only what is missing
+    """
+
+
+@batch.command("out", cls=SectionedCommand)
+@study_argument
+@click.option("-o", "--output", required=True, type=_FILE, help="Batch file, JSONL.")
+@batch_options
+@json_option
+def out_(study: Path, output: Path, as_json: bool, **flags: Any) -> None:
+    """Write the questions about STUDY that have no answer yet.
+
+    \b
+      salon judge batch out study --model gpt-4o -o questions.jsonl
+    """
+    named, model = _endpoint(flags)
+    plan = build_judge_plan(study, named, **flags)
+    with CallStore(calls_file(named, study)) as store, endpoint_vlm(named, model, store) as vlm:
+        made = write_batch(vlm, plan.conversations(), output)
+    if as_json:
+        told = {"files": [str(file) for file in made.files], "written": made.written, "stored": made.stored}
+        print_json(told | {"broken": made.broken})
+        return
+    say(f"{made.written:,} questions in {', '.join(map(str, made.files)) or 'no file'}", bold=True)
+    say(f"{made.stored:,} have an answer already", dim=True)
+    for reason in made.broken[:MOST_FAULTS]:
+        say(f"- {reason}", fg="yellow")
+
+
+@batch.command("in", cls=SectionedCommand)
+@study_argument
+@click.argument("results", nargs=-1, required=True, type=_FILE)
+@batch_options
+@json_option
+def in_(study: Path, results: Sequence[Path], as_json: bool, **flags: Any) -> None:
+    """Keep the answers in the batch files RESULTS. Exit code 1 when a line brought none, or questions stay open.
+
+    \b
+      salon judge batch in study --model gpt-4o results.jsonl
+    """
+    named, model = _endpoint(flags)
+    plan = build_judge_plan(study, named, **flags)
+    with CallStore(calls_file(named, study)) as store, endpoint_vlm(named, model, store) as vlm:
+        taken = read_batch(vlm, plan.conversations(), results)
+    faults = [(fault.where, fault.kind, fault.reason) for fault in taken.faults]
+    if as_json:
+        told = {"kept": taken.kept, "known": taken.known, "missing": taken.missing}
+        print_json(told | {"faults": [dict(zip(("where", "kind", "reason"), fault)) for fault in faults]})
+    else:
+        say(f"{taken.kept:,} answers kept, {taken.known:,} known before, {taken.missing:,} still missing", bold=True)
+        if faults:
+            print_table(None, ("line", "", "why it brought no answer"), faults[:MOST_FAULTS], left=(0, 1, 2))
+    if faults or taken.missing:
+        click.get_current_context().exit(1)
+
+
+def _endpoint(flags: dict[str, Any]) -> tuple[JudgeSpec, str]:
+    named = settings_from(JudgeSpec, flags)
+    if named.model is None:
+        raise BadValue("a batch is for a model at an endpoint: --model is needed", found="none")
+    return named, named.model
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that puts the checklist answers of several judges together.
+# --------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--routes", required=True, type=_FILE, help="Which judges answer points with which tag, TOML.")
+@click.option("--points", type=_FILE, help="The points with their tags, TOML or JSONL  [default: those people ticked]")
+@click.option("-o", "--output", type=_FILE, help="Write what was settled as a table: .parquet, .csv or .jsonl.")
+@click.option("--overwrite", is_flag=True, help="Replace a table that is there already.")
+@json_option
+def route(study: Path, routes: Path, points: Path | None, output: Path | None, overwrite: bool, as_json: bool) -> None:
+    """What several judges say together of every point of a checklist, and where they disagree.
+
+    Run each judge first, with --protocol checklist and the same --routes, so that it is asked its own points only.
+
+    \b
+      salon judge run study --protocol checklist --points points.toml --routes routes.toml --model gpt-4o
+      salon judge route study --points points.toml --routes routes.toml -o settled.csv
+    """
+    if output is not None:
+        check_target(output, overwrite=overwrite)
+    chosen = read_routes(routes)
+    asked = routed_points(read_study_argument(local_path(study)), points, None, "")
+    settled = settle_points(asked, chosen, read_point_answers(study, chosen))
+    if output is not None:
+        write_plain(pa.Table.from_pylist([one.model_dump() for one in settled]), output, overwrite=overwrite)
+    if as_json:
+        print_json({"settled": [one.model_dump() | {"disputed": one.disputed} for one in settled]})
+        return
+    disputed = sum(one.disputed for one in settled)
+    say(f"{len(settled):,} points settled, {disputed:,} of them disputed between judges", bold=True)
+    columns = ("tag", "rule", "points", "yes", "no", "open", "disputed")
+    print_table(None, columns, _by_tag(settled), left=(0, 1))
+    say("open: no majority, or no answer that could be read; counted as neither yes nor no", dim=True)
+
+
+def _by_tag(settled: Sequence[SettledPoint]) -> list[tuple[str, ...]]:
+    groups: dict[tuple[str, str], list[SettledPoint]] = defaultdict(list)
+    for one in settled:
+        groups[one.tag or MISSING, one.rule].append(one)
+    rows = []
+    for (tag, rule), some in sorted(groups.items()):
+        counts = [sum(one.answer is answer for one in some) for answer in (True, False, None)]
+        numbers = (len(some), *counts, sum(one.disputed for one in some))
+        rows.append((tag, rule, *(f"{number:,}" for number in numbers)))
+    return rows

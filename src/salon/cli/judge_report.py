@@ -8,20 +8,18 @@ from typing import Any
 
 import click
 
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working, write_page
-from salon.cli.given import given_study
-from salon.cli.judge_asked import routed_points
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, spinner, write_page
+from salon.cli.judge_options import routed_points
 from salon.cli.options import options_from, settings_from
-from salon.evaluate.judges.judge_report import report_judges, report_page
-from salon.evaluate.judges.report_flags import NOT_RANKED
-from salon.evaluate.judges.report_settings import ReportSettings
-from salon.evaluate.judges.report_tick_results import TickReport
-from salon.evaluate.judges.report_together import Routing
-from salon.evaluate.judges.results import FlagPanel, JudgeFigures, JudgeReport
+from salon.cli.study_argument import read_study_argument
+from salon.evaluate.checklists import Routing
+from salon.evaluate.flags import NOT_RANKED
+from salon.evaluate.judges import report_judges, report_page
+from salon.evaluate.results import FlagPanel, JudgeFigures, JudgeReport, ReportSettings, TickReport
 from salon.report.numbers import MISSING, range_with_interval, with_interval
-from salon.store.point_files import read_routes
+from salon.store.plain_files import read_routes
 
-SHOWN = {
+PAIR_COLUMNS = {
     "accuracy": "accuracy",
     "parsed_only": "parsed only",
     "position_bias": "bias b",
@@ -29,7 +27,7 @@ SHOWN = {
     "conditional": "perception c",
     "unseen": "unread",
 }
-TICKS_SHOWN = {
+TICK_COLUMNS = {
     "accuracy": "accuracy",
     "parsed_only": "parsed only",
     "constant": "fixed answer",
@@ -89,10 +87,10 @@ def report(
       salon judge report image_generation.csv             verdicts of GenAI-Bench
     """
     settings = settings_from(ReportSettings, flags)
-    found = given_study(study)
+    found = read_study_argument(study)
     folder = study if study.is_dir() else None
     routing = None if routes is None else Routing(routed_points(found, points, None, ""), read_routes(routes))
-    with working("judging the judges") as step:
+    with spinner("judging the judges") as step:
         made = report_judges(
             found, folder, settings, names=names, scores=scores, routing=routing, check=check,
             criteria=[found.criterion(id).id for id in criteria], progress=step,
@@ -116,7 +114,7 @@ def print_report(report: JudgeReport, html: Path | None = None) -> None:
 
 
 def _print_pairs(report: JudgeReport) -> None:
-    titles = ("judge", *SHOWN.values(), "ties counted", "pairs", "a point costs")
+    titles = ("judge", *PAIR_COLUMNS.values(), "ties counted", "pairs", "a point costs")
     print_table("Judges against people: means over criteria", titles, [_row(one) for one in report.judges])
     criteria = {part.criterion: part.name for one in report.judges for part in one.criteria}
     if len(criteria) > 1:
@@ -166,9 +164,9 @@ def _print_flags(flags: Sequence[FlagPanel]) -> None:
 
 def _print_ticks(ticks: TickReport) -> None:
     """Judges of checklists, several as one, the points they find hardest, and the people."""
-    titles = ("judge", *TICKS_SHOWN.values(), "ticks")
+    titles = ("judge", *TICK_COLUMNS.values(), "ticks")
     rows: list[tuple[str, ...]] = [
-        (one.judge, *(with_interval(getattr(one.macro, name)) for name in TICKS_SHOWN), f"{one.macro.ticks:,}")
+        (one.judge, *(with_interval(getattr(one.macro, name)) for name in TICK_COLUMNS), f"{one.macro.ticks:,}")
         for one in ticks.judges
     ]
     print_table("Checklists against people: means over criteria", titles, rows)
@@ -212,7 +210,7 @@ def _print_ticks(ticks: TickReport) -> None:
 
 
 def _row(one: JudgeFigures) -> tuple[str, ...]:
-    figures = [with_interval(getattr(one.macro, name)) for name in SHOWN]
+    figures = [with_interval(getattr(one.macro, name)) for name in PAIR_COLUMNS]
     point = None if one.usage is None else one.usage.cost_per_point
     return (one.judge, *figures, with_interval(one.with_ties), f"{one.macro.pairs:,}", with_interval(point, 4))
 

@@ -24,20 +24,20 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "import": ("salon.cli.study:import_", "Read a file of judgments into a study."),
         "export": ("salon.cli.study:export", "Write a study as Parquet, CSV, JSONL or a Hugging Face folder."),
         "merge": ("salon.cli.study:merge_", "Put several studies into one."),
-        "erase": ("salon.cli.erase:erase", "Delete a rater and everything they gave."),
+        "erase": ("salon.cli.studio:erase", "Delete a rater and everything they gave."),
         "simulate": ("salon.cli.simulate:simulate", "Write a clearly labelled simulated study."),
     },
     "Generate": {
         "generate": ("salon.cli.generate:generate", "Make an item for each prompt by each generator."),
         "ready": ("salon.cli.generate:ready", "Are the pictures of a study ready to be shown?"),
-        "gallery": ("salon.cli.gallery:gallery", "A contact sheet of a study's pictures, by prompt and generator."),
+        "gallery": ("salon.cli.generate:gallery", "A contact sheet of a study's pictures, by prompt and generator."),
     },
     "Collect": {
-        "serve": ("salon.cli.serve:serve", "Open the studio of a study: raters answer in the browser, you watch."),
-        "invite": ("salon.cli.serve:invite", "Make links for new raters."),
-        "status": ("salon.cli.serve:status", "How far the raters are."),
-        "backup": ("salon.cli.serve:backup", "Keep a copy of everything the studio knows."),
-        "restore": ("salon.cli.serve:restore", "Put a copy back into an empty place."),
+        "serve": ("salon.cli.studio:serve", "Open the studio of a study: raters answer in the browser, you watch."),
+        "invite": ("salon.cli.studio:invite", "Make links for new raters."),
+        "status": ("salon.cli.studio:status", "How far the raters are."),
+        "backup": ("salon.cli.studio:backup", "Keep a copy of everything the studio knows."),
+        "restore": ("salon.cli.studio:restore", "Put a copy back into an empty place."),
     },
     "Check": {
         "check": ("salon.cli.check:check", "Is there signal in these judgments, and how good can a model get?"),
@@ -48,12 +48,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Fuse": {
         "fuse": ("salon.cli.fuse:fuse", "One score with its interval for each item and criterion."),
         "bridge": ("salon.cli.bridge:bridge", "Score many items from few comparisons, without labels."),
-        "labels": ("salon.cli.labels:labels", "Write labels for training: majority and soft, split by prompt."),
+        "labels": ("salon.cli.fuse:labels", "Write labels for training: majority and soft, split by prompt."),
     },
     "Train": {
         "train": ("salon.cli.train:train", "Learn what people prefer: heads, reward models, sweeps, probes."),
         "evaluate": ("salon.cli.evaluate:evaluate", "What a trained model is worth, beside what people reach."),
-        "distill": ("salon.cli.distill:distill", "From a VLM's own comparisons to a calibrated one-pass scorer."),
+        "distill": ("salon.cli.lazy_commands:distill", "From a VLM's own comparisons to a calibrated one-pass scorer."),
     },
     "Judge": {
         "judge": ("salon.cli.judge:judge", "Ask models which picture is better, and report what their word is worth."),
@@ -63,10 +63,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         ),
     },
     "Bench": {
-        "bench": ("salon.cli.bench:bench", "Leaderboards of generators whose published numbers never move."),
+        "bench": ("salon.cli.lazy_commands:bench", "Leaderboards of generators whose published numbers never move."),
     },
     "Select": {
-        "select": ("salon.cli.select:select", "The best of several pictures, gates, routes, and better drawings."),
+        "select": (
+            "salon.cli.lazy_commands:select",
+            "The best of several pictures, gates, routes, and better drawings.",
+        ),
         "serve-scores": ("salon.cli.serve_scores:serve_scores", "Serve scores, comparisons and picks over HTTP."),
     },
     "Extend": {
@@ -75,7 +78,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 }
 
 
-class House(click.Group):
+class StageGroup(click.Group):
     """A group that imports a command's module only when that command is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -106,7 +109,7 @@ class House(click.Group):
                 formatter.write_dl([(name, help) for name, (_, help) in commands.items()])
 
 
-@click.command(cls=House, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(cls=StageGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="salon", prog_name="salon", message="%(prog)s %(version)s")
 def salon() -> None:
     """Salon makes taste measurable.
@@ -141,7 +144,7 @@ def salon() -> None:
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code; no traceback reaches a user (SALON_DEBUG=1 shows it)."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    _bear_any_text()
+    _allow_any_text()
     try:
         code = _main(arguments)
         sys.exit(code if isinstance(code, int) else 0)
@@ -152,33 +155,37 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _with_suggestion(error).show()
         sys.exit(2)
     except SalonError as error:
-        _say(error.message(), error.as_json(), arguments)
+        _print_error(error.message(), error.as_json(), arguments)
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        _forget_stdout()
+        _discard_stdout()
         sys.exit(0)
     except RecursionError:  # by whichever reader: few formats bound how deep a text may be nested
         deep = BadFile("files of few levels are needed", found="one nested without end", remedy="mend or remove it")
-        _say(deep.message(), deep.as_json(), arguments)
+        _print_error(deep.message(), deep.as_json(), arguments)
         sys.exit(2)
     except OSError as error:
-        _say_place(error.strerror or str(error), error.filename, arguments)
+        _print_path_error(error.strerror or str(error), error.filename, arguments)
         sys.exit(2)
     except UnicodeEncodeError as error:
         odd = BadFile("names and texts that UTF-8 can hold are needed", found=repr(error.object[error.start :][:60]),
                       remedy="rename the file or folder")  # fmt: skip
-        _say(odd.message(), odd.as_json(), arguments)
+        _print_error(odd.message(), odd.as_json(), arguments)
         sys.exit(2)
     except Exception as error:
         if str(error).startswith("Symlink loop from"):  # a RuntimeError of Python before 3.13, an OSError since
-            _say_place("a symbolic link that leads to itself", str(error).partition("from ")[2].strip("'"), arguments)
+            _print_path_error(
+                "a symbolic link that leads to itself", str(error).partition("from ")[2].strip("'"), arguments
+            )
             sys.exit(2)
         if os.environ.get("SALON_DEBUG"):
             raise
         text = (
             f"Salon failed: {type(error).__name__}: {error}\n  do:    run again with SALON_DEBUG=1 and report the trace"
         )
-        _say(text, {"error": "Internal", "needed": str(error), "found": None, "where": None, "remedy": None}, arguments)
+        _print_error(
+            text, {"error": "Internal", "needed": str(error), "found": None, "where": None, "remedy": None}, arguments
+        )
         sys.exit(70)
 
 
@@ -205,24 +212,24 @@ def _main(arguments: Sequence[str]) -> object:
         return 0
 
 
-def _bear_any_text() -> None:
+def _allow_any_text() -> None:
     """A terminal that cannot show a letter shows its code; in JSON that is the same letter, written as an escape."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def _say_place(found: str, where: object, arguments: Sequence[str]) -> None:
+def _print_path_error(found: str, where: object, arguments: Sequence[str]) -> None:
     told = BadFile(
         "a place that can be read and written is needed",
         found=found,
         where=str(where) if where else None,
         remedy="choose another place, or see to its rights and free space; what was there before is unchanged",
     )
-    _say(told.message(), told.as_json() | {"error": "OSError"}, arguments)
+    _print_error(told.message(), told.as_json() | {"error": "OSError"}, arguments)
 
 
-def _say(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> None:
+def _print_error(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> None:
     """The message for a person on stderr; for a machine that asked for --json, one JSON object on stdout too."""
     try:
         click.secho("error: ", fg="red", bold=True, nl=False, err=True)
@@ -230,9 +237,9 @@ def _say(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> 
         if "--json" in arguments:
             click.echo(json.dumps(record))  # in ASCII: what was found may hold anything
     except OSError:  # the reader went away, or the disk that takes the output is full
-        _forget_stdout()
+        _discard_stdout()
 
 
-def _forget_stdout() -> None:
+def _discard_stdout() -> None:
     """The reader went away: what is still to be written goes nowhere, and leaves without a complaint."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import click
 
 from salon.cli.console import json_option, print_json, print_table, say
-from salon.cli.plugin_list import builtin_words, list_plugins
 from salon.conformance import check_plugin
 from salon.errors import BadValue
-from salon.study.plugins import GROUPS, find_plugin, is_own
+from salon.fuse.results import Method
+from salon.generate.registry import builtin_generators
+from salon.judge.scorers.registry import builtin_scorers
+from salon.store.formats import KINDS
+from salon.study.nouns import Noun
+from salon.study.plugins import GROUPS, find_plugin, installed_plugins, is_python_word
 
 
 @click.group()
@@ -72,7 +77,7 @@ def check(word: str, kind: str | None, file: Path | None, as_json: bool) -> None
 
 def _kind_of(word: str) -> str:
     """The kind that an installed plugin has."""
-    kinds = [] if is_own(word) else [kind for kind in GROUPS if find_plugin(kind, word, builtin_words(kind))]
+    kinds = [] if is_python_word(word) else [kind for kind in GROUPS if find_plugin(kind, word, builtin_words(kind))]
     if len(kinds) != 1:
         raise BadValue(
             "the kind of the plugin is needed",
@@ -80,3 +85,36 @@ def _kind_of(word: str) -> str:
             remedy=f"--kind {'|'.join(kinds or GROUPS)}; salon plugins list names those installed",
         )
     return kinds[0]
+
+
+# --------------------------------------------------------------------------------------------------
+# All plugins of all kinds, beside the built-in names that they may not take.
+# --------------------------------------------------------------------------------------------------
+
+
+class PluginLine(Noun):
+    """An installed plugin."""
+
+    group: str
+    name: str
+    place: str
+    package: str | None
+    refused: str | None
+
+
+def builtin_words(group: str) -> list[str]:
+    """Names of a group that always mean a built-in part."""
+    if group in ("scorers", "rewards"):
+        return builtin_scorers()
+    if group == "generators":
+        return builtin_generators()
+    return {"formats": [*KINDS, "pictures"], "fits": ["auto", *get_args(Method)]}.get(group, [])
+
+
+def list_plugins() -> list[PluginLine]:
+    """Every installed plugin by kind and name."""
+    return [
+        PluginLine(group=group, name=one.word, place=one.place, package=one.package, refused=one.refused)
+        for group in GROUPS
+        for one in installed_plugins(group, builtin_words(group))
+    ]

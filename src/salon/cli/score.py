@@ -8,20 +8,25 @@ from typing import Any
 
 import click
 
-from salon.cli.console import counting, json_option, print_json, print_table, printable, say
+from salon.cli.console import json_option, print_json, print_table, printable, progress_bar, say
+from salon.cli.judge_options import OnForecast, forecast_printer, rater_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
-from salon.cli.raters import OnForecast, forecast_printer, rater_options
 from salon.errors import InputError
-from salon.judge.picture_source import PictureSource, open_pictures
-from salon.judge.score import FOLDER, ScoreRun, ScoreSettings, read_scores, score_study, scores_file, with_pictures
-from salon.judge.score_pictures import score_pictures
-from salon.judge.scorers.named import scorer_lines, scorer_named
-from salon.judge.scorers.of_model import scorer_names
-from salon.judge.scorers.spread import SpreadScorer
-from salon.judge.untrained import Rater, RaterSettings, expanded, split_rater
-from salon.models.kept import Kept
+from salon.judge.model_scorers import RaterSettings, UntrainedScorer, expand_raters, scorer_names, split_rater
+from salon.judge.picture_scores import DistributedScorer, PictureSource, open_pictures, score_pictures
+from salon.judge.scorers.registry import make_scorer, scorer_lines
+from salon.judge.scoring import (
+    SCORES_FOLDER,
+    ScoreRun,
+    ScoreSettings,
+    items_with_pictures,
+    read_scores,
+    score_study,
+    scores_file,
+)
+from salon.models.cache import ResultCache
 from salon.report.numbers import fixed
-from salon.store.folder import is_study, local, open_study
+from salon.store.folder import is_study, local_path, open_study
 from salon.study import Item, Prompt, Scorer
 
 _MOST_PRINTED = 20
@@ -98,20 +103,20 @@ def score(
         raise InputError("--criterion goes with --model or an untrained VLM", found="neither")
     rater = settings_from(RaterSettings, flags)
     if any(split_rater(word) for word in names):
-        found = open_study(place) if is_study(local(place)) else None
-        rater = rater.about(criteria) if found is None else rater.on(found, local(place), criteria)
-        named = expanded(named, [one.id for one in rater.criteria])
+        found = open_study(place) if is_study(local_path(place)) else None
+        rater = rater.about(criteria) if found is None else rater.on(found, local_path(place), criteria)
+        named = expand_raters(named, [one.id for one in rater.criteria])
     settings = settings_from(ScoreSettings, flags).model_copy(update={"rater": rater})
     if name and len(named) > 1:
         raise InputError("--name goes with a single scorer", found=f"{len(named)} scorers")
     on_forecast = forecast_printer(dry_run)
-    if is_study(local(place)):
+    if is_study(local_path(place)):
         if prompt or prompts or output:
             raise InputError("--prompt, --prompts and --output go with pictures", found="a study", where=str(place))
-        runs, folder = _score_study(place, named, name, settings, on_forecast, quiet=as_json), place / FOLDER
+        runs, folder = _score_study(place, named, name, settings, on_forecast, quiet=as_json), place / SCORES_FOLDER
     else:
         source, folder = open_pictures(place, prompt=prompt, prompts=prompts), output or _beside(place)
-        on_forecast(_costs([scorer_named(text, settings) for text in named], _paths(source)))
+        on_forecast(_costs([make_scorer(text, settings) for text in named], _paths(source)))
         runs = _score_pictures(source, folder, named, name, settings, quiet=as_json)
     if as_json:
         print_json({"study": str(place), "scorers": [run.model_dump(mode="json") for run in runs]})
@@ -131,20 +136,20 @@ def _score_study(
     *,
     quiet: bool,
 ) -> list[ScoreRun]:
-    folder, opened, kept = study.resolve(), open_study(study), Kept()
+    folder, opened, kept = study.resolve(), open_study(study), ResultCache()
     runs = []
     scorers = [_scorer(text, settings, folder, kept) for text in named]
-    on_forecast(_costs(scorers, with_pictures(opened, folder, settings.limit)))
+    on_forecast(_costs(scorers, items_with_pictures(opened, folder, settings.limit)))
     for scorer in scorers:
         scorer.name = name or scorer.name
-        with counting(scorer.name, quiet=quiet) as progress:
+        with progress_bar(scorer.name, quiet=quiet) as progress:
             runs.append(score_study(opened, folder, scorer, settings, progress, kept=kept))
     return runs
 
 
 def _costs(scorers: Sequence[Scorer], asked: Sequence[tuple[Item, Prompt | None]]) -> list[str]:
     """What endpoints will be asked, a line for each VLM: its criteria share their answers."""
-    raters = {one.title: one for one in reversed(scorers) if isinstance(one, Rater)}
+    raters = {one.title: one for one in reversed(scorers) if isinstance(one, UntrainedScorer)}
     return [line for one in raters.values() if (line := one.forecast_words(asked))]
 
 
@@ -156,8 +161,10 @@ def _paths(source: PictureSource) -> list[tuple[Item, Prompt | None]]:
     ]
 
 
-def _scorer(named: str, settings: ScoreSettings, folder: Path, kept: Kept) -> Scorer:
-    return scorer_named(named, settings, kept) if settings.engine == "here" else SpreadScorer(named, settings, folder)
+def _scorer(named: str, settings: ScoreSettings, folder: Path, kept: ResultCache) -> Scorer:
+    return (
+        make_scorer(named, settings, kept) if settings.engine == "here" else DistributedScorer(named, settings, folder)
+    )
 
 
 def _score_pictures(
@@ -165,7 +172,7 @@ def _score_pictures(
 ) -> list[ScoreRun]:
     runs = []
     for text in named:
-        with counting(text, quiet=quiet) as progress:
+        with progress_bar(text, quiet=quiet) as progress:
             runs.append(score_pictures(source, out, text, settings, progress, name=name))
     return runs
 
@@ -173,7 +180,7 @@ def _score_pictures(
 def _beside(place: Path) -> Path:
     """Where the scores of pictures go unless told otherwise."""
     whole = place.resolve()
-    return whole.with_name(f"{whole.name if whole.is_dir() else whole.stem}-{FOLDER}")
+    return whole.with_name(f"{whole.name if whole.is_dir() else whole.stem}-{SCORES_FOLDER}")
 
 
 def _print_items(runs: Sequence[ScoreRun], folder: Path) -> None:

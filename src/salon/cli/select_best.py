@@ -8,35 +8,46 @@ from typing import Any, get_args
 
 import click
 
-from salon.cli.console import json_option, print_json, print_table, say, watching
+from salon.cli.console import (
+    html_option,
+    json_option,
+    print_json,
+    print_table,
+    say,
+    spinner,
+    staged_progress_bar,
+    write_page,
+)
 from salon.cli.options import options_from, settings_from
-from salon.errors import InputError
-from salon.generate.asked import TYPED, asked_prompts
-from salon.generate.named import Terms, generators_named
-from salon.generate.settings import GenerateSettings
-from salon.judge.picture_source import open_pictures, text_prompt
-from salon.judge.score import ScoreSettings
+from salon.errors import BadFile, InputError
+from salon.generate.curate import TYPED_PROMPT, read_prompt_argument
+from salon.generate.record import GenerateSettings
+from salon.generate.registry import CallTerms, make_generators
+from salon.judge.picture_scores import open_pictures, text_prompt
+from salon.judge.scoring import ScoreSettings
 from salon.report.numbers import MISSING, fixed
-from salon.select.best import BestReport, PromptPick
+from salon.select.best import BestReport, PickSettings, PromptPick
 from salon.select.best_of import (
-    FOLDER,
-    Wish,
-    best_of_drawn,
+    BEST_FOLDER,
+    BestSettings,
     best_of_pictures,
     best_of_study,
+    draw_and_pick,
     picks_table,
     scores_beside,
     write_best,
 )
-from salon.select.pick import PickSettings
-from salon.select.reference import read_reference
-from salon.select.route import Explore
-from salon.select.route_use import routed
-from salon.select.scores import Watch, scorer_words
-from salon.store.folder import is_study, local
-from salon.store.plain_table import plain_target, write_plain
+from salon.select.explain import Explanation, PictureExplanation, RaterOpinion
+from salon.select.explain_picture import ExplainSettings, explain, open_judged_study
+from salon.select.explain_report import explain_page
+from salon.select.route import Explore, route_prompts
+from salon.select.scores import StepCallback, list_scorers, reference_from_scores, study_scores
+from salon.select.weights import ScoreReference, read_reference, write_sealed
+from salon.store.folder import is_study, local_path, open_study
+from salon.store.plain_files import check_target, write_plain
+from salon.study import Prompt
 
-_SHOWN = 20
+_MOST_PROMPTS = 20
 _LONGEST = 40
 """Characters of a prompt printed."""
 
@@ -99,28 +110,28 @@ def best(
       salon select best prompts.txt --route routes.json -n 4 --model taste-heads --least 0.5 -o drawn
     """
     if table is not None:
-        plain_target(table, overwrite=True)
-    words = scorer_words(names, models, criteria)
-    wish = _wish(flags)
-    with watching("select", quiet=as_json) as watch:
+        check_target(table, overwrite=True)
+    words = list_scorers(names, models, criteria)
+    wish = _build_wish(flags)
+    with staged_progress_bar("select", quiet=as_json) as watch:
         if drawing or route:
-            report, out, pictures = _drawn(place, drawing, route, output, words, wish, flags, watch)
+            report, out, pictures = _best_of_drawn(place, drawing, route, output, words, wish, flags, watch)
         else:
-            report, out, pictures = _found(Path(place), output, words, wish, flags, watch)
+            report, out, pictures = _best_of_existing(Path(place), output, words, wish, flags, watch)
     page = write_best(report, out, pictures)
     if table is not None:
         write_plain(picks_table(report), table, overwrite=True)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
-        _print(report, page)
+        _print_best(report, page)
     if report.chosen < report.prompts:
         click.get_current_context().exit(1)
 
 
-def _wish(flags: dict[str, Any]) -> Wish:
+def _build_wish(flags: dict[str, Any]) -> BestSettings:
     reference = None if flags["reference"] is None else read_reference(flags["reference"])
-    return Wish(
+    return BestSettings(
         weights=flags["weights"], reference=reference, equal_scales=flags["equal_scales"],
         pick=settings_from(PickSettings, flags),
     )  # fmt: skip
@@ -130,15 +141,15 @@ def _scoring(flags: dict[str, Any], limit: int | None) -> ScoreSettings:
     return ScoreSettings(device=flags["device"], batch=flags["batch"], limit=limit)
 
 
-def _drawn(
+def _best_of_drawn(
     place: str,
     drawing: Sequence[str],
     route: Path | None,
     output: Path | None,
     words: Sequence[str],
-    wish: Wish,
+    wish: BestSettings,
     flags: dict[str, Any],
-    watch: Watch,
+    watch: StepCallback,
 ) -> tuple[BestReport, Path, Path]:
     if output is None:
         raise InputError("-o FOLDER is needed for pictures that are drawn", found="none")
@@ -146,38 +157,43 @@ def _drawn(
         raise InputError("--explore goes with --route", found="no routes")
     if drawing and route:
         raise InputError("-g or --route says who draws", found="both of them")
-    asked = asked_prompts(place, flags["limit"])
+    asked = read_prompt_argument(place, flags["limit"])
     wanted = {"seeds": flags["count"], "seed": flags["seed"], "size": flags["size"]}
     settings = GenerateSettings.parse(wanted, where="options")
-    terms = Terms(output.resolve().with_name(f"{output.resolve().name}.calls.sqlite"))
+    terms = CallTerms(output.resolve().with_name(f"{output.resolve().name}.calls.sqlite"))
     routing, notes = (
-        (None, ()) if route is None else routed(route, asked, wish.weights, flags["seed"], flags["explore"])
+        (None, ()) if route is None else route_prompts(route, asked, wish.weights, flags["seed"], flags["explore"])
     )
     chosen = list(drawing) if routing is None else list(dict.fromkeys(one.generator for one in routing.values()))
-    report = best_of_drawn(
-        asked, generators_named(chosen, asked, terms), settings, output, words, wish, routing=routing, watch=watch,
+    report = draw_and_pick(
+        asked, make_generators(chosen, asked, terms), settings, output, words, wish, routing=routing, watch=watch,
         scoring=_scoring(flags, None), notes=notes,
     )  # fmt: skip
-    return report, output / FOLDER, output
+    return report, output / BEST_FOLDER, output
 
 
-def _found(
-    place: Path, output: Path | None, words: Sequence[str], wish: Wish, flags: dict[str, Any], watch: Watch
+def _best_of_existing(
+    place: Path,
+    output: Path | None,
+    words: Sequence[str],
+    wish: BestSettings,
+    flags: dict[str, Any],
+    watch: StepCallback,
 ) -> tuple[BestReport, Path, Path]:
     scoring = _scoring(flags, flags["limit"])
-    if is_study(local(place)):
+    if is_study(local_path(place)):
         if flags["prompt"] or flags["prompts"]:
             raise InputError("--prompt and --prompts go with pictures", found="a study", where=str(place))
         report = best_of_study(place, words, wish, scoring=scoring, watch=watch)
-        return report, output or place / FOLDER, place
+        return report, output or place / BEST_FOLDER, place
     source = open_pictures(place, prompt=flags["prompt"], prompts=flags["prompts"])
     scores = scores_beside(place, output)
     report = best_of_pictures(source, scores, words, wish, place=str(place), scoring=scoring, watch=watch)
-    beside = place / FOLDER if place.is_dir() else place.with_name(f"{place.stem}-{FOLDER}")
+    beside = place / BEST_FOLDER if place.is_dir() else place.with_name(f"{place.stem}-{BEST_FOLDER}")
     return report, output or beside, Path()
 
 
-def _print(report: BestReport, page: Path) -> None:
+def _print_best(report: BestReport, page: Path) -> None:
     say(f"{report.chosen:,} of {report.prompts:,} prompts have a best of {report.items:,} items", bold=True)
     for outcome, count in report.outcomes.items():
         if outcome not in ("best", "only"):
@@ -188,13 +204,13 @@ def _print(report: BestReport, page: Path) -> None:
     for kind, count in report.not_made.items():
         say(f"- {count:,} of {report.wanted:,} pictures not made: {kind}")
     rows = [
-        (_prompt(one), str(row["chosen"] or row["outcome"]), fixed(row["total"]), fixed(row["sd"]),
+        (_prompt_label(one), str(row["chosen"] or row["outcome"]), fixed(row["total"]), fixed(row["sd"]),
          fixed(row["bound"]), fixed(row["margin"]), f"{row['tied']}", f"{row['items']}")
-        for one, row in zip(report.picks[:_SHOWN], report.rows())
+        for one, row in zip(report.picks[:_MOST_PROMPTS], report.rows())
     ]  # fmt: skip
     print_table(None, ("prompt", "chosen", "total", "sd", "bound", "margin", "tied", "of"), rows, left=(0, 1))
-    if len(report.picks) > _SHOWN:
-        say(f"... and {len(report.picks) - _SHOWN:,} more in {page.parent}")
+    if len(report.picks) > _MOST_PROMPTS:
+        say(f"... and {len(report.picks) - _MOST_PROMPTS:,} more in {page.parent}")
     weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
     say(f"weights: {weights}; total in {report.scale}", dim=True)
     for words in (*report.policies, *report.notes):
@@ -203,9 +219,196 @@ def _print(report: BestReport, page: Path) -> None:
     say(f"wrote {page}")
 
 
-def _prompt(one: PromptPick) -> str:
+def _prompt_label(one: PromptPick) -> str:
     """Its id; the words themselves where the id was made from them."""
     told = " ".join(one.text.split())
-    if told and one.prompt in (TYPED, text_prompt(one.text).id):
+    if told and one.prompt in (TYPED_PROMPT, text_prompt(one.text).id):
         return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
     return one.prompt or MISSING
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that freezes where scores lie on a study, so that criteria can be weighed on one scale.
+# --------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("-s", "--scorer", "names", multiple=True, metavar="NAME", help="As for salon score (repeatable).")
+@click.option("--model", "models", multiple=True, type=click.Path(path_type=Path),
+              help="Folder of a trained model: all its criteria but the flag (repeatable).")  # fmt: skip
+@click.option("--criterion", "criteria", multiple=True, help="With --model: only this criterion (repeatable).")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path, dir_okay=False),
+              help="File to write: .json.")  # fmt: skip
+@click.option("--name", help="What the set of items is called  [default: the study's name]")
+@click.option("--limit", type=click.IntRange(1), help="Only the first items of the study.")
+@click.option("--device", help="Of networks: cpu, cuda, mps  [default: the best there is]")
+@click.option("--batch", type=click.IntRange(1, 4096), default=8, show_default=True, help="Pictures scored together.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
+@json_option
+def reference(
+    study: Path,
+    names: Sequence[str],
+    models: Sequence[Path],
+    criteria: Sequence[str],
+    output: Path,
+    name: str | None,
+    limit: int | None,
+    device: str | None,
+    batch: int,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Freeze mean and standard deviation of scores over the items of STUDY.
+
+    Criteria on different scales are weighed in standard deviations of a stated set of items: this one. The file holds
+    the numbers, the study's hash and the signature of every scorer. It is used as long as the scorers are the same,
+    and refused for others. Items without a score are left out of mean and deviation, and counted.
+
+    \b
+      salon select reference study --model taste-heads -o reference.json
+      salon select reference study --model taste-heads --criterion taste/mood -s words -o reference.json
+    """
+    _require_new_file(output, overwrite)
+    words = list_scorers(names, models, criteria)
+    opened = open_study(study)
+    with staged_progress_bar("reference", quiet=as_json) as watch:
+        settings = ScoreSettings(device=device, batch=batch, limit=limit)
+        table = study_scores(opened, local_path(study), words, settings, watch)
+    made = reference_from_scores(table, name or opened.name)
+    write_sealed(made, output, overwrite=overwrite)
+    if as_json:
+        print_json({"file": str(output), "hash": made.hash, **made.model_dump(mode="json")})
+    else:
+        _print_reference(made, output, simulated=opened.simulated)
+
+
+def _require_new_file(output: Path, overwrite: bool) -> None:
+    """Refuse before anything is scored."""
+    if output.exists() and not overwrite:
+        raise BadFile(
+            "a frozen file is only replaced when asked to", found="one that is there", where=str(output),
+            remedy="--overwrite, or another name",
+        )  # fmt: skip
+    if not output.absolute().parent.is_dir():
+        raise BadFile("the folder of the output must be there", found="none", where=str(output.absolute().parent))
+
+
+def _print_reference(made: ScoreReference, output: Path, *, simulated: bool) -> None:
+    if simulated:
+        say("SIMULATED: nobody judged these items; means and deviations are of scores all the same.")
+    rows = [
+        (one.criterion, f"{one.mean:.4g}", f"{one.sd:.4g}", f"{one.n:,}", f"{one.missing:,}") for one in made.levels
+    ]
+    print_table(f"scores on {made.name}", ("criterion", "mean", "sd", "items", "without"), rows)
+    say("missing: items without a score enter neither mean nor deviation", dim=True)
+    say(f"wrote {output}, hash {made.hash}")
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that explains a score.
+# --------------------------------------------------------------------------------------------------
+
+_PATH = click.Path(path_type=Path)
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("explain")
+@click.argument("picture", type=_FILE)
+@click.argument("other", type=_FILE, required=False)
+@click.option("-s", "--scorer", "names", multiple=True, metavar="NAME", help="As for salon score (repeatable).")
+@click.option("--model", "models", multiple=True, type=_PATH, help="Folder of a trained model (repeatable).")
+@click.option("--study", type=_PATH, help="Folder of a study with judgments: neighbours, and where measurements stand.")
+@click.option("--prompt", help="What the picture was made for  [default: the prompt of the study's same picture]")
+@click.option("-w", "--weights", help="Criterion weights: typography=3,mood=1; *=1 for all others  [default: alike]")
+@click.option("--reference", type=_FILE, help="Frozen reference that brings criteria to one scale.")
+@click.option("--equal-scales", is_flag=True, help="Declare that all scores are on one scale.")
+@options_from(ExplainSettings)
+@html_option()
+@json_option
+def explain_command(
+    picture: Path,
+    other: Path | None,
+    names: Sequence[str],
+    models: Sequence[Path],
+    study: Path | None,
+    prompt: str | None,
+    weights: str | None,
+    reference: Path | None,
+    equal_scales: bool,
+    html: Path | None,
+    figures: Path | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Why PICTURE has its score; with OTHER, why one stands above the other.
+
+    What each criterion adds to the total is exact: the parts sum to it. Judged pictures that the model sees near it
+    (with what raters said of them) and measurements by rule stand beside it: they describe, they are no causes.
+
+    \b
+      salon select explain poster.png --model taste --study judged --html why.html
+      salon select explain a.png b.png --model taste -w typography=3,mood=1 --json
+    """
+    pictures = [picture] if other is None else [picture, other]
+    judged = None if study is None else open_judged_study(open_study(study), study)
+    with spinner("explaining"):
+        found = explain(
+            pictures, names=names, models=models, judged=judged,
+            prompt=None if prompt is None else Prompt(id="given", text=prompt), weights=weights,
+            reference=None if reference is None else read_reference(reference), equal=equal_scales,
+            settings=settings_from(ExplainSettings, flags),
+        )  # fmt: skip
+    write_page(lambda: explain_page(found, pictures, study), html, figures)
+    if as_json:
+        print_json({**found.model_dump(mode="json"), "signature_line": str(found.signature)})
+        return
+    _print_explanation(found)
+    if html is not None:
+        say(f"wrote {html}")
+
+
+def _print_explanation(found: Explanation) -> None:
+    if found.simulated:
+        say("SIMULATED: nobody gave the study's answers.")
+    if found.difference is not None:
+        say(found.difference.told, bold=True)
+    for one in found.pictures:
+        _print_one(one, found.scale)
+    for note in found.notes:
+        say(f"- {note}")
+    say(found.caution, dim=True)
+    say(str(found.signature), dim=True)
+
+
+def _print_one(one: PictureExplanation, scale: str) -> None:
+    total = "no total" if one.total is None else f"{one.total:.3f}" + (f" ± {one.sd:.3f}" if one.sd else "")
+    say(f"{one.picture}: {total} ({scale})", bold=True)
+    rows = [
+        (part.criterion, fixed(part.value), fixed(part.sigma), f"{part.share:.3f}", fixed(part.adds),
+         part.unscored or "")
+        for part in one.contributions
+    ]  # fmt: skip
+    print_table(None, ("criterion", "value", "sd", "weight", "adds", ""), rows, left=(0, 5))
+    if one.neighbours:
+        counts = {part.criterion for part in one.contributions if part.share > 0}
+        near = [(other.item, f"{other.distance:.3f}", _all_said_words(other.said, counts)) for other in one.neighbours]
+        print_table("judged pictures near it", ("item", "distance", "raters said"), near, left=(0, 2))
+    if one.measurements:
+        stood = [
+            (part.name, fixed(part.value), MISSING if part.below is None else f"{part.below:.0%}",
+             part.tells if part.value is not None else f"no value: {part.unmeasured}")
+            for part in one.measurements
+        ]  # fmt: skip
+        print_table("measured by rule", ("measurement", "value", "study below", ""), stood, left=(0, 3))
+
+
+def _all_said_words(said: Sequence[RaterOpinion], counts: set[str]) -> str:
+    """Under the criteria that count; under all where raters were asked about others."""
+    return "; ".join(map(_said_words, [one for one in said if one.criterion in counts] or said))
+
+
+def _said_words(one: RaterOpinion) -> str:
+    figure = one.figure
+    around = "" if figure.low is None or figure.high is None else f" [{figure.low:.2f}, {figure.high:.2f}]"
+    return f"{one.criterion} {one.kind} {figure.value:.2f}{around} by {one.raters}"

@@ -15,19 +15,25 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
-from salon.judge.score import ScoreSettings
-from salon.select.explain_served import Neighbourhood, neighbourhood
+from salon.judge.scoring import ScoreSettings
+from salon.select.explain_picture import Neighborhood, open_neighborhood
 from salon.select.gate import Gate, read_gate
-from salon.select.reference import read_reference
 from salon.select.service.decisions import DecisionSettings
 from salon.select.service.drift import WatchedLog, read_drift_reference
 from salon.select.service.model import LoadOrder, ScoringModel
 from salon.select.service.service import ScoringService, ServiceSettings
-from salon.web.run import listen, run
+from salon.select.weights import read_reference
+from salon.web.scoring.access import (
+    SCOPES,
+    ScoringSettings,
+    check_scoring_settings,
+    new_token,
+    read_tokens,
+    revoke_token,
+)
 from salon.web.scoring.app import create_scoring_app
-from salon.web.scoring.routes_gate import fitting
-from salon.web.scoring.settings import ScoringSettings, checked_scoring
-from salon.web.scoring.tokens import SCOPES, new_token, read_tokens, revoke_token
+from salon.web.scoring.routes import gate_criterion
+from salon.web.server import listen, serve_app
 
 LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_once", "most_bytes_at_once",
           "body_seconds", "session_rate", "session_burst", "address_rate", "address_burst")  # fmt: skip
@@ -93,11 +99,11 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
       salon serve-scores --model taste-heads --host 0.0.0.0 --base-url https://scores.example.org --log decisions
     """
     if flags["add_token"] or flags["revoke_token"] or flags["list_tokens"]:
-        _tokens(flags, as_json)
+        _change_tokens(flags, as_json)
         return
     if not flags["scorers"] and not flags["models"]:
         raise click.UsageError("at least one --scorer or --model is needed; salon score --list names them")
-    web = checked_scoring(settings_from(ScoringSettings, flags | {"roots": tuple(flags["roots"])}))
+    web = check_scoring_settings(settings_from(ScoringSettings, flags | {"roots": tuple(flags["roots"])}))
     order = LoadOrder(name=flags["name"], scorers=flags["scorers"], models=flags["models"])
     serving = settings_from(ServiceSettings, flags)
     scoring = ScoreSettings(text=flags["text"], device=flags["device"], batch=serving.batch)
@@ -109,12 +115,12 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
         service = ScoringService(serving, scoring)
         opened = service.open(order)
         app = create_scoring_app(
-            service, web, decisions=_log(flags, stack), neighbourhood=_neighbourhood(flags),
+            service, web, decisions=_open_log(flags, stack), neighbourhood=_neighbourhood(flags),
             reference=None if flags["reference"] is None else read_reference(flags["reference"]),
             gates=_gates(flags["gates"], opened),
         )  # fmt: skip
         _print_served(web, opened.version, [one.criterion for one in opened.criteria], as_json)
-        run(app, web, listening, graceful=math.ceil(serving.deadline))
+        serve_app(app, web, listening, graceful=math.ceil(serving.deadline))
 
 
 def _gates(files: Sequence[Path], model: ScoringModel) -> dict[str, Gate]:
@@ -123,11 +129,11 @@ def _gates(files: Sequence[Path], model: ScoringModel) -> dict[str, Gate]:
     if len(gates) < len(files):
         raise InputError("gates in files of different names are needed", found="a name twice")
     for gate in gates.values():
-        fitting(gate, model)
+        gate_criterion(gate, model)
     return gates
 
 
-def _log(flags: dict[str, Any], stack: ExitStack) -> WatchedLog | None:
+def _open_log(flags: dict[str, Any], stack: ExitStack) -> WatchedLog | None:
     if flags["log_folder"] is None:
         if flags["drift_reference"] is not None:
             raise InputError("--drift-reference goes with --log", found="no --log")
@@ -139,12 +145,12 @@ def _log(flags: dict[str, Any], stack: ExitStack) -> WatchedLog | None:
     return log
 
 
-def _neighbourhood(flags: dict[str, Any]) -> Neighbourhood | None:
+def _neighbourhood(flags: dict[str, Any]) -> Neighborhood | None:
     if flags["study"] is None:
         return None
     if not flags["models"]:
         raise InputError("--study goes with --model: neighbours are found by a model's vectors", found="no --model")
-    return neighbourhood(flags["study"], Path(flags["models"][0]), device=flags["device"])
+    return open_neighborhood(flags["study"], Path(flags["models"][0]), device=flags["device"])
 
 
 def _print_served(web: ScoringSettings, version: str, criteria: Sequence[str], as_json: bool) -> None:
@@ -163,24 +169,24 @@ def _print_served(web: ScoringSettings, version: str, criteria: Sequence[str], a
         say("no token is asked for: everybody on this machine may ask", dim=True)
 
 
-def _tokens(flags: dict[str, Any], as_json: bool) -> None:
+def _change_tokens(flags: dict[str, Any], as_json: bool) -> None:
     folder: Path = flags["folder"]
     asked = [name for name in ("add_token", "revoke_token", "list_tokens") if flags[name]]
     if len(asked) > 1:
         raise InputError("one of --add-token, --revoke-token and --tokens is needed", found="several")
     if flags["revoke_token"]:
         revoke_token(folder, flags["revoke_token"])
-        _say({"revoked": flags["revoke_token"]}, f"the token {flags['revoke_token']!r} ends now", as_json)
+        _print_record({"revoked": flags["revoke_token"]}, f"the token {flags['revoke_token']!r} ends now", as_json)
     elif flags["add_token"]:
         scopes = tuple(flags["scopes"]) or ("score",)
         token = new_token(folder, flags["add_token"], scopes)
         told = {"name": flags["add_token"], "scopes": scopes, "token": token}
-        _say(told, f"shown once, for {', '.join(scopes)}:\n  {token}", as_json)
+        _print_record(told, f"shown once, for {', '.join(scopes)}:\n  {token}", as_json)
     else:
-        _list(folder, as_json)
+        _print_tokens(folder, as_json)
 
 
-def _list(folder: Path, as_json: bool) -> None:
+def _print_tokens(folder: Path, as_json: bool) -> None:
     known = read_tokens(folder)
     if as_json:
         print_json({"tokens": [one.model_dump(mode="json", exclude={"sha256"}) for one in known]})
@@ -189,5 +195,5 @@ def _list(folder: Path, as_json: bool) -> None:
                 left=(0, 1, 2))  # fmt: skip
 
 
-def _say(record: dict[str, Any], text: str, as_json: bool) -> None:
+def _print_record(record: dict[str, Any], text: str, as_json: bool) -> None:
     print_json(record) if as_json else say(text)

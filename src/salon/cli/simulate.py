@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from salon.cli.console import json_option, out, print_json, print_table, say, working
+from salon.cli.console import json_option, print_json, print_table, result_console, say, spinner
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option, overwrite_option
 from salon.collect.simulate.designers import DesignerSettings, designers_planted, designers_study
@@ -103,8 +103,8 @@ def simulate(
                        remedy="leave it out, or use --preset ppaint-like")  # fmt: skip
     seed = flags["seed"] if "seed" in given else None
     if preset == "taste-drawn":
-        _check_own(given - {"seed", "prompts"}, seed)
-        study, truth = _drawn(output, flags["prompts"], seed)
+        _check_preset_flags(given - {"seed", "prompts"}, seed)
+        study, truth = _drawn_study(output, flags["prompts"], seed)
     else:
         if preset:
             study, truth = _preset(preset, given - {"seed"}, seed, controls, category_levels, posters)
@@ -121,7 +121,7 @@ def simulate(
 def _preset(
     preset: str, given: set[str], seed: int | None, controls: bool, levels: float, posters: Path | None
 ) -> tuple[Study, tuple[Planted, ...]]:
-    _check_own(given, seed)
+    _check_preset_flags(given, seed)
     if preset == "taste-like":
         return taste_like_study(seed, controls), taste_like_truth(controls)
     if posters is not None:
@@ -130,14 +130,14 @@ def _preset(
     return ppaint_like_study(seed, levels=levels), ppaint_like_planted(seed, levels=levels)
 
 
-def _drawn(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[Planted, ...]]:
+def _drawn_study(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[Planted, ...]]:
     flow = importlib.import_module("salon.collect.simulate.taste_drawn")  # it draws: that needs more libraries
-    with working("drawing"):
+    with spinner("drawing"):
         result: tuple[Study, tuple[Planted, ...]] = flow.drawn_study(output, prompts=prompts, seed=seed)
         return result
 
 
-def _check_own(given: set[str], seed: int | None) -> None:
+def _check_preset_flags(given: set[str], seed: int | None) -> None:
     if given:
         flags = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
         raise BadValue(
@@ -171,4 +171,4 @@ def _print(study: Study, truth: tuple[Planted, ...], output: Path) -> None:
     for cohort in study.cohorts:
         if cohort.note:
             say(f"- cohort {cohort.id}: {cohort.note}")
-    out().print(f"next: salon check {output}", style="dim", markup=False)
+    result_console().print(f"next: salon check {output}", style="dim", markup=False)

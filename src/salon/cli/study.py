@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 import salon
-from salon.cli.console import count, json_option, out, print_json, print_table, say
-from salon.cli.given import STUDY
-from salon.cli.import_pictures import pictures_as_study, print_pictures
+from salon.cli.console import count, json_option, print_json, print_table, printable, progress_bar, result_console, say
 from salon.cli.options import PluginChoice, SectionedCommand, options_from, settings_from
-from salon.errors import BadFile, BadValue
-from salon.store.export import EXPORTS, export_study
-from salon.store.field_files import FIELD_FILES, Written, export_field
-from salon.store.folder import is_study, name_after, save_study
-from salon.store.formats import KINDS, Columns, Imported, ImportOptions, Policies, import_files, plugin_formats
-from salon.store.place import open_place
-from salon.store.plain_table import plain_target, write_plain
-from salon.study import Study, builtin_criteria, matching_criteria, merge
+from salon.cli.study_argument import STUDY
+from salon.errors import BadFile, BadValue, UnknownReference
+from salon.generate.import_pictures import ImportedPictures, import_pictures, read_layout
+from salon.generate.record import GenerationProgress
+from salon.store.field_files import FIELD_FILES, FieldExport, export_field
+from salon.store.folder import EXPORTS, default_name, export_study, is_study, open_place, save_study
+from salon.store.formats import KINDS, Columns, ImportOptions, ImportResult, Policies, import_files, plugin_formats
+from salon.store.plain_files import check_target, write_plain
+from salon.study import Criterion, Study, builtin_criteria, builtin_criterion, matching_criteria, merge
 from salon.study.study import CompareWithin
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def init(
     """
     _refuse_to_replace(study, overwrite)
     chosen = [found for pattern in criteria for found in matching_criteria(pattern)]
-    made = Study.build(name or name_after(study), dict.fromkeys(chosen), tables={}, compare_within=compare_within)
+    made = Study.build(name or default_name(study), dict.fromkeys(chosen), tables={}, compare_within=compare_within)
     save_study(made, study, overwrite=overwrite)
     if as_json:
         print_json({"study": str(study), "name": made.name, "criteria": [criterion.id for criterion in made.criteria]})
@@ -84,7 +83,7 @@ def init(
 PICTURES = "pictures"
 
 
-class _Kinds(SectionedCommand):
+class _ImportCommand(SectionedCommand):
     """A command whose help ends with the kinds of files, each with a sentence."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -96,7 +95,7 @@ class _Kinds(SectionedCommand):
             formatter.write_dl([*kinds, pictures, own, *plugins])
 
 
-@click.command("import", cls=_Kinds)
+@click.command("import", cls=_ImportCommand)
 @click.argument("kind", type=PluginChoice("formats", [*KINDS, PICTURES]), metavar="KIND")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @output_option("Folder of the new study.")
@@ -145,7 +144,7 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
     with TemporaryDirectory(prefix="salon-") as folder:
         options = ImportOptions(
             columns=settings_from(Columns, flags),
-            policies=settings_from(Policies, flags | {"name": flags["name"] or name_after(output)}),
+            policies=settings_from(Policies, flags | {"name": flags["name"] or default_name(output)}),
             left_known=flags["left_known"],
             images=Path(folder) if flags["images"] else None,
             image_root=flags["image_root"],
@@ -176,7 +175,7 @@ def _import_pictures(
         print_json(imported.model_dump(mode="json"))
         return
     print_pictures(imported)
-    out().print(f"next: salon serve {output}", style="dim", markup=False)
+    result_console().print(f"next: salon serve {output}", style="dim", markup=False)
 
 
 def _check_output(files: Sequence[Path], output: Path, overwrite: bool) -> None:
@@ -196,7 +195,7 @@ def _refuse_to_replace(path: Path, overwrite: bool) -> None:
         )
 
 
-def _print_summary(imported: Imported, output: Path) -> None:
+def _print_summary(imported: ImportResult, output: Path) -> None:
     study = imported.study
     names = ", ".join(Path(file).name for file in imported.files)
     say(f"read {names} as {imported.kind}: study {study.name!r} in {output}")
@@ -207,7 +206,7 @@ def _print_summary(imported: Imported, output: Path) -> None:
     _print_answers(study)
     for note in imported.notes:
         say(f"- {note}")
-    out().print(f"next: salon check {output}", style="dim", markup=False)
+    result_console().print(f"next: salon check {output}", style="dim", markup=False)
 
 
 def _print_answers(study: Study) -> None:
@@ -273,7 +272,7 @@ def export(
       salon export study --to rankings -o rankings.csv
     """
     if to == DERIVED:
-        plain_target(output, overwrite=overwrite)
+        check_target(output, overwrite=overwrite)
         _print_rankings(salon.derive_rankings(open_place(study), equal=equal), output, overwrite, as_json)
         return
     found = open_place(study)
@@ -306,7 +305,7 @@ def _numbers(counts: dict[str, int]) -> list[tuple[str, str]]:
     return [(name, f"{number:,}") for name, number in counts.items()]
 
 
-def _print_field(written: Written, output: Path, as_json: bool) -> None:
+def _print_field(written: FieldExport, output: Path, as_json: bool) -> None:
     if as_json:
         print_json({"folder": str(output), "files": written.rows, "left_out": dict(written.left_out)})
         return
@@ -333,7 +332,7 @@ def merge_(studies: Sequence[Path | str], output: Path, name: str | None, overwr
     if len(studies) < 2:
         raise BadValue("at least two studies are needed to merge", found=str(len(studies)))
     _refuse_to_replace(output, overwrite)
-    merged = merge([open_place(place) for place in studies], name=name or name_after(output))
+    merged = merge([open_place(place) for place in studies], name=name or default_name(output))
     pictures = [place for place in studies if isinstance(place, Path)]
     save_study(merged, output, overwrite=overwrite, images=pictures)
     _print_written(merged, output, as_json, merged=[str(place) for place in studies])
@@ -346,3 +345,60 @@ def _print_written(study: Study, output: Path, as_json: bool, **facts: Any) -> N
         return
     print_table(None, ("table", "rows"), [(kind, f"{count:,}") for kind, count in study.counts.items()])
     say(f"wrote {output}")
+
+
+# --------------------------------------------------------------------------------------------------
+# A folder of pictures as a study: what `salon import pictures` and `salon serve PICTURES` share.
+# --------------------------------------------------------------------------------------------------
+
+_MOST_BROKEN = 10
+
+
+def pictures_as_study(
+    root: Path,
+    output: Path,
+    *,
+    prompts: Path | None = None,
+    pattern: str | None = None,
+    criterion: str | None = "preference",
+    name: str | None = None,
+    overwrite: bool = False,
+    quiet: bool = False,
+) -> ImportedPictures:
+    """Read the layout of `root` and copy its pictures into the study `output`, with a bar."""
+    layout = read_layout(root, pattern=pattern, prompts=prompts)
+    with progress_bar("reading pictures", quiet=quiet) as tell:
+
+        def watch(progress: GenerationProgress) -> None:
+            tell(progress.done, progress.wanted, "")
+
+        chosen = None if criterion is None else _criterion(criterion)
+        return import_pictures(layout, output, name=name, criterion=chosen, overwrite=overwrite, progress=watch)
+
+
+def _criterion(id: str) -> Criterion:
+    try:
+        return builtin_criterion(id)
+    except UnknownReference:
+        return Criterion(id=id)
+
+
+def print_pictures(imported: ImportedPictures) -> None:
+    """What was found and understood."""
+    generators = len(imported.generators)
+    say(
+        f"{imported.pictures:,} pictures of {imported.prompts:,} prompts by {generators:,} generators "
+        f"are in {imported.study}",
+        bold=True,
+    )
+    say(f"read as: {imported.layout}")
+    rows = [(printable(name), f"{count:,}") for name, count in imported.generators.items()]
+    print_table(None, ("generator", "pictures"), rows)
+    if imported.missing:
+        say(f"- {imported.missing:,} combinations of prompt and generator have no picture")
+    for note in imported.notes:
+        say(f"- {printable(note)}")
+    for item, reason in list(imported.broken.items())[:_MOST_BROKEN]:
+        say(f"- could not be read: {item}: {printable(reason)}", fg="yellow")
+    if generators < 2:
+        say("- one generator alone: pictures are compared within a prompt only if it has several", fg="yellow")

@@ -9,32 +9,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from pydantic import BaseModel, create_model
 
-from salon.cli.console import count, counting, json_option, print_json, print_table, say, working
-from salon.cli.later import LaterGroup
+from salon.cli.console import count, json_option, print_json, print_table, progress_bar, say, spinner
+from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
 from salon.engine.work import EngineSettings
-from salon.evaluate.pairs.validation_words import validation_warnings
+from salon.evaluate.validation_words import validation_warnings
 from salon.report.numbers import fixed, with_interval
-from salon.store.folder import local, open_study
-from salon.train.settings import CompareSettings, HeadSettings
+from salon.store.folder import local_path, open_study
+from salon.train.settings import GRID, CompareSettings, HeadSettings, SweepSettings
 
 if TYPE_CHECKING:
-    from salon.evaluate.pairs.validation_figures import HeadFigures
+    from salon.evaluate.validation import HeadFigures
     from salon.train.compare_heads import HeadComparison
-    from salon.train.loop import Epoch
+    from salon.train.head_loop import Epoch
+    from salon.train.head_sweep import SweepReport
     from salon.train.train_heads import TrainReport
 
-LATER = {
-    "sweep": ("salon.cli.train_sweep:sweep", "Try settings of heads, and choose by validation."),
+TRAIN_COMMANDS = {
+    "sweep": ("salon.cli.train:sweep", "Try settings of heads, and choose by validation."),
     "reward": ("salon.cli.train_reward:reward", "Tune a vision-language model into a reward model with uncertainty."),
-    "pairs": ("salon.cli.train_pairs:pairs", "Pairs to train on from HPDv3, HPDv2, Pick-a-Pic or ImageReward files."),
-    "probe": ("salon.cli.train_probe:probe", "Can tricks raise a model's score? Contrast, borders, texts and more."),
+    "pairs": ("salon.cli.train_reward:pairs", "Pairs to train on from HPDv3, HPDv2, Pick-a-Pic or ImageReward files."),
+    "probe": ("salon.cli.evaluate:probe", "Can tricks raise a model's score? Contrast, borders, texts and more."),
 }
 """Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LaterGroup, later=LATER)
+@click.group(cls=LazyGroup, later=TRAIN_COMMANDS)
 def train() -> None:
     """Learn what raters prefer, and give it to any picture.
 
@@ -100,15 +102,15 @@ def heads(
         return
     training = importlib.import_module("salon.train.train_heads")  # torch and the encoders come with it
     opened = open_study(study)
-    with watched(settings.epochs, quiet=as_json) as (progress, watch):
+    with training_progress(settings.epochs, quiet=as_json) as (progress, watch):
         report = training.train_study(
-            opened, local(study).resolve(), settings, output, criteria=criteria, overwrite=overwrite,
+            opened, local_path(study).resolve(), settings, output, criteria=criteria, overwrite=overwrite,
             engine=settings_from(EngineSettings, flags | {"batch": None}), progress=progress, watch=watch,
         )  # fmt: skip
     if as_json:
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
-        _print(report, study)
+        _print_heads(report, study)
 
 
 def _compare(
@@ -116,9 +118,9 @@ def _compare(
 ) -> None:
     comparing = importlib.import_module("salon.train.compare_heads")
     opened = open_study(study)
-    with working("comparing heads") as step:
+    with spinner("comparing heads") as step:
         report = comparing.compare_heads(
-            opened, local(study).resolve(), settings, settings_from(CompareSettings, flags), output,
+            opened, local_path(study).resolve(), settings, settings_from(CompareSettings, flags), output,
             criteria=criteria, engine=settings_from(EngineSettings, flags | {"batch": None}), progress=step,
         )  # fmt: skip
     if as_json:
@@ -147,9 +149,9 @@ def _print_comparison(report: HeadComparison, output: Path) -> None:
 
 
 @contextmanager
-def watched(passes: int, *, quiet: bool) -> Iterator[tuple[Callable[[int], None], Callable[[Epoch], None]]]:
+def training_progress(passes: int, *, quiet: bool) -> Iterator[tuple[Callable[[int], None], Callable[[Epoch], None]]]:
     """A bar for two counts: how many more pictures are vectors, then each pass."""
-    with counting("pictures", quiet=quiet) as tell:
+    with progress_bar("pictures", quiet=quiet) as tell:
         done = 0
 
         def encoded(count: int) -> None:
@@ -167,7 +169,7 @@ def watched(passes: int, *, quiet: bool) -> Iterator[tuple[Callable[[int], None]
 # -- the result --------------------------------------------------------------------------------------------------------
 
 
-def _print(report: TrainReport, study: Path) -> None:
+def _print_heads(report: TrainReport, study: Path) -> None:
     if report.simulated:
         say("SIMULATED: nobody gave these answers.")
     say(f"{report.form} heads on {report.encoder}: pass {report.best_pass} of {report.passes} kept", bold=True)
@@ -211,3 +213,67 @@ def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[str, ...]]:
         )
         for one in figures
     ]
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that tries settings of heads side by side.
+# --------------------------------------------------------------------------------------------------
+
+_FIXED: dict[str, Any] = {
+    name: (field.annotation, field) for name, field in HeadSettings.model_fields.items() if name not in GRID
+}
+_OTHERS: type[BaseModel] = create_model("_OTHERS", **_FIXED)
+"""The settings of `salon train heads` but those that are varied."""
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for runs and model.")
+@click.option("--criterion", "criteria", multiple=True, help="Only the criterion with this id (repeatable).")
+@options_from(SweepSettings)
+@options_from(_OTHERS)
+@engine_options
+@json_option
+def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **flags: Any) -> None:
+    """Heads on STUDY with many settings and seeds; the best by validation becomes OUTPUT/model.
+
+    Each list may be given by repeating its flag. Finished runs are kept: the same command goes on after an
+    interruption, and a longer list makes only what is new. Test pairs are not looked at.
+
+    \b
+      salon train sweep study -o sweep
+      salon train sweep study -o sweep --widths 32 --widths 64 --weight-decays 0.1 --seeds 5 --form scalar
+    """
+    settings, grid = settings_from(HeadSettings, flags), settings_from(SweepSettings, flags)
+    sweeps = importlib.import_module("salon.train.head_sweep")  # torch and the encoders come with it
+    opened = open_study(study)
+    with progress_bar("runs", quiet=as_json) as progress:
+        report = sweeps.sweep_study(
+            opened, local_path(study).resolve(), settings, grid, output, criteria=criteria,
+            engine=settings_from(EngineSettings, flags | {"batch": None}), progress=progress,
+        )  # fmt: skip
+    if as_json:
+        print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
+    else:
+        _print_sweep(report, output)
+
+
+def _print_sweep(report: SweepReport, output: Path) -> None:
+    if report.simulated:
+        say("SIMULATED: nobody gave these answers.")
+    say(f"{len(report.points):,} settings, {report.made:,} runs made, {report.kept:,} known", bold=True)
+    columns = ("width", "dropout", "weight decay", "labels", "seeds", "accuracy", "spread", "loss", "spread", "")
+    rows = [
+        (*(f"{value:g}" if isinstance(value, int | float) else value for value in point.settings.values()),
+         f"{point.seeds}", fixed(point.accuracy), fixed(point.accuracy_spread), fixed(point.loss, 4),
+         fixed(point.loss_spread, 4), "chosen" if point.chosen else "")
+        for point in report.points
+    ]  # fmt: skip
+    print_table("validation, mean and standard deviation over seeds; chance is 0.500", columns, rows, left=(3, 9))
+    pairs = f"{report.validation_pairs:,} pairs of {report.validation_prompts:,} prompts"
+    say(f"- on {pairs}; {report.missing}; chosen by the lowest mean loss, so its own numbers lean upwards")
+    if report.ceiling is not None:
+        reach = with_interval(report.ceiling)
+        say(f"- one more rater would reach {reach} on the same pairs")
+    say(f"wrote {output}; the chosen model is {output / 'model'}")
+    say(str(report.signature), dim=True)

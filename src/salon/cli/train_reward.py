@@ -1,23 +1,125 @@
-"""The command that tunes a vision-language model into a reward model."""
+"""Flags that training commands share: a plan of the memory, and settings of a paper by name."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
+from pydantic import BaseModel
 
-from salon.cli.console import counting, json_option, print_json, print_table, say
-from salon.cli.options import options_from
+from salon.cli.console import json_option, print_json, print_table, progress_bar, say
+from salon.cli.options import options_from, settings_from
 from salon.cli.train import figure_rows, print_notes
-from salon.cli.train_plan import chosen_settings, plan_options, require, show_plan, stated_memory
-from salon.errors import BadFile
-from salon.train.reward_settings import RewardSettings
+from salon.errors import BadFile, BadValue
+from salon.store.formats.training_pairs import READERS, TrainingPairSettings, write_pairs
+from salon.train.settings import Command, RewardSettings, find_recipe
 
 if TYPE_CHECKING:
+    from salon.train.memory_plan import MemoryPlan
     from salon.train.train_reward import RewardReport
+
+S = TypeVar("S", bound=BaseModel)
+
+
+def plan_options(settings: type[BaseModel]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Flags of a plan; --shard only where the settings have none of their own."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        options = [
+            click.option("--plan", "is_plan", is_flag=True, help="Only say how much memory this training needs."),
+            click.option("--gpus", type=click.IntRange(1), default=1, show_default=True, help="GPUs to plan for."),
+            click.option("--memory", help="Memory of a GPU, such as 80GB  [default: what is there]"),
+            click.option("--text-tokens", type=click.IntRange(1), help="To plan for: tokens of text with a picture."),
+        ]
+        if "shard" not in settings.model_fields:
+            choice = click.Choice(("none", "fsdp2", "zero2", "zero3"))
+            options.append(
+                click.option("--shard", type=choice, default="none", help="To plan for: how weights are shared out.")
+            )
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def chosen_settings(settings: type[S], flags: Mapping[str, Any], command: Command, *, quiet: bool) -> S:
+    """The settings that the flags and their recipe describe; the recipe is printed with its sources."""
+    name = flags.get("recipe")
+    if not name:
+        return settings_from(settings, flags)
+    recipe = find_recipe(name, command)
+    context = click.get_current_context()
+    given = {
+        flag: value for flag, value in flags.items()
+        if flag != "recipe" and context.get_parameter_source(flag) is not ParameterSource.DEFAULT
+    }  # fmt: skip
+    if not quiet:
+        rows = recipe.lines(given)
+        print_table(f"recipe {recipe.label}: {recipe.about}", ("setting", "value", "source"), rows, left=(0, 2))
+        for note in recipe.notes:
+            say(f"- {note}", dim=True)
+    return settings_from(settings, {**flags, **recipe.values(given)})
+
+
+def show_plan(kind: str, source: str, settings: Any, flags: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what a training of this `kind`, reward or distill, needs."""
+    planning = importlib.import_module("salon.train.memory_plan")  # torch comes with it
+    there = importlib.import_module("salon.train.memory_plan")
+    memory, tokens = memory_flag_bytes(flags["memory"]) or there.gpu_memory(), flags["text_tokens"]
+    shard = flags["shard"]
+    plan = getattr(planning, f"plan_{kind}")(
+        source, settings, gpus=flags["gpus"], shard=there.launched_shard(settings) if shard == "auto" else shard,
+        memory=memory, **({"text_tokens": tokens} if tokens else {}),
+    )  # fmt: skip
+    if as_json:
+        print_json(plan.model_dump(mode="json"))
+    else:
+        _print_plan(plan)
+
+
+def memory_flag_bytes(text: str | None) -> int | None:
+    """Bytes of --memory, where it is given."""
+    if text is None:
+        return None
+    return int(importlib.import_module("salon.train.memory_plan").parse_memory(text))
+
+
+def require(value: Path | None, flag: str) -> Path:
+    """What only a plan can do without."""
+    if value is None:
+        raise BadValue(f"{flag} is needed", found="nothing", remedy=f"give {flag}, or --plan")
+    return value
+
+
+def _print_plan(plan: MemoryPlan) -> None:
+    words = importlib.import_module("salon.train.memory_plan").words
+    say(plan.headline, bold=True)
+    say(
+        f"{plan.backbone}: {plan.parameters:,} parameters, {plan.trained:,} of them learn; {plan.picture_tokens:,} "
+        f"tokens a picture, {plan.tokens:,} a sequence"
+    )
+    rows = [(row.name, words(row.bytes), row.how) for row in plan.rows]
+    rows += [("margin", words(plan.margin), "10% of the sum, and at least 1 GB on a GPU")]
+    rows += [("total", words(plan.total), "")]
+    print_table("memory of each GPU", ("", "bytes", "how it is counted"), rows, left=(0, 2))
+    if plan.fits is None:
+        say("- no memory is stated (--memory 80GB) and no GPU is here: nothing to hold it against")
+    else:
+        say(f"- it {'fits' if plan.fits else 'does not fit'} into {words(plan.memory)}")
+    if plan.fits is False:
+        say(f"- smallest change that fits: {plan.change or 'none of recompute, at-once, shard and lora is enough'}")
+    for words_ in plan.left_out:
+        say(f"- not counted: {words_}", dim=True)
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that tunes a vision-language model into a reward model.
+# --------------------------------------------------------------------------------------------------
 
 _FILE = click.Path(path_type=Path)
 
@@ -81,12 +183,12 @@ def reward(
         show_plan("reward", backbone, settings, flags, as_json=as_json)
         return
     source, output = require(source, "SOURCE"), require(output, "--output")
-    words = None if instruction is None else _read(instruction)
+    words = None if instruction is None else _read_instruction(instruction)
     training = importlib.import_module("salon.train.train_reward")  # torch comes with it
-    with counting("steps", quiet=as_json) as tell:
+    with progress_bar("steps", quiet=as_json) as tell:
         report = training.train_reward(
             source, backbone, output, settings, criteria=criteria, images=images, also=also, instruction=words,
-            resume=resume, overwrite=overwrite, memory=stated_memory(flags["memory"]),
+            resume=resume, overwrite=overwrite, memory=memory_flag_bytes(flags["memory"]),
             progress=lambda step, steps, loss: tell(step, steps, f"loss {loss:.3f}"),
         )  # fmt: skip
     if report is None:  # another process writes and tells
@@ -94,17 +196,17 @@ def reward(
     if as_json:
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
-        _print(report, source)
+        _print_reward(report, source)
 
 
-def _read(path: Path) -> str:
+def _read_instruction(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile("a text file with the instruction is needed", found=str(error), where=str(path)) from None
 
 
-def _print(report: RewardReport, source: Path) -> None:
+def _print_reward(report: RewardReport, source: Path) -> None:
     if report.simulated:
         say("SIMULATED: nobody gave these answers.")
     say(
@@ -123,3 +225,43 @@ def _print(report: RewardReport, source: Path) -> None:
     say(f"wrote {report.model}")
     say(str(report.signature), dim=True)
     say(f"next: salon evaluate {report.model} {source}", dim=True)
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that makes training pairs of the field's files.
+# --------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(list(READERS)), metavar="KIND")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="Parquet file to write."
+)
+@click.option(
+    "--images", type=click.Path(path_type=Path, file_okay=False), help="Where Pick-a-Pic's pictures are written."
+)
+@options_from(TrainingPairSettings)
+@json_option
+def pairs(kind: str, files: Sequence[Path], output: Path, images: Path | None, as_json: bool, **flags: Any) -> None:
+    """Write the labelled pairs of FILES for salon train reward; KIND is hpdv3, hpdv2, pickapic or imagereward.
+
+    The files pass by record for record, so a million pairs need no more memory than a thousand. Small files may as well
+    be imported as a study, judged, checked, and written by salon labels.
+
+    \b
+      salon train pairs hpdv3 HPDv3/all.json -o pairs.parquet
+      salon train pairs imagereward test.json -o test.parquet --train 0 --validation 0 --test 1
+      salon train pairs pickapic train-*.parquet --images pickapic -o pickapic/pairs.parquet
+    """
+    written = write_pairs(kind, files, output, settings_from(TrainingPairSettings, flags), images=images)
+    if as_json:
+        print_json({"output": str(output), "kind": kind, **written.model_dump(mode="json")})
+        return
+    splits = ", ".join(f"{count:,} {name}" for name, count in written.splits.items())
+    say(f"wrote {written.rows:,} pairs to {output}: {splits}", bold=True)
+    for reason, count in written.left_out.items():
+        say(f"- left out: {count:,} {reason}")
+    if written.sorted:
+        say(f"- choice_dist gave path2 more votes in {written.sorted:,} pairs: sorted, as the released code does")
+    say(f"next: salon train reward {output} -o MODEL", dim=True)

@@ -20,16 +20,21 @@ Sources: the circle method, Kirkman 1847; PPaint A.3 (612 of 1,225 pairs, diamet
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from salon.collect.questions import Why
 from salon.errors import DesignError, TooFew
 
 if TYPE_CHECKING:
-    from salon.stats.active import PairPosterior
+    from salon.stats.adaptive_design import PairPosterior
 
 Ints = NDArray[np.int64]
 Pair = tuple[int, int]
@@ -55,13 +60,13 @@ def balanced_fraction(items: int, pairs: int, *, rng: np.random.Generator) -> li
             found=pairs,
             remedy="raise the fraction, or compare fewer items",
         )
-    from salon.stats.graph import connectivity
+    from salon.stats.comparisons import connectivity
 
     draw = _rounds if items % 2 == 0 else _turns
     best: list[Pair] = []
     smallest = items  # no diameter is that large
     for _ in range(_DRAWS):
-        found = _relabelled(draw(items, pairs, rng), items, rng)
+        found = _relabel_pairs(draw(items, pairs, rng), items, rng)
         diameter = connectivity(items, found).diameter or items
         if diameter < smallest:
             best, smallest = found, diameter
@@ -88,9 +93,9 @@ def next_adaptive_pair(
     """
     if not allowed.any():
         return None
-    from salon.stats.order_gain import expecting, order_gains
+    from salon.stats.adaptive_design import expected_posterior, order_gains
 
-    known = expecting(_posterior(items, pairs, votes), np.repeat(pairs, awaited, axis=0))
+    known = expected_posterior(_posterior(items, pairs, votes), np.repeat(pairs, awaited, axis=0))
     gains = order_gains(known)[pairs[:, 0], pairs[:, 1]]
     if surplus is not None:
         gains /= (1 + OWN * np.maximum(surplus, 0)[pairs]).prod(axis=1)
@@ -100,8 +105,8 @@ def next_adaptive_pair(
 
 def _posterior(items: int, pairs: Ints, votes: NDArray[np.float64]) -> PairPosterior:
     """What the votes tell about the scores; pairs may stand in any order and either way round."""
-    from salon.stats.active import pair_posterior, prior_posterior
-    from salon.stats.pair_counts import PairCounts
+    from salon.stats.adaptive_design import pair_posterior, prior_posterior
+    from salon.stats.comparisons import PairCounts
 
     met = np.flatnonzero(votes.sum(axis=1) > 0)
     if not len(met):
@@ -113,7 +118,7 @@ def _posterior(items: int, pairs: Ints, votes: NDArray[np.float64]) -> PairPoste
     return pair_posterior(PairCounts(items, low[order], high[order], *counted[order].T))
 
 
-def _relabelled(pairs: list[Pair], items: int, rng: np.random.Generator) -> list[Pair]:
+def _relabel_pairs(pairs: list[Pair], items: int, rng: np.random.Generator) -> list[Pair]:
     """The same design with items in other roles and pairs in another order."""
     roles = rng.permutation(items)
     made = [tuple(sorted((int(roles[a]), int(roles[b])))) for a, b in pairs]
@@ -157,3 +162,197 @@ def _part_of_turn(items: int, distance: int, pairs: int) -> list[Pair]:
         return apart[:pairs]
     left_out = set(apart[: items - pairs])
     return [step for step in steps if step not in left_out]
+
+
+# --------------------------------------------------------------------------------------------------
+# Chance that can be repeated: a generator for each purpose, from the studio's seed and the names of things.
+#
+# Every order, side and draw of a studio follows from its seed, so position n of a rater's questions is the same
+# whenever, wherever and however often it is asked for.
+# --------------------------------------------------------------------------------------------------
+
+
+def seeded_rng(seed: int, *names: object) -> np.random.Generator:
+    """A generator of its own for `names`, the same on every machine."""
+    digest = hashlib.blake2b(json.dumps([seed, *map(str, names)]).encode(), digest_size=16).digest()
+    return np.random.default_rng(int.from_bytes(digest, "little"))
+
+
+# --------------------------------------------------------------------------------------------------
+# Prompts drawn at random by category, and orders in which categories keep their shares from the start.
+# --------------------------------------------------------------------------------------------------
+
+Shares = Literal["proportional", "equal"]
+
+
+def sample_prompts(
+    categories: Sequence[str | None], number: int, shares: Shares, *, rng: np.random.Generator
+) -> list[int]:
+    """`number` different places in `categories`, drawn at random within each category.
+
+    proportional: every category gives its share of all, rounded up or down (largest remainders first). equal: all give
+    the same, within one, unless a category has no more to give.
+    """
+    left = _quotas(Counter(categories), number, shares, rng)
+    chosen = []
+    for place in rng.permutation(len(categories)).tolist():
+        if left[categories[place]]:
+            left[categories[place]] -= 1
+            chosen.append(place)
+    return sorted(chosen)
+
+
+def shared_order(categories: Sequence[str | None], shares: Shares, *, rng: np.random.Generator) -> list[int]:
+    """All places in random order, so mixed that every beginning holds each category in its share.
+
+    Each category's places are shuffled and spread over the whole: the k-th of n stands at k (equal shares) or at
+    k / n (proportional), and all of a category are moved by one random part of a step.
+    """
+    size = Counter(categories)
+    start = {category: rng.random() for category in sorted(size, key=str)}
+    seen: Counter[str | None] = Counter()
+    times = np.zeros(len(categories))
+    for place in rng.permutation(len(categories)).tolist():
+        category = categories[place]
+        times[place] = seen[category] + start[category]
+        if shares == "proportional":
+            times[place] /= size[category]
+        seen[category] += 1
+    order: list[int] = np.argsort(times, kind="stable").tolist()
+    return order
+
+
+def _quotas(size: Counter[str | None], number: int, shares: Shares, rng: np.random.Generator) -> Counter[str | None]:
+    names = sorted(size, key=str)
+    lot: dict[str | None, int] = dict(zip(names, rng.permutation(len(names)).tolist()))
+    if shares == "proportional":
+        exact = {name: number * size[name] / size.total() for name in names}
+        quota = Counter({name: int(exact[name]) for name in names})
+        by_rest = sorted(names, key=lambda name: (quota[name] - exact[name], lot[name]))
+        quota.update(by_rest[: number - quota.total()])
+        return quota
+    quota = Counter()
+    while quota.total() < min(number, size.total()):
+        open_ones = sorted((name for name in names if quota[name] < size[name]), key=lot.__getitem__)
+        quota.update(open_ones[: number - quota.total()])
+    return quota
+
+
+# --------------------------------------------------------------------------------------------------
+# Who stands left and who right.
+#
+# Pairs. The pairs of a design are edges of a graph. Walking along closed trails and putting the item one comes from on
+# the left gives every item as many left as right places, within one (an Eulerian orientation). Raters of a cohort are
+# taken two by two in the order they came: both get the same trails, the second walks backwards. So every pair is shown
+# as often one way as the other, within one over all such couples, and a lean to one side favours no item.
+#
+# Several items. Each set of items has an order drawn at random, turned by one place from rater to rater: over p raters
+# every item stands once in every place.
+#
+# A repeat is shown the other way round: whoever always takes the left contradicts themselves every time.
+# --------------------------------------------------------------------------------------------------
+
+
+def balanced_sides(pairs: Sequence[tuple[str, str]], *, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """(m,) is the first of each pair on the left? Every item is left as often as right, within one."""
+    edges: list[tuple[str | None, str | None]] = list(pairs)
+    at: dict[str | None, list[int]] = defaultdict(list)
+    for number in rng.permutation(len(edges)).tolist():
+        for item in edges[number]:
+            at[item].append(number)
+    odd = [item for item, numbers in at.items() if len(numbers) % 2]
+    closing: list[tuple[str | None, str | None]] = [
+        (None, item) for item in odd
+    ]  # to a place outside: all degrees even
+    for number, (_, item) in enumerate(closing, len(edges)):
+        at[item].append(number)
+        at[None].append(number)
+    ends = edges + closing
+    first_left = np.zeros(len(ends), bool)
+    used = np.zeros(len(ends), bool)
+    for start in list(at):
+        _walk(start, at, ends, used, first_left)
+    return first_left[: len(edges)]
+
+
+def _walk(
+    start: str | None,
+    at: dict[str | None, list[int]],
+    ends: list[tuple[str | None, str | None]],
+    used: NDArray[np.bool_],
+    first_left: NDArray[np.bool_],
+) -> None:
+    """Closed trails from `start` until no edge is left there: each edge is left from where it is walked."""
+    here = start
+    while at[here]:
+        number = at[here].pop()
+        if used[number]:
+            continue
+        used[number] = True
+        first, second = ends[number]
+        first_left[number] = first == here
+        here = second if first == here else first
+
+
+def rotated_order(items: Sequence[str], by: int, *, rng: np.random.Generator) -> tuple[str, ...]:
+    """`items` in an order drawn at random, turned by `by` places."""
+    drawn = [items[k] for k in rng.permutation(len(items)).tolist()]
+    shift = by % len(drawn)
+    return tuple(drawn[shift:] + drawn[:shift])
+
+
+# --------------------------------------------------------------------------------------------------
+# Where planted questions stand among the ordinary ones.
+# --------------------------------------------------------------------------------------------------
+
+
+def plan_slots(
+    ordinary: int, *, repeats: int = 0, gap: int = 0, gold: int = 0, attention: int = 0, rng: np.random.Generator
+) -> tuple[Why, ...]:
+    """The kind of question at every place of a run with `ordinary` ordinary ones.
+
+    Planted questions are spread: one at a random place of each of so many equal stretches. A repeat stands where at
+    least one earlier ordinary question is free to be repeated with `gap` questions in between; repeats that fit
+    nowhere are left out (a run of 4 questions has no place for a gap of 10), and no question is repeated twice.
+    """
+    repeats = min(repeats, ordinary)
+    total = ordinary + repeats + gold + attention
+    due = sorted(
+        [(_spread(place, gold, 0, total), "gold") for place in rng.random(gold) + np.arange(gold)]
+        + [(_spread(place, attention, 0, total), "attention") for place in rng.random(attention) + np.arange(attention)]
+        + [(_spread(place, repeats, gap + 1, total), "repeat") for place in rng.random(repeats) + np.arange(repeats)]
+    )
+    made: list[Why] = []
+    left = ordinary
+    while left or due:
+        chosen = _first_possible(due, made, gap, at_any_time=not left)
+        if chosen is not None:
+            made.append(due.pop(chosen)[1])  # type: ignore[arg-type]  # one of the three words above
+        elif left:
+            made.append("ordinary")
+            left -= 1
+        else:
+            break
+    return tuple(made)
+
+
+def free_to_repeat(asked: Sequence[tuple[Why, int | None]], gap: int) -> list[int]:
+    """Places of ordinary questions that may be repeated next, from (why, place repeated) of all asked so far."""
+    repeated = {source for why, source in asked if why == "repeat"}
+    far = asked[: max(len(asked) - gap, 0)]
+    return [place for place, (why, _) in enumerate(far) if why == "ordinary" and place not in repeated]
+
+
+def _spread(place: float, number: int, start: int, stop: int) -> float:
+    return start + (stop - start) * place / number
+
+
+def _first_possible(due: list[tuple[float, str]], made: list[Why], gap: int, *, at_any_time: bool) -> int | None:
+    """Index of the first planted question whose time has come and that can stand here."""
+    for index, (time, why) in enumerate(due):
+        if time > len(made) and not at_any_time:
+            return None
+        far = made[: max(len(made) - gap, 0)]
+        if why != "repeat" or far.count("ordinary") > made.count("repeat"):
+            return index
+    return None

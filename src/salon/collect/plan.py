@@ -1,24 +1,195 @@
-"""The plan of a studio: the units of every phase, laid out once from the study and the settings."""
+"""Units and runs: what there is to ask, and the order in which each rater walks through it.
+
+A unit is what one screen shows: a pair, all items of a prompt, or one item. A run is a phase's units under the criteria
+of one screen.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
-from salon.collect.chance import seeded
-from salon.collect.design import balanced_fraction, complete_pairs
-from salon.collect.runs import Plan, Run, Unit
-from salon.collect.sample import sample_prompts
-from salon.collect.settings import Cohort, StudioSettings
-from salon.collect.settings_phase import TOGETHER, Kind, Phase
+from salon.collect.design import (
+    balanced_fraction,
+    balanced_sides,
+    complete_pairs,
+    plan_slots,
+    sample_prompts,
+    seeded_rng,
+    shared_order,
+)
+from salon.collect.questions import RaterQuestion, Why, question_key
+from salon.collect.settings import SEVERAL_ITEMS, CohortSettings, Phase, ScreenKind, StudioSettings, Times
 from salon.errors import DesignError, UnknownReference
 from salon.study import Design, Item, Study
-from salon.study.prompt import Part
+from salon.study.nouns import Part
 
-_KEPT_AS: dict[Kind, str] = {
+MOST_RATERS = 1024
+"""Raters whose orders are remembered: more than are at work at once, or every question would draw them anew."""
+
+
+@dataclass(frozen=True)
+class QuestionUnit:
+    """What one screen shows."""
+
+    items: tuple[str, ...]
+    prompt: str | None
+    """The prompt all items share; None when they share none."""
+    category: str | None
+    group: str
+    """What items are compared within."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairGroup:
+    """The pairs of items that are compared with each other."""
+
+    units: NDArray[np.int64]
+    """(m,) their numbers in the run."""
+    pairs: NDArray[np.int64]
+    """(m, 2) their items, as numbers from 0."""
+    items: int
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseRun:
+    """One walk through a phase's units under the criteria of one screen."""
+
+    seed: int
+    cohort: CohortSettings
+    phase: Phase
+    criteria: tuple[str, ...]
+    units: tuple[QuestionUnit, ...]
+    view: tuple[Part, ...]
+    """Parts of the prompt on its screens; none named: all of it."""
+    views: tuple[tuple[Part, ...], ...]
+    """The different views of the cohort. A rater never sees one prompt in two of them."""
+    levels: tuple[float, ...]
+    """Values that can be given on every criterion of the screen."""
+    prompt_place: dict[str, int]
+    """Place of each prompt in an order drawn for the cohort: it deals prompts to views."""
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The key of every unit's question."""
+        return tuple(question_key(self.cohort.id, self.phase.id, self.criteria, unit.items) for unit in self.units)
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Units by key."""
+        return {key: number for number, key in enumerate(self.keys)}
+
+    @cached_property
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """Of a run of pairs: the pairs by what they are compared within."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for number, unit in enumerate(self.units):
+            found[unit.group].append(number)
+        return tuple(self._pair_group(units) for units in found.values())
+
+    def _pair_group(self, units: list[int]) -> PairGroup:
+        code: dict[str, int] = {}
+        pairs = [[code.setdefault(item, len(code)) for item in self.units[unit].items] for unit in units]
+        return PairGroup(np.array(units), np.array(pairs), len(code))
+
+    @property
+    def name(self) -> tuple[str, ...]:
+        """What chance in this run is seeded with."""
+        return (self.cohort.id, self.phase.id, *self.criteria)
+
+    def question(self, unit: int) -> RaterQuestion:
+        """The ordinary question about `unit`."""
+        one = self.units[unit]
+        return RaterQuestion(
+            kind=self.phase.protocol,
+            cohort=self.cohort.id,
+            phase=self.phase.id,
+            criteria=self.criteria,
+            items=one.items,
+            prompt=one.prompt,
+            view=self.view,
+            points=self.phase.points,
+            grid=self.phase.grid,
+        )
+
+    @lru_cache(maxsize=MOST_RATERS)  # noqa: B019 - a run lives as long as its studio
+    def allowed(self, number: int) -> NDArray[np.bool_]:
+        """(units,) which ones the rater with this `number` may see: each prompt in one view only."""
+        if len(self.views) < 2:
+            return np.ones(len(self.units), bool)
+        mine = self.views.index(self.view)
+        dealt = [unit.prompt is None or self._dealt(unit.prompt, number) == mine for unit in self.units]
+        return np.array(dealt, bool)
+
+    def _dealt(self, prompt: str, number: int) -> int:
+        return (self.prompt_place[prompt] + number) % len(self.views)
+
+    @lru_cache(maxsize=MOST_RATERS)  # noqa: B019
+    def order(self, rater: str, number: int) -> tuple[int, ...]:
+        """All units this rater may see, in the rater's own order.
+
+        Categories are mixed so that every beginning of the order holds them in their shares; the questions about one
+        prompt follow each other where the phase asks for it.
+        """
+        rng = seeded_rng(self.seed, "order", *self.name, rater)
+        may = np.flatnonzero(self.allowed(number)).tolist()
+        rows: dict[object, list[int]] = defaultdict(list)
+        for unit in rng.permutation(may).tolist() if may else []:
+            prompt = self.units[unit].prompt
+            rows[prompt if self.phase.prompt_in_a_row and prompt is not None else ("alone", unit)].append(unit)
+        blocks = list(rows.values())
+        categories = [self.units[block[0]].category for block in blocks]
+        mixed = shared_order(categories, self.phase.prompts.shares, rng=rng)
+        return tuple(unit for block in mixed for unit in blocks[block])
+
+    @lru_cache(maxsize=MOST_RATERS)  # noqa: B019
+    def planned(self, rater: str, ordinary: int) -> tuple[Why, ...]:
+        """What stands at every place for this rater, with so many ordinary questions."""
+        checks = self.phase.checks
+        return plan_slots(
+            ordinary,
+            repeats=self.phase.repeats,
+            gap=self.phase.gap,
+            gold=checks.gold,
+            attention=checks.attention,
+            rng=seeded_rng(self.seed, "slots", *self.name, rater),
+        )
+
+    @lru_cache(maxsize=MOST_RATERS)  # noqa: B019
+    def first_left(self, couple: int) -> NDArray[np.bool_]:
+        """(units,) of pairs: is the first item on the left, for the first rater of a couple?"""
+        pairs = [(unit.items[0], unit.items[1]) for unit in self.units]
+        return balanced_sides(pairs, rng=seeded_rng(self.seed, "sides", *self.name, couple))
+
+
+@dataclass(frozen=True, eq=False)
+class StudioPlan:
+    """Everything a studio may ask, cohort by cohort, in order."""
+
+    settings: StudioSettings
+    gold_prompts: tuple[str | None, ...]
+    """The prompt of each gold question's items."""
+    runs: dict[str, tuple[PhaseRun, ...]]
+
+    def find_run(self, question: RaterQuestion) -> PhaseRun:
+        """The run a question belongs to."""
+        for run in self.runs[question.cohort]:
+            if run.phase.id == question.phase and run.criteria == question.criteria:
+                return run
+        raise UnknownReference("a question of this studio is needed", found=f"phase {question.phase!r}")
+
+
+# --------------------------------------------------------------------------------------------------
+# The plan of a studio: the units of every phase, laid out once from the study and the settings.
+# --------------------------------------------------------------------------------------------------
+
+_KEPT_AS: dict[ScreenKind, str] = {
     "compare": "comparisons",
     "rank": "rankings",
     "rate": "ratings",
@@ -31,7 +202,7 @@ _KEPT_AS: dict[Kind, str] = {
 """The judgments a study keeps answers as."""
 
 
-def make_plan(study: Study, settings: StudioSettings) -> Plan:
+def make_plan(study: Study, settings: StudioSettings) -> StudioPlan:
     """The plan of a studio, or an error that names the TOML key that does not fit the study."""
     items = {item.id: item for item in study.nouns("items")}
     _check_criteria(study, settings)
@@ -41,10 +212,10 @@ def make_plan(study: Study, settings: StudioSettings) -> Plan:
     categories = {prompt.id: prompt.category for prompt in study.nouns("prompts")}
     runs = {cohort.id: _cohort_runs(study, settings, cohort, asked, categories) for cohort in settings.cohorts}
     gold_prompts = tuple(_unit([items[id] for id in gold.items], categories, "").prompt for gold in settings.gold)
-    return Plan(settings, gold_prompts, runs)
+    return StudioPlan(settings, gold_prompts, runs)
 
 
-def check_views(study: Study, plan: Plan) -> None:
+def check_views(study: Study, plan: StudioPlan) -> None:
     """DesignError where a prompt lacks a part it would be shown by: told at the start, not when a rater meets it."""
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
     for run in (run for runs in plan.runs.values() for run in runs):
@@ -76,7 +247,7 @@ def study_design(settings: StudioSettings) -> Design:
     return Design.parse({"kind": kind, "stop": stop, "fraction": fraction, "order_randomized": True})
 
 
-def joined_design(before: Design, now: Design) -> Design:
+def join_designs(before: Design, now: Design) -> Design:
     """The design of a study that holds answers of two: of each part the one under which fewer nulls apply."""
     kinds = ("complete", "fraction", "unknown", "merge_ranking", "adaptive")
     return Design(
@@ -89,9 +260,9 @@ def joined_design(before: Design, now: Design) -> Design:
 
 
 def _cohort_runs(
-    study: Study, settings: StudioSettings, cohort: Cohort, items: list[Item], categories: dict[str, str | None]
-) -> tuple[Run, ...]:
-    rng = seeded(settings.seed, "prompts", cohort.id)
+    study: Study, settings: StudioSettings, cohort: CohortSettings, items: list[Item], categories: dict[str, str | None]
+) -> tuple[PhaseRun, ...]:
+    rng = seeded_rng(settings.seed, "prompts", cohort.id)
     prompts = sorted({item.prompt for item in items if item.prompt is not None})
     place = {prompts[k]: n for n, k in enumerate(rng.permutation(len(prompts)).tolist())}
     drawn: set[str] = set()
@@ -102,9 +273,9 @@ def _cohort_runs(
         chosen = _phase_prompts(phase, prompts, categories, drawn, rng)
         drawn |= chosen
         among = [item for item in items if item.prompt is None or item.prompt in chosen]
-        units = tuple(_units(study, phase, among, categories, seeded(settings.seed, "design", cohort.id, phase.id)))
+        units = tuple(_units(study, phase, among, categories, seeded_rng(settings.seed, "design", cohort.id, phase.id)))
         if not units:
-            needs = f"two items of one {study.compare_within}" if phase.protocol in TOGETHER else "items"
+            needs = f"two items of one {study.compare_within}" if phase.protocol in SEVERAL_ITEMS else "items"
             raise DesignError(
                 f"phase {phase.id!r} needs something to ask",
                 found="no items that fit",
@@ -114,12 +285,12 @@ def _cohort_runs(
         for screen in phase.screens:
             levels = _shared_levels(study, screen)
             view = _view(study, cohort, phase, screen)
-            runs.append(Run(settings.seed, cohort, phase, screen, units, view, views, levels, place))
+            runs.append(PhaseRun(settings.seed, cohort, phase, screen, units, view, views, levels, place))
     _check_asked_once(cohort, runs)
     return tuple(runs)
 
 
-def _check_asked_once(cohort: Cohort, runs: Sequence[Run]) -> None:
+def _check_asked_once(cohort: CohortSettings, runs: Sequence[PhaseRun]) -> None:
     """No two phases may ask a rater the same: a study holds one answer of each rater to a question."""
     met: dict[tuple[object, ...], str] = {}
     for run in runs:
@@ -136,7 +307,7 @@ def _check_asked_once(cohort: Cohort, runs: Sequence[Run]) -> None:
                 )
 
 
-def _view(study: Study, cohort: Cohort, phase: Phase, screen: Sequence[str]) -> tuple[Part, ...]:
+def _view(study: Study, cohort: CohortSettings, phase: Phase, screen: Sequence[str]) -> tuple[Part, ...]:
     """What a screen shows of a prompt: as the phase says, or the cohort, or all its criteria alike; else all of it."""
     if phase.view is not None:
         return phase.view
@@ -162,8 +333,8 @@ def _phase_prompts(
 
 def _units(
     study: Study, phase: Phase, items: list[Item], categories: dict[str, str | None], rng: np.random.Generator
-) -> Iterable[Unit]:
-    if phase.protocol not in TOGETHER:
+) -> Iterable[QuestionUnit]:
+    if phase.protocol not in SEVERAL_ITEMS:
         for item in items:
             yield _unit([item], categories, _group(study, item) or item.id)
         return
@@ -194,11 +365,11 @@ def _group(study: Study, item: Item) -> str | None:
     return item.prompt if study.compare_within == "prompt" else item.category
 
 
-def _unit(items: list[Item], categories: dict[str, str | None], group: str) -> Unit:
+def _unit(items: list[Item], categories: dict[str, str | None], group: str) -> QuestionUnit:
     shared = {item.prompt for item in items}
     prompt = shared.pop() if len(shared) == 1 else None
     category = items[0].category or (None if prompt is None else categories.get(prompt))
-    return Unit(tuple(item.id for item in items), prompt, category, group)
+    return QuestionUnit(tuple(item.id for item in items), prompt, category, group)
 
 
 def _shared_levels(study: Study, criteria: Sequence[str]) -> tuple[float, ...]:
@@ -214,7 +385,7 @@ def _check_criteria(study: Study, settings: StudioSettings) -> None:
             for criterion in phase.criteria:
                 key = f"cohorts[{c}].phases[{p}].criteria"
                 if criterion not in known:
-                    raise _unknown(key, "a criterion of the study", criterion, known)
+                    raise _unknown_reference(key, "a criterion of the study", criterion, known)
                 if phase.protocol in ("rate", "flag") and known[criterion].scale is None:
                     raise DesignError(
                         f"{key}: {phase.protocol} needs a criterion with a scale",
@@ -227,14 +398,65 @@ def _check_gold(study: Study, settings: StudioSettings, items: dict[str, Item]) 
     known = {criterion.id for criterion in study.criteria}
     for g, gold in enumerate(settings.gold):
         if gold.criterion not in known:
-            raise _unknown(f"gold[{g}].criterion", "a criterion of the study", gold.criterion, known)
+            raise _unknown_reference(f"gold[{g}].criterion", "a criterion of the study", gold.criterion, known)
         for item in gold.items:
             if item not in items:
-                raise _unknown(f"gold[{g}].items", "an item of the study", item, ())
+                raise _unknown_reference(f"gold[{g}].items", "an item of the study", item, ())
 
 
-def _unknown(key: str, needed: str, found: str, known: Iterable[str]) -> UnknownReference:
+def _unknown_reference(key: str, needed: str, found: str, known: Iterable[str]) -> UnknownReference:
     among = ", ".join(known)
     return UnknownReference(
         f"{key}: {needed} is needed", found=repr(found), remedy=f"one of {among}" if among else None
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# How much a studio asks of one person: questions and minutes, before anybody is invited.
+# --------------------------------------------------------------------------------------------------
+
+SECONDS = {"together": 10.0, "alone": 8.0, "prompt": 5.0}
+"""What people take when nothing holds them back: for several items, for one, and for reading a new prompt."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What one rater of a cohort is asked."""
+
+    cohort: str
+    questions: int
+    minutes: float
+
+    def __str__(self) -> str:
+        return f"{self.cohort}: {self.questions:,} questions each, about {max(1, round(self.minutes)):,} minutes"
+
+
+def workloads(plan: StudioPlan) -> list[Workload]:
+    """The work of each cohort's raters, planted questions and waiting times among it."""
+    return [_cohort_workload(cohort, runs, plan.settings.times) for cohort, runs in plan.runs.items()]
+
+
+def questions_within(minutes: float, times: Times, prompts: int) -> int:
+    """Comparisons that one rater answers within `minutes`, about so many prompts."""
+    return max(1, int((60 * minutes - prompts * SECONDS["prompt"]) / max(times.compare, SECONDS["together"])))
+
+
+def _cohort_workload(cohort: str, runs: Sequence[PhaseRun], times: Times) -> Workload:
+    questions, seconds = 0, 0.0
+    for run in runs:
+        ordinary = min(len(run.units), run.phase.questions_each or len(run.units))
+        asked = ordinary + _count_planted(run.phase, ordinary)
+        prompts = min(len({unit.prompt for unit in run.units}), ordinary)
+        questions += asked
+        seconds += asked * _seconds(run.phase, times) + prompts * max(times.ready_after, SECONDS["prompt"])
+    return Workload(cohort, questions, seconds / 60)
+
+
+def _count_planted(phase: Phase, ordinary: int) -> int:
+    return min(phase.repeats, ordinary) + phase.checks.gold + phase.checks.attention
+
+
+def _seconds(phase: Phase, times: Times) -> float:
+    if phase.protocol in SEVERAL_ITEMS:
+        return max(times.compare, SECONDS["together"])
+    return max(times.rate, SECONDS["alone"])

@@ -1,32 +1,15 @@
-"""Which raters should be looked at, and why.
+"""Several signs of answering by chance, weighed together.
 
-Each reason is a test of an honest rater: the null says how an honest rater may behave at worst, the p value is the
-exact binomial chance of what was seen or worse (of a correlation: by Fisher's z), and a flag is raised at p <= `alpha`.
-So for every rater within the null the chance of a false flag is at most `alpha` for each reason, 9 `alpha` for any.
+Each sign is a test of its own: a share of n hits that an honest rater reaches with chance h at worst and a coin with
+chance c, or a correlation that is h at worst and c for a coin (Fisher's z, normal with variance 1 / (n - 3)). Its
+weight of evidence is ln P(seen | coin) / P(seen | honest at worst); weights of independent signs add up. Of all ways to
+combine them their sum finds coins most often at a given rate of false flags (Neyman and Pearson 1933): twenty gold
+questions weigh more than three, where Fisher's sum of ln p takes them for equals.
 
-    reason           statistic                                                    an honest rater, at worst
-    too fast         share of screens answered as soon as the server allows       `fast_share` of them
-    one side         share of decided pairs won by one side                       `side_share` to one side
-    one value        share of the commonest value                                 half way from the others' share to 1
-    repeats          planted repeats answered alike                               chance + `repeat_kappa` (1 - chance)
-    gold             known answers hit                                            `gold_right` of them
-    attention        instructed answers missed                                    `attention_missed` of them
-    intransitive     triples that run in circles, no two sharing a pair           `cycle_share` of them
-    panel            pairs answered as the majority of the others                 chance + `panel_part` (usual - chance)
-                     values: correlation with the mean of the others              `panel_part` of the usual
-    at random        how much likelier a coin is than an honest rater at worst,   as in the five reasons
-                     by the five reasons above taken together (`tossed`)
+The p value is the chance of this sum or a larger one for the honest rater at worst: exact up to the steps of a grid,
+which are rounded in the rater's favour.
 
-Independence. Answers of one screen are averaged and count once. Triples share no pair. Sides are balanced by design,
-so a lean is the rater's own. Pairs that share an item are not quite independent given a rater's taste: that is why the
-nulls leave room. The five reasons of "at random" look at different answers, or at different sides of them.
-
-Edges. Without repeats, gold, other raters and so on the test is left out. Items that nobody can tell apart make every
-rater look random: repeats, circles and panel then flag honest raters too, and `usual` agreement near chance says so.
-A flag means "look", never "remove".
-
-Source: random raters have 1/4 circular triples (Kendall & Babington Smith 1940). PPaint A.2: of experts, 78% to 93% of
-repeats alike, at most 4.5% circular triples, medians of 21 to 28 s where 10 s are the least.
+Edges. A sign on which a coin is no worse than an honest rater says nothing and is left out.
 """
 
 from __future__ import annotations
@@ -37,13 +20,129 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
-from salon.collect.agreement import Correlation, panel_agreement, panel_correlation, repeat_agreement
-from salon.collect.circles import circular_triples
-from salon.collect.records import PairRow, Records, ScreenRow, ValueRow
-from salon.collect.tossed import Sign, correlation_sign, share_sign, weigh
-from salon.study.noun import Noun
+from salon.collect.agreement import (
+    AnswerRecords,
+    PairAnswerRow,
+    PanelCorrelation,
+    ScreenRow,
+    ValueRow,
+    panel_agreement,
+    panel_correlation,
+    repeat_agreement,
+)
+from salon.study.nouns import Noun
+
+Floats = NDArray[np.float64]
+
+_STEP = 0.01
+_REACH = 8.0  # standard deviations of a correlation's z
+_TINIEST = 1e-15  # what the convolution cannot tell from nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """One sign: the weights of evidence there can be, their chances for an honest rater at worst, and what was seen."""
+
+    weights: Floats
+    chances: Floats
+    seen: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What all signs say together."""
+
+    weight: float
+    """ln of how much likelier a coin is than an honest rater at worst."""
+    limit: float
+    """The least weight whose p value is `alpha` or less."""
+    p: float
+
+
+def share_sign(hits: float, n: int, *, honest: float, coin: float) -> Sign | None:
+    """`hits` of `n`; parts of a hit are rounded towards the honest rater."""
+    if n == 0 or not (0 < honest < 1 and 0 < coin < 1) or abs(honest - coin) < 1e-9:
+        return None
+    from scipy.stats import binom  # takes a third of a second: not at the start of a studio
+
+    count = np.arange(n + 1)
+    weights = count * np.log(coin / honest) + (n - count) * np.log((1 - coin) / (1 - honest))
+    seen = np.ceil(hits - 1e-9) if honest > coin else np.floor(hits + 1e-9)
+    return Sign(weights, binom.pmf(count, n, honest), float(weights[int(seen)]))
+
+
+def correlation_sign(r: float, n: int, *, honest: float, coin: float = 0.0) -> Sign | None:
+    """A correlation `r` over `n` items."""
+    if n < 4 or not -1 < coin < honest < 1:
+        return None
+    from scipy.stats import norm
+
+    error = 1 / np.sqrt(n - 3)
+    z, at_worst, tossed = np.arctanh([r, honest, coin])
+    there = at_worst + error * np.linspace(-_REACH, _REACH, 2001)
+    chances = norm.pdf(there, at_worst, error)
+
+    def weight(z: Floats) -> Floats:
+        return np.asarray(((z - at_worst) ** 2 - (z - tossed) ** 2) / (2 * error**2))
+
+    return Sign(weight(there), chances / chances.sum(), float(weight(z)))
+
+
+def combine_signs(signs: Sequence[Sign], *, alpha: float) -> Evidence:
+    """The evidence of independent signs; of none: nothing at all."""
+    from scipy.signal import fftconvolve
+
+    law, first, seen = np.ones(1), 0, 0
+    for sign in signs:
+        steps = np.ceil(sign.weights / _STEP).astype(np.int64)  # up for the law, down for what was seen
+        law = fftconvolve(law, np.bincount(steps - steps.min(), sign.chances))
+        first += int(steps.min())
+        seen += int(np.floor(sign.seen / _STEP))
+    tail = np.clip(np.cumsum(law[::-1])[::-1], 0.0, 1.0)
+    p = float(tail[np.clip(seen - first, 0, len(tail) - 1)])
+    rare = np.flatnonzero(tail <= alpha)
+    limit = first + (int(rare[0]) if len(rare) else len(tail))
+    return Evidence(sum(sign.seen for sign in signs), limit * _STEP, max(p, _TINIEST))
+
+
+# --------------------------------------------------------------------------------------------------
+# Which raters should be looked at, and why.
+#
+# Each reason is a test of an honest rater: the null says how an honest rater may behave at worst, the p value is the
+# exact binomial chance of what was seen or worse (of a correlation: by Fisher's z), and a flag is raised at p <=
+# `alpha`.
+# So for every rater within the null the chance of a false flag is at most `alpha` for each reason, 9 `alpha` for any.
+#
+#     reason           statistic                                                    an honest rater, at worst
+#     too fast         share of screens answered as soon as the server allows       `fast_share` of them
+#     one side         share of decided pairs won by one side                       `side_share` to one side
+#     one value        share of the commonest value                                 half way from the others' share to 1
+#     repeats          planted repeats answered alike                               chance + `repeat_kappa` (1 - chance)
+#     gold             known answers hit                                            `gold_right` of them
+#     attention        instructed answers missed                                    `attention_missed` of them
+#     intransitive     triples that run in circles, no two sharing a pair           `cycle_share` of them
+#     panel            pairs answered as the majority of the others                 chance + `panel_part` (usual -
+# chance)
+#                      values: correlation with the mean of the others              `panel_part` of the usual
+#     at random        how much likelier a coin is than an honest rater at worst,   as in the five reasons
+#                      by the five reasons above taken together (`tossed`)
+#
+# Independence. Answers of one screen are averaged and count once. Triples share no pair. Sides are balanced by design,
+# so a lean is the rater's own. Pairs that share an item are not quite independent given a rater's taste: that is why
+# the
+# nulls leave room. The five reasons of "at random" look at different answers, or at different sides of them.
+#
+# Edges. Without repeats, gold, other raters and so on the test is left out. Items that nobody can tell apart make every
+# rater look random: repeats, circles and panel then flag honest raters too, and `usual` agreement near chance says so.
+# A flag means "look", never "remove".
+#
+# Source: random raters have 1/4 circular triples (Kendall & Babington Smith 1940). PPaint A.2: of experts, 78% to 93%
+# of
+# repeats alike, at most 4.5% circular triples, medians of 21 to 28 s where 10 s are the least.
+# --------------------------------------------------------------------------------------------------
 
 Reason = Literal[
     "too fast", "one side", "one value", "repeats", "gold", "attention", "intransitive", "panel", "at random"
@@ -69,7 +168,7 @@ class QualitySettings(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class QualityFinding:
     """One reason looked at for one rater."""
 
     reason: Reason
@@ -95,15 +194,15 @@ class RaterFindings:
 
     rater: str
     screens: int
-    findings: tuple[Finding, ...]
+    findings: tuple[QualityFinding, ...]
 
     @property
-    def flags(self) -> tuple[Finding, ...]:
+    def flags(self) -> tuple[QualityFinding, ...]:
         """The findings that should be looked at, the surest first."""
         return tuple(sorted((one for one in self.findings if one.flagged), key=lambda one: one.p))
 
 
-def rater_flags(records: Records, settings: QualitySettings | None = None) -> tuple[RaterFindings, ...]:
+def rater_flags(records: AnswerRecords, settings: QualitySettings | None = None) -> tuple[RaterFindings, ...]:
     """Findings for every rater, in the order they first answered."""
     rule = settings or QualitySettings()
     screens, pairs, values = _by_rater(records.screens), _by_rater(records.pairs), _by_rater(records.values)
@@ -119,17 +218,18 @@ def rater_flags(records: Records, settings: QualitySettings | None = None) -> tu
             _one_side(mine, rule),
             _one_value(rated, commonest, rule),
             _repeats(mine, rated, rule),
-            _known(answered, rule),
+            _gold(answered, rule),
             _attention(answered, rule),
             _intransitive(mine, rule),
-            _panel(to_panel.get(rater, []), usual, rule) or _along(along.get(rater), usual_along, rule),
+            _panel(to_panel.get(rater, []), usual, rule)
+            or _correlation_with_panel(along.get(rater), usual_along, rule),
         ]
         found = [one for one in looked if one is not None]
         made.append(RaterFindings(rater, len(answered), (*found, *_at_random(found, rule))))
     return tuple(made)
 
 
-Row = TypeVar("Row", ScreenRow, PairRow, ValueRow)
+Row = TypeVar("Row", ScreenRow, PairAnswerRow, ValueRow)
 
 
 def _by_rater(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -141,31 +241,31 @@ def _by_rater(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def _at_least(
     reason: Reason, hits: float, n: int, limit: float, rule: QualitySettings, words: str, coin: float | None = None
-) -> Finding | None:
+) -> QualityFinding | None:
     """The finding when many hits are bad; parts of a hit are rounded down, in the rater's favour."""
     from scipy.stats import binom  # takes a third of a second: not at the start of a studio
 
     p = float(binom.sf(np.floor(hits + 1e-9) - 1, n, limit)) if n else 1.0
-    return Finding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n), coin) if n else None
+    return QualityFinding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n), coin) if n else None
 
 
 def _at_most(
     reason: Reason, hits: float, n: int, limit: float, rule: QualitySettings, words: str, coin: float | None = None
-) -> Finding | None:
+) -> QualityFinding | None:
     """The finding when few hits are bad; parts of a hit are rounded up, in the rater's favour."""
     from scipy.stats import binom
 
     p = float(binom.cdf(np.ceil(hits - 1e-9), n, limit)) if n else 1.0
-    return Finding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n), coin) if n else None
+    return QualityFinding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n), coin) if n else None
 
 
-def _too_fast(screens: list[ScreenRow], rule: QualitySettings) -> Finding | None:
+def _too_fast(screens: list[ScreenRow], rule: QualitySettings) -> QualityFinding | None:
     fast = sum(row.seconds < (row.least + rule.fast_margin if row.least > 0 else rule.no_least) for row in screens)
     words = "answers {:.0%} of screens as soon as it is allowed"
     return _at_least("too fast", fast, len(screens), rule.fast_share, rule, words)
 
 
-def _one_side(pairs: list[PairRow], rule: QualitySettings) -> Finding | None:
+def _one_side(pairs: list[PairAnswerRow], rule: QualitySettings) -> QualityFinding | None:
     sides: dict[int, list[int]] = defaultdict(list)
     for row in pairs:
         if row.left and row.why != "attention":
@@ -177,7 +277,9 @@ def _one_side(pairs: list[PairRow], rule: QualitySettings) -> Finding | None:
     return _at_least("one side", hits, len(sides), rule.side_share, halved, words)
 
 
-def _one_value(values: list[ValueRow], everyone: Counter[tuple[str, float]], rule: QualitySettings) -> Finding | None:
+def _one_value(
+    values: list[ValueRow], everyone: Counter[tuple[str, float]], rule: QualitySettings
+) -> QualityFinding | None:
     """On the criterion with most answers: how often the commonest value was given, and how often others give it."""
     ordinary = [row for row in values if row.why == "ordinary"]
     if not ordinary:
@@ -193,7 +295,7 @@ def _one_value(values: list[ValueRow], everyone: Counter[tuple[str, float]], rul
     )
 
 
-def _repeats(pairs: list[PairRow], values: list[ValueRow], rule: QualitySettings) -> Finding | None:
+def _repeats(pairs: list[PairAnswerRow], values: list[ValueRow], rule: QualitySettings) -> QualityFinding | None:
     alike, chance = repeat_agreement(pairs, values)
     limit = chance + rule.repeat_kappa * (1 - chance)
     return _at_most(
@@ -201,25 +303,25 @@ def _repeats(pairs: list[PairRow], values: list[ValueRow], rule: QualitySettings
     )
 
 
-def _known(screens: list[ScreenRow], rule: QualitySettings) -> Finding | None:
+def _gold(screens: list[ScreenRow], rule: QualitySettings) -> QualityFinding | None:
     gold = [row.right is True for row in screens if row.why == "gold"]
     return _at_most("gold", sum(gold), len(gold), rule.gold_right, rule, "hits {:.0%} of known answers", 0.5)
 
 
-def _attention(screens: list[ScreenRow], rule: QualitySettings) -> Finding | None:
+def _attention(screens: list[ScreenRow], rule: QualitySettings) -> QualityFinding | None:
     missed = [row.right is not True for row in screens if row.why == "attention"]
     words = "misses {:.0%} of attention checks"
     return _at_least("attention", sum(missed), len(missed), rule.attention_missed, rule, words, 0.5)
 
 
-def _intransitive(pairs: list[PairRow], rule: QualitySettings) -> Finding | None:
+def _intransitive(pairs: list[PairAnswerRow], rule: QualitySettings) -> QualityFinding | None:
     side_by_side = [row for row in pairs if row.left is not None and row.why == "ordinary"]
     circular, triples = circular_triples(side_by_side)
     words = "runs in circles in {:.0%} of triples"
     return _at_least("intransitive", circular, triples, rule.cycle_share, rule, words, 0.25)
 
 
-def _panel(shares: Sequence[float], usual: float | None, rule: QualitySettings) -> Finding | None:
+def _panel(shares: Sequence[float], usual: float | None, rule: QualitySettings) -> QualityFinding | None:
     if usual is None or not len(shares):
         return None
     limit = 0.5 + max(usual - 0.5, 0) * rule.panel_part
@@ -227,7 +329,9 @@ def _panel(shares: Sequence[float], usual: float | None, rule: QualitySettings) 
     return _at_most("panel", float(np.sum(shares)), len(shares), limit, rule, words, 0.5)
 
 
-def _along(mine: Correlation | None, usual: float | None, rule: QualitySettings) -> Finding | None:
+def _correlation_with_panel(
+    mine: PanelCorrelation | None, usual: float | None, rule: QualitySettings
+) -> QualityFinding | None:
     """Fisher's z of a correlation is normal with variance 1 / (n - 3)."""
     if usual is None or mine is None:
         return None
@@ -236,23 +340,23 @@ def _along(mine: Correlation | None, usual: float | None, rule: QualitySettings)
     limit = max(usual, 0.0) * rule.panel_part
     p = float(norm.cdf((np.arctanh(mine.r) - np.arctanh(limit)) * np.sqrt(mine.n - 3)))
     words = f"values correlate {mine.r:.2f} with the others' (usual: {usual:.2f})"
-    return Finding("panel", mine.r, mine.n, limit, p, p <= rule.alpha, words, 0.0, "correlation")
+    return QualityFinding("panel", mine.r, mine.n, limit, p, p <= rule.alpha, words, 0.0, "correlation")
 
 
-def _at_random(found: Sequence[Finding], rule: QualitySettings) -> Iterator[Finding]:
+def _at_random(found: Sequence[QualityFinding], rule: QualitySettings) -> Iterator[QualityFinding]:
     """Several small signs of answering by chance, taken together."""
     signs = [sign for one in found if (sign := _sign(one)) is not None]
     if len(signs) < 2:
         return
-    all_in_all = weigh(signs, alpha=rule.alpha)
+    all_in_all = combine_signs(signs, alpha=rule.alpha)
     flagged = all_in_all.p <= rule.alpha
     words = f"looks like chance in {len(signs)} checks taken together"
-    yield Finding(
+    yield QualityFinding(
         "at random", all_in_all.weight, len(signs), all_in_all.limit, all_in_all.p, flagged, words, kind="evidence"
     )
 
 
-def _sign(one: Finding) -> Sign | None:
+def _sign(one: QualityFinding) -> Sign | None:
     if one.coin is None:
         return None
     if one.kind == "correlation":
@@ -263,3 +367,40 @@ def _sign(one: Finding) -> Sign | None:
 def _usual(figures: Sequence[float]) -> float | None:
     """The median rater's figure; None for fewer than three raters."""
     return float(np.median(figures)) if len(figures) >= _USUAL_RATERS else None
+
+
+# --------------------------------------------------------------------------------------------------
+# Triples of one rater that run in circles: x over y, y over z, z over x.
+# --------------------------------------------------------------------------------------------------
+
+
+def circular_triples(pairs: Sequence[PairAnswerRow]) -> tuple[int, int]:
+    """(circular, all) among triples that share no pair, taken greedily in the order the pairs were answered.
+
+    Pairs of different triples are different answers, so triples are independent: a rater who tosses coins has
+    Binomial(all, 1/4) circular ones. Triples with a tie are left out. With several criteria the one with most pairs
+    counts: criteria of one screen are not independent.
+    """
+    by_criterion: dict[str, list[PairAnswerRow]] = defaultdict(list)
+    for row in pairs:
+        if row.outcome:
+            by_criterion[row.criterion].append(row)
+    if not by_criterion:
+        return 0, 0
+    return _count_triples(max(by_criterion.values(), key=len))
+
+
+def _count_triples(rows: list[PairAnswerRow]) -> tuple[int, int]:
+    beats: dict[str, dict[str, int]] = defaultdict(dict)
+    circular = triples = 0
+    for row in rows:  # `beats` holds pairs of no triple yet
+        x, y = (row.low, row.high) if row.outcome > 0 else (row.high, row.low)
+        third = next((z for z in beats[x] if z in beats[y] and z not in (x, y)), None)
+        if third is None:
+            beats[x][y], beats[y][x] = 1, -1
+            continue
+        triples += 1
+        circular += beats[y][third] == 1 and beats[third][x] == 1
+        for one in (x, y):
+            del beats[one][third], beats[third][one]
+    return circular, triples

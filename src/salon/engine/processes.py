@@ -28,11 +28,11 @@ from salon.errors import BadValue, SalonError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-PATIENCE = 3.0
+JOIN_SECONDS = 3.0
 """Seconds a worker is given to end by itself."""
-RESTS = 20.0
+REUSE_SECONDS = 20.0
 """Seconds after which a resting worker is not taken up any more."""
-LEAVES = 3 * RESTS
+EXIT_SECONDS = 3 * REUSE_SECONDS
 """Seconds after which a worker without a task ends by itself; later, so that none is on its way out when taken up."""
 
 
@@ -40,7 +40,7 @@ class WorkerDied(SalonError):
     """The process that worked on a task ended before it answered."""
 
 
-def over_processes(
+def map_processes(
     function: Callable[[Task], Result], tasks: Iterable[Task], *, processes: int | None = None
 ) -> Iterator[tuple[int, Result | Exception]]:
     """(index of the task, what `function` gave for it), in the order they finish.
@@ -53,7 +53,7 @@ def over_processes(
         raise BadValue("at least one process", found=count)
     if count == 1:
         return ((index, _attempt(function, task)) for index, task in enumerate(tasks))
-    return _spread(function, enumerate(tasks), count)
+    return _run_parallel(function, enumerate(tasks), count)
 
 
 def cores() -> int:
@@ -66,7 +66,7 @@ class _Worker(NamedTuple):
     pipe: Connection
 
 
-class _Rest:
+class _IdleWorkers:
     """Workers of the last call that are free, and for whom: they remember the environment they began in."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class _Rest:
         """Those that can go on with `function`; the others end."""
         with self._lock:
             found, self._workers = self._workers, []
-        fits = self._of == _circumstances(function) and time.monotonic() - self._since < RESTS
+        fits = self._of == _worker_context(function) and time.monotonic() - self._since < REUSE_SECONDS
         fit = [worker for worker in found if fits and worker.process.is_alive()]
         _end([worker for worker in found if worker not in fit])
         return fit
@@ -93,20 +93,22 @@ class _Rest:
             _send(worker, (False, None))
         with self._lock:
             before, self._workers = self._workers, workers
-            self._of, self._since = _circumstances(function), time.monotonic()
+            self._of, self._since = _worker_context(function), time.monotonic()
         _end(before)
 
 
-_rest = _Rest()
+_idle_workers = _IdleWorkers()
 
 
-def _circumstances(function: Callable[..., Any]) -> Any:
+def _worker_context(function: Callable[..., Any]) -> Any:
     """All of which must be equal for a worker to go on; a fork must not talk through its parent's pipes."""
     return function, os.getpid(), os.getcwd(), dict(os.environ)
 
 
-def _spread(function: Callable[..., Any], tasks: Iterator[tuple[int, Any]], count: int) -> Iterator[tuple[int, Any]]:
-    idle: list[_Worker] = _rest.take(function)
+def _run_parallel(
+    function: Callable[..., Any], tasks: Iterator[tuple[int, Any]], count: int
+) -> Iterator[tuple[int, Any]]:
+    idle: list[_Worker] = _idle_workers.take(function)
     busy: dict[Connection, tuple[_Worker, int]] = {}
     try:
         for index, task in tasks:
@@ -127,7 +129,7 @@ def _spread(function: Callable[..., Any], tasks: Iterator[tuple[int, Any]], coun
             worker.process.terminate()
         _end([*idle, *(worker for worker, _ in busy.values())])
         raise
-    _rest.add(function, idle)
+    _idle_workers.add(function, idle)
 
 
 def _start(function: Callable[..., Any]) -> _Worker:
@@ -170,12 +172,12 @@ def _finished(busy: dict[Connection, tuple[_Worker, int]], idle: list[_Worker]) 
             yield index, _death(worker, index)
             continue
         idle.append(worker)
-        yield index, answer if good else _restored(*answer)
+        yield index, answer if good else _unpack_error(*answer)
 
 
 def _death(worker: _Worker, index: int) -> WorkerDied:
     worker.pipe.close()
-    worker.process.join(PATIENCE)
+    worker.process.join(JOIN_SECONDS)
     code = worker.process.exitcode
     found = f"exit code {code}" if code is None or code >= 0 else f"killed by {signal.Signals(-code).name}"
     return WorkerDied(
@@ -190,7 +192,7 @@ def _end(workers: list[_Worker]) -> None:
     for worker in workers:
         worker.pipe.close()  # which is a worker's sign to end
     for worker in workers:
-        worker.process.join(PATIENCE)
+        worker.process.join(JOIN_SECONDS)
         if worker.process.is_alive():
             worker.process.kill()
             worker.process.join()
@@ -201,15 +203,15 @@ def _work(function: Callable[..., Any], pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     there = True
     with suppress(EOFError, ConnectionError):
-        while there or pipe.poll(LEAVES):
+        while there or pipe.poll(EXIT_SECONDS):
             there, task = pipe.recv()
             if not there:
                 continue
             answer = _attempt(function, task)
             try:
-                pipe.send((False, _kept(answer)) if isinstance(answer, Exception) else (True, answer))
+                pipe.send((False, _pack_error(answer)) if isinstance(answer, Exception) else (True, answer))
             except (TypeError, AttributeError, ValueError) as error:  # what pickle says of what it cannot send
-                pipe.send((False, _kept(TypeError(f"{type(answer).__name__} cannot be sent back: {error}"))))
+                pipe.send((False, _pack_error(TypeError(f"{type(answer).__name__} cannot be sent back: {error}"))))
 
 
 def _attempt(function: Callable[[Task], Result], task: Task) -> Result | Exception:
@@ -220,12 +222,12 @@ def _attempt(function: Callable[[Task], Result], task: Task) -> Result | Excepti
         return error
 
 
-def _kept(error: Exception) -> tuple[type[Exception], tuple[Any, ...], dict[str, Any]]:
+def _pack_error(error: Exception) -> tuple[type[Exception], tuple[Any, ...], dict[str, Any]]:
     """An exception taken apart: pickle would call its class again, with arguments it may not take."""
     return type(error), error.args, dict(error.__dict__)
 
 
-def _restored(kind: type[Exception], args: tuple[Any, ...], kept: dict[str, Any]) -> Exception:
+def _unpack_error(kind: type[Exception], args: tuple[Any, ...], kept: dict[str, Any]) -> Exception:
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(kept)

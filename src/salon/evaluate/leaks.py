@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from salon.engine.processes import cores
 from salon.errors import BadFile
-from salon.models.kept import Kept
-from salon.store.atomic import whole_file
+from salon.models.cache import ResultCache
+from salon.store.atomic_files import whole_file
 from salon.store.near_pictures import METHOD, PictureKey, content_hash, near_groups, nearest, picture_key
-from salon.study.prompt import normalized
+from salon.study.nouns import normalize_text
 
 FILE = "guard.parquet"
 COLUMNS = pa.schema([("kind", pa.string()), ("key", pa.string()), ("near", pa.string())])
@@ -38,14 +38,14 @@ _PREFIX = f"near {METHOD} "
 
 
 @dataclass(frozen=True)
-class Guard:
+class LeakGuard:
     """What a model was trained on, as hashes."""
 
     pictures: tuple[PictureKey, ...]
     texts: frozenset[str]
 
     @classmethod
-    def of(cls, pictures: Iterable[PictureKey], texts: Iterable[str]) -> Guard:
+    def of(cls, pictures: Iterable[PictureKey], texts: Iterable[str]) -> LeakGuard:
         """From the keys of pictures (`picture_keys`) and the texts of prompts as they are."""
         return cls(tuple(dict.fromkeys(pictures)), frozenset(text_key(text) for text in texts if text.strip()))
 
@@ -82,12 +82,12 @@ class Leaks:
 
 def text_key(text: str) -> str:
     """A prompt's text as it is known again: the sha256 of its normalised form."""
-    return hashlib.sha256(normalized(text).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(normalize_text(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def picture_keys(paths: Sequence[Path], *, kept: Kept | None = None) -> list[PictureKey]:
+def picture_keys(paths: Sequence[Path], *, kept: ResultCache | None = None) -> list[PictureKey]:
     """The key of each picture, in order; each content is decoded once in its life, then remembered in `kept`."""
-    memory = kept or Kept()
+    memory = kept or ResultCache()
     with ThreadPoolExecutor(cores()) as threads:  # reading, hashing and decoding leave Python's lock alone
         contents = list(threads.map(_content, paths))
         known = memory.many({_PREFIX + content for content in contents})
@@ -101,7 +101,7 @@ def picture_keys(paths: Sequence[Path], *, kept: Kept | None = None) -> list[Pic
     return [PictureKey(content, looks[content]) for content in contents]
 
 
-def save_guard(guard: Guard, folder: Path) -> dict[str, str]:
+def save_guard(guard: LeakGuard, folder: Path) -> dict[str, str]:
     """Write the guard into a model's folder; what comes back is the card's `guard`."""
     texts = sorted(guard.texts)
     rows = {
@@ -119,7 +119,7 @@ def guard_record(folder: Path) -> dict[str, str]:
     return {"file": FILE, "method": METHOD, "sha256": content_hash(folder / FILE)}
 
 
-def load_guard(folder: Path, card: Mapping[str, str]) -> Guard:
+def load_guard(folder: Path, card: Mapping[str, str]) -> LeakGuard:
     """The guard that a model's card names; BadFile where it is missing, changed, or made by another method."""
     file = folder / card.get("file", FILE)
     remedy = "train the model again, or --allow-leak to go on without the guard"
@@ -133,13 +133,13 @@ def load_guard(folder: Path, card: Mapping[str, str]) -> Guard:
             remedy=remedy,
         )
     rows = pq.read_table(file, schema=COLUMNS).to_pylist()
-    return Guard(
+    return LeakGuard(
         tuple(PictureKey(row["key"], row["near"]) for row in rows if row["kind"] == "picture"),
         frozenset(row["key"] for row in rows if row["kind"] == "text"),
     )
 
 
-def find_leaks(guard: Guard, pictures: Mapping[str, PictureKey], texts: Mapping[str, str]) -> Leaks:
+def find_leaks(guard: LeakGuard, pictures: Mapping[str, PictureKey], texts: Mapping[str, str]) -> Leaks:
     """What of a test a model was trained on: `pictures` by item, `texts` by prompt."""
     seen = {key.sha256 for key in guard.pictures}
     same = [item for item, key in pictures.items() if key.sha256 in seen]

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
-from salon.store.atomic import present, read_json, whole_file, whole_folder, write_json
+from salon.store.atomic_files import present_folder, read_json, whole_file, whole_folder, write_json
 from salon.store.parquet_table import arrow_file
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -125,7 +125,7 @@ def write_pseudo_scores(
 
 def read_pseudo_scores(folder: Path | str) -> PseudoScores:
     """The labels in a folder that `salon distill label` wrote."""
-    home = present(Path(folder))
+    home = present_folder(Path(folder))
     card = read_label_card(home)
     table = _table(home / LABELS, ("item", "criterion", "value", "sd", "n"))
     items, item = _codes(table, "item", ())
@@ -142,7 +142,7 @@ def read_pseudo_scores(folder: Path | str) -> PseudoScores:
 
 def read_label_card(folder: Path | str) -> LabelCard:
     """card.json of a folder of labels."""
-    path = present(Path(folder)) / CARD
+    path = present_folder(Path(folder)) / CARD
     remedy = "salon distill label STUDY -o LABELS makes one"
     return LabelCard.parse(read_json(path, "a folder of labels is needed", remedy=remedy), where=str(path))
 

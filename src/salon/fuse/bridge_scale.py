@@ -10,15 +10,22 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from salon.errors import TooFew
-from salon.fuse.bridge_answers import BridgeAnswers, Ints
-from salon.fuse.bridge_plan import BridgePlan
-from salon.fuse.bridge_settings import BridgeSettings
-from salon.stats.calibration import Sigmoid, min_max_sigmoid
+from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, BridgeSettings, Ints
+from salon.stats.adaptive_design import (
+    Placement,
+    PlacementAnswers,
+    Pool,
+    choose_opponents,
+    expected_gains,
+    place,
+    placement_pool,
+    sort_answers,
+)
+from salon.stats.comparisons import count_pairs
 from salon.stats.elo import anchored_elo
-from salon.stats.pair_counts import count_pairs
 from salon.stats.pair_errors import hessian_errors
 from salon.stats.pair_fit import fit_pairs
-from salon.stats.placement import Answers, Placement, Pool, place, placement_pool, sort_answers
+from salon.stats.rating_scale import Sigmoid, min_max_sigmoid
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +34,7 @@ POINTS = 400 / np.log(10)
 
 
 @dataclass(frozen=True)
-class Meetings:
+class PoolAnswers:
     """Answers of one criterion, sorted out: within the pool, and of other items with the pool."""
 
     pool: tuple[Ints, Ints, Ints]
@@ -37,7 +44,7 @@ class Meetings:
 
 
 @dataclass(frozen=True)
-class Scale:
+class PoolScale:
     """A measured pool, in the units of its method."""
 
     pool: Pool
@@ -48,7 +55,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Latent:
+class LatentScores:
     """Scores of all items of a group before calibration; sd and interval are NaN where none can be given."""
 
     mean: Floats
@@ -59,7 +66,7 @@ class Latent:
     """Answers that each item's score rests on."""
 
 
-def meetings(plan: BridgePlan, answers: BridgeAnswers, criterion: int) -> Meetings:
+def pool_answers(plan: BridgePlan, answers: BridgeAnswers, criterion: int) -> PoolAnswers:
     """Decided answers and ties of one criterion; 'both bad' and pairs without a pool item order nothing here."""
     outcome = answers.outcomes[:, criterion].astype(np.int64)
     places = plan.place[answers.pairs]
@@ -71,10 +78,10 @@ def meetings(plan: BridgePlan, answers: BridgeAnswers, criterion: int) -> Meetin
     item = np.where(first_is_pool, answers.pairs[one, 1], answers.pairs[one, 0])
     opponent = places[one].max(axis=1, initial=-1)
     pool = (places[both, 0], places[both, 1], outcome[both])
-    return Meetings(pool, (np.searchsorted(plan.rest, item), opponent, seen))
+    return PoolAnswers(pool, (np.searchsorted(plan.rest, item), opponent, seen))
 
 
-def measure_pool(met: Meetings, size: int, settings: BridgeSettings) -> Scale:
+def measure_pool(met: PoolAnswers, size: int, settings: BridgeSettings) -> PoolScale:
     """The pool's scores, and the likelihoods that place other items on their scale."""
     a, b, outcome = met.pool
     if not len(a):
@@ -83,30 +90,32 @@ def measure_pool(met: Meetings, size: int, settings: BridgeSettings) -> Scale:
     if settings.method == "elo":
         rng = np.random.default_rng(settings.seed)
         scores = anchored_elo(a, b, outcome, size, anchors=(), targets=(), rng=rng)
-        return Scale(placement_pool(scores, scale=POINTS, most=most), None, POINTS)
+        return PoolScale(placement_pool(scores, scale=POINTS, most=most), None, POINTS)
     counts = count_pairs(a, b, outcome, size)
     fit = fit_pairs(counts, settings.method, prior=settings.prior)
     errors = hessian_errors(fit, counts).se
     folded = errors if settings.pool_errors else None
-    return Scale(placement_pool(fit.scores, errors=folded, tie=fit.tie or None, most=most), errors, 1.0)
+    return PoolScale(placement_pool(fit.scores, errors=folded, tie=fit.tie or None, most=most), errors, 1.0)
 
 
-def sorted_meetings(scale: Scale, met: Meetings, rest: int) -> Answers:
+def sort_pool_answers(scale: PoolScale, met: PoolAnswers, rest: int) -> PlacementAnswers:
     """The answers of the items outside the pool, as the choice of opponents wants them."""
     return sort_answers(scale.pool, *met.others, rest)
 
 
-def latent_scores(plan: BridgePlan, scale: Scale, met: Meetings, level: float) -> Latent:
+def latent_scores(plan: BridgePlan, scale: PoolScale, met: PoolAnswers, level: float) -> LatentScores:
     """Pool items keep the pool's fit; every other item is placed by its posterior."""
     placed = place(scale.pool, *met.others, len(plan.rest), level=level)
     n = np.bincount(np.concatenate(met.pool[:2]), minlength=len(plan.pool))
     sd = np.full(len(plan.pool), np.nan) if scale.errors is None else scale.errors
     reach = ndtri((1 + level) / 2) * sd
     own = Placement(scale.pool.scores, sd, scale.pool.scores - reach, scale.pool.scores + reach, n, level)
-    return Latent(*(_joined(plan, own, placed, name) for name in ("mean", "sd", "low", "high", "answers")))
+    return LatentScores(
+        *(_join_pool_and_rest(plan, own, placed, name) for name in ("mean", "sd", "low", "high", "answers"))
+    )
 
 
-def curve(q: Floats, settings: BridgeSettings) -> Sigmoid:
+def calibration_curve(q: Floats, settings: BridgeSettings) -> Sigmoid:
     """From latent to calibrated scores: the range from the worst to the best item covers `steepness` logits."""
     return min_max_sigmoid(q, low=settings.low, high=settings.high, steepness=settings.steepness)
 
@@ -116,12 +125,72 @@ def outlier_shift(q: Floats, settings: BridgeSettings) -> float | None:
     ranked = np.sort(q)
     if len(q) < 4 or not ranked[1] < ranked[-2]:
         return None
-    now = curve(ranked, settings).apply(ranked)
-    without_low, without_high = (curve(part, settings).apply(part) for part in (ranked[1:], ranked[:-1]))
+    now = calibration_curve(ranked, settings).apply(ranked)
+    without_low, without_high = (calibration_curve(part, settings).apply(part) for part in (ranked[1:], ranked[:-1]))
     return float(max(np.abs(without_low - now[1:]).max(), np.abs(without_high - now[:-1]).max()))
 
 
-def _joined(plan: BridgePlan, pool: Placement, rest: Placement, name: str) -> NDArray[Any]:
+def _join_pool_and_rest(plan: BridgePlan, pool: Placement, rest: Placement, name: str) -> NDArray[Any]:
     values = np.zeros(plan.items, dtype=getattr(rest, name).dtype)
     values[plan.pool], values[plan.rest] = getattr(pool, name), getattr(rest, name)
     return values
+
+
+# --------------------------------------------------------------------------------------------------
+# What a bridge asks next, given the answers so far: the pool's pairs first, then the other items' opponents.
+# --------------------------------------------------------------------------------------------------
+
+MeetingTable = NDArray[np.bool_]
+
+
+def next_round(plan: BridgePlan, answers: BridgeAnswers, settings: BridgeSettings) -> Ints:
+    """(m, 2) the questions of the next round of one group; none when all is done."""
+    pool = plan.unasked(plan.pool_pairs, answers)
+    if len(pool) or not len(plan.rest):
+        return pool
+    if not settings.adaptive:
+        return plan.unasked(random_placements(plan, settings), answers)
+    return _adaptive_placements(plan, answers, settings)
+
+
+def random_placements(plan: BridgePlan, settings: BridgeSettings) -> Ints:
+    """(m, 2) every item outside the pool with its opponents, drawn by chance."""
+    opponents = plan.opponents(settings.opponents)
+    return plan.questions(np.repeat(plan.rest, opponents.shape[1]), plan.pool[opponents.ravel()])
+
+
+def _adaptive_placements(plan: BridgePlan, answers: BridgeAnswers, settings: BridgeSettings) -> Ints:
+    """For every item that waits, the opponents with the highest gain, summed over criteria."""
+    met = _opponents_met(plan, answers)
+    room = np.minimum(settings.opponents, len(plan.pool)) - met.sum(axis=1)
+    gains, certain = np.zeros(met.shape), np.ones(len(plan.rest), bool)
+    for criterion in range(answers.outcomes.shape[1]):
+        found = pool_answers(plan, answers, criterion)
+        scale = measure_pool(found, len(plan.pool), settings)
+        placed = place(scale.pool, *found.others, len(plan.rest))
+        certain &= placed.sd < (0.0 if settings.target_sd is None else settings.target_sd * scale.unit)
+        gains += expected_gains(scale.pool, sort_pool_answers(scale, found, len(plan.rest)), np.arange(len(plan.rest)))
+    waiting = np.flatnonzero((room > 0) & ~certain)
+    rng = np.random.default_rng([settings.seed, len(answers)])
+    opponents = choose_opponents(gains[waiting], met[waiting], batch=settings.batch, rng=rng)
+    wanted = (opponents >= 0) & (np.arange(opponents.shape[1]) < room[waiting][:, None])
+    who = np.broadcast_to(plan.rest[waiting][:, None], opponents.shape)
+    fresh = plan.questions(who[wanted], plan.pool[opponents[wanted]])
+    # With both orders, a round that was cut short left single orders: they go first.
+    half = plan.questions(*_pairs_met(plan, met)) if settings.both_orders else fresh[:0]
+    return plan.unasked(np.concatenate([half, fresh]), answers)
+
+
+def _opponents_met(plan: BridgePlan, answers: BridgeAnswers) -> MeetingTable:
+    """(rest, pool) was the item shown with the pool item, whatever the answer?"""
+    places = plan.place[answers.pairs]
+    one = (places >= 0).sum(axis=1) == 1
+    item = np.where(places[one, 0] >= 0, answers.pairs[one, 1], answers.pairs[one, 0])
+    met = np.zeros((len(plan.rest), len(plan.pool)), bool)
+    met[np.searchsorted(plan.rest, item), places[one].max(axis=1, initial=-1)] = True
+    return met
+
+
+def _pairs_met(plan: BridgePlan, met: MeetingTable) -> tuple[Ints, Ints]:
+    item, opponent = np.nonzero(met)
+    return plan.rest[item], plan.pool[opponent]

@@ -25,10 +25,9 @@ import pyarrow as pa
 from scipy.stats import rankdata
 
 from salon.errors import DesignError
-from salon.fuse.groups import TIE, Floats, Group, Ints, study_groups
-from salon.fuse.settings import FuseSettings
-from salon.stats.graph import connectivity
-from salon.stats.pair_counts import PairCounts, count_pairs
+from salon.fuse.groups import TIE, Floats, FuseGroup, Ints, study_groups
+from salon.fuse.results import FuseSettings
+from salon.stats.comparisons import PairCounts, connectivity, count_pairs
 from salon.stats.pair_fit import fit_pairs
 from salon.study import Signature, Study
 
@@ -96,7 +95,7 @@ def derive_rankings(
 
 
 @dataclass(frozen=True)
-class _Ranking:
+class _DerivedRanking:
     items: Ints
     strength: Floats
     rank: Ints
@@ -111,8 +110,8 @@ class _Ranking:
 
 
 def _group_rankings(
-    group: Group, equal: Equal, rng: np.random.Generator, counts: Counter[str]
-) -> Iterator[tuple[int, _Ranking]]:
+    group: FuseGroup, equal: Equal, rng: np.random.Generator, counts: Counter[str]
+) -> Iterator[tuple[int, _DerivedRanking]]:
     c = group.compared
     order = np.argsort(c.rater, kind="stable")
     ends = np.flatnonzero(np.diff(c.rater[order])) + 1
@@ -126,7 +125,7 @@ def _group_rankings(
             yield int(c.rater[rows[0]]), ranking
 
 
-def _ranking(items: Ints, pairs: PairCounts, equal: Equal, lot: Ints, counts: Counter[str]) -> _Ranking | None:
+def _ranking(items: Ints, pairs: PairCounts, equal: Equal, lot: Ints, counts: Counter[str]) -> _DerivedRanking | None:
     n = len(items)
     if connectivity(n, np.stack([pairs.i, pairs.j], axis=1), paths=False).components > 1:
         counts["left out: the pairs do not join the items"] += 1
@@ -143,7 +142,7 @@ def _ranking(items: Ints, pairs: PairCounts, equal: Equal, lot: Ints, counts: Co
         return None
     if equal == "drawn":
         rank = 1 + np.lexsort((lot, rank)).argsort()
-    return _Ranking(items, strength, rank, len(pairs.i), missing, cycles)
+    return _DerivedRanking(items, strength, rank, len(pairs.i), missing, cycles)
 
 
 def _strengths(pairs: PairCounts, missing: int) -> Floats:
@@ -164,7 +163,7 @@ def _cyclic_triples(pairs: PairCounts) -> int:
     return int(np.trace(beats @ beats @ beats)) // 3
 
 
-def _policies(groups: Sequence[Group], equal: Equal, seed: int) -> tuple[str, ...]:
+def _policies(groups: Sequence[FuseGroup], equal: Equal, seed: int) -> tuple[str, ...]:
     fate = {
         "shared": "share the better rank",
         "drawn": f"are ordered by lot (seed {seed}), anew for each rater and group",

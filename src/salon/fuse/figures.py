@@ -7,25 +7,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from salon.errors import StatsError
-from salon.fuse.groups import Floats, Group
-from salon.fuse.pair_fits import beats, pair_counts
+from salon.fuse.fits import is_plugin_fit, load_fit, pair_counts, pair_dominance
+from salon.fuse.groups import Floats, FuseGroup
 from salon.fuse.results import (
+    ANCHORED,
+    PAIRED,
+    RATED,
     AnchorFigure,
+    Cluster,
     CurveFigures,
+    FuseSettings,
     GraphFigures,
     GroupFigures,
     PairResidual,
-    RaterFigures,
+    RaterFit,
     ScoreRow,
 )
-from salon.fuse.scored import GroupScores
-from salon.fuse.settings import FuseSettings
-from salon.stats.calibration import Sigmoid
-from salon.stats.graph import connectivity
-from salon.stats.pair_counts import PairCounts
+from salon.fuse.scores import FEWEST_MODERATED, MANY_CLUSTERS, ScoredGroup
+from salon.stats.comparisons import PairCounts, connectivity
+from salon.stats.crowd import CrowdPrior
 from salon.stats.pair_models import TIE_MODELS, pair_probabilities
+from salon.stats.rating_scale import Sigmoid
 from salon.stats.residuals import RaterResiduals, goodness_of_fit, pair_residuals, rater_residuals, spread_ties
 from salon.study import Study
+from salon.study.nouns import describe_model_raters
 
 WORST = 10
 """Pairs listed for each group."""
@@ -39,7 +44,7 @@ MOST_ALIKE = 50
 """Runs of items that cannot be told apart, listed for each group."""
 
 
-def score_rows(scored: GroupScores, by: str) -> list[ScoreRow]:
+def score_rows(scored: ScoredGroup, by: str) -> list[ScoreRow]:
     """The scores of a group, best first."""
     counts, ranks = scored.group.counts(), scored.ranks
     anchors = set() if scored.anchors is None else set(scored.anchors.items.tolist())
@@ -55,11 +60,11 @@ def score_rows(scored: GroupScores, by: str) -> list[ScoreRow]:
             criterion=scored.group.criterion,
             group=scored.group.label,
             value=float(scored.value[i]),
-            low=_known(scored.low[i]),
-            high=_known(scored.high[i]),
-            error=_known(scored.error[i]),
+            low=_finite_or_none(scored.low[i]),
+            high=_finite_or_none(scored.high[i]),
+            error=_finite_or_none(scored.error[i]),
             latent=float(scored.fit.latent[i]),
-            latent_error=_known(scored.latent_error[i]),
+            latent_error=_finite_or_none(scored.latent_error[i]),
             n=int(counts[i]),
             rank=int(ranks.rank[i]) if ranks is not None else int(places[i]),
             rank_low=None if ranks is None else int(ranks.low[i]),
@@ -71,15 +76,15 @@ def score_rows(scored: GroupScores, by: str) -> list[ScoreRow]:
     return [row(int(i)) for i in order]
 
 
-def _known(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def group_figures(scored: GroupScores, settings: FuseSettings) -> GroupFigures:
+def group_figures(scored: ScoredGroup, settings: FuseSettings) -> GroupFigures:
     """What went into a group and how its fit went."""
     group, fit = scored.group, scored.fit
     counts = pair_counts(group) if len(group.compared) else None
-    worst, p = _explained(scored, counts, settings)
+    worst, p = _explain_pairs(scored, counts, settings)
     runs = () if scored.ranks is None else scored.ranks.groups[:MOST_ALIKE]
     return GroupFigures(
         criterion=group.criterion,
@@ -109,10 +114,10 @@ def group_figures(scored: GroupScores, settings: FuseSettings) -> GroupFigures:
     )
 
 
-def _graph(group: Group, counts: PairCounts) -> GraphFigures:
+def _graph(group: FuseGroup, counts: PairCounts) -> GraphFigures:
     pairs = np.stack([counts.i, counts.j], axis=1)
     found = connectivity(group.items, pairs, paths=group.items <= MOST_WALKED)
-    order = beats(counts)
+    order = pair_dominance(counts)
     return GraphFigures(
         items=group.items,
         compared=group.items - len(order.uncompared),
@@ -132,7 +137,7 @@ def _graph(group: Group, counts: PairCounts) -> GraphFigures:
 # -- what the fit explains -------------------------------------------------------------------------------------------
 
 
-def _chances(scored: GroupScores, counts: PairCounts) -> tuple[Floats, Floats, Floats] | None:
+def _chances(scored: ScoredGroup, counts: PairCounts) -> tuple[Floats, Floats, Floats] | None:
     """P(i wins), P(tie), P(j wins) of every pair; models without ties share out the ties there were."""
     fit = scored.fit
     if fit.model is None:
@@ -148,8 +153,8 @@ def _chances(scored: GroupScores, counts: PairCounts) -> tuple[Floats, Floats, F
     return win, tie, loss
 
 
-def _explained(
-    scored: GroupScores, counts: PairCounts | None, settings: FuseSettings
+def _explain_pairs(
+    scored: ScoredGroup, counts: PairCounts | None, settings: FuseSettings
 ) -> tuple[tuple[PairResidual, ...], float | None]:
     """The pairs that the fit explains worst, and whether the model fits."""
     p = None if counts is None else _chances(scored, counts)
@@ -174,7 +179,7 @@ def _explained(
 
 
 def _fit_p(
-    scored: GroupScores, counts: PairCounts, p: tuple[Floats, Floats, Floats], settings: FuseSettings
+    scored: ScoredGroup, counts: PairCounts, p: tuple[Floats, Floats, Floats], settings: FuseSettings
 ) -> float | None:
     """Only for models that maximise a likelihood: a chi-square of Elo's or an anchored fit's residuals has no law."""
     if scored.fit.log_likelihood is None or scored.anchors is not None or settings.prior is not None:
@@ -190,7 +195,7 @@ def _fit_p(
     return float(test.p)
 
 
-def rater_figures(study: Study, scored: Sequence[GroupScores]) -> list[RaterFigures]:
+def rater_figures(study: Study, scored: Sequence[ScoredGroup]) -> list[RaterFit]:
     """How each rater's comparisons go with the fit, over all groups, and what the method learned of the rater."""
     learned: dict[int, dict[str, list[float]]] = {}
     for one in scored:
@@ -209,7 +214,7 @@ def rater_figures(study: Study, scored: Sequence[GroupScores]) -> list[RaterFigu
     ]
 
 
-def _residuals(scored: Sequence[GroupScores], raters: int) -> RaterResiduals | None:
+def _residuals(scored: Sequence[ScoredGroup], raters: int) -> RaterResiduals | None:
     """All answers of all groups against the chances of their pairs; None where no model gives chances."""
     answers, chances, pairs = [], [], 0
     for one in scored:
@@ -232,13 +237,13 @@ def _residuals(scored: Sequence[GroupScores], raters: int) -> RaterResiduals | N
 
 def _rater(
     study: Study, rater: int, answers: int, found: RaterResiduals | None, learned: dict[str, list[float]]
-) -> RaterFigures:
+) -> RaterFit:
     def of(values: Floats) -> float | None:
-        return _known(values[rater])
+        return _finite_or_none(values[rater])
 
     facts = {name: float(np.mean(values)) for name, values in learned.items()}
     if found is None:
-        return RaterFigures(
+        return RaterFit(
             rater=study.label("raters", rater),
             answers=answers,
             agreement=None,
@@ -246,7 +251,7 @@ def _rater(
             z=None,
             **facts,
         )
-    return RaterFigures(
+    return RaterFit(
         rater=study.label("raters", rater),
         answers=answers,
         agreement=of(found.agreement),
@@ -259,7 +264,7 @@ def _rater(
 # -- rating anchors and curves ---------------------------------------------------------------------------------------
 
 
-def anchor_figures(scored: Sequence[GroupScores]) -> list[AnchorFigure]:
+def anchor_figures(scored: Sequence[ScoredGroup]) -> list[AnchorFigure]:
     """Every rating anchor with its place on the curve."""
     made = []
     for one in scored:
@@ -281,7 +286,7 @@ def anchor_figures(scored: Sequence[GroupScores]) -> list[AnchorFigure]:
     return made
 
 
-def curve_figures(scored: Sequence[GroupScores], settings: FuseSettings) -> list[CurveFigures]:
+def curve_figures(scored: Sequence[ScoredGroup], settings: FuseSettings) -> list[CurveFigures]:
     """One curve for all groups, or one for each."""
     curved = [(one.group, one.curve) for one in scored if one.curve is not None]
     pooled = settings.calibration == "pooled"
@@ -302,3 +307,204 @@ def curve_figures(scored: Sequence[GroupScores], settings: FuseSettings) -> list
 
 def _curve_error(curve: Sigmoid, place: int) -> float | None:
     return None if curve.covariance is None else float(np.sqrt(curve.covariance[place, place]))
+
+
+# --------------------------------------------------------------------------------------------------
+# What a fusion did with every kind of answer, in words that are printed with the numbers.
+# --------------------------------------------------------------------------------------------------
+
+MANY_ENDS = 0.95
+"""A rater who takes one side at least this often among twenty decided answers or more answers the side."""
+FEW_ANSWERS = 20
+FEW_CLUSTERS = 20
+SHOWN = 10
+
+
+def policies(
+    study: Study, groups: Sequence[FuseGroup], method: str, settings: FuseSettings, cluster: Cluster
+) -> tuple[str, ...]:
+    """One sentence for each rule that decided about answers."""
+    said = [_missing(study), _ties(method), _both_bad(groups, settings), _intervals(cluster)]
+    if cluster != "answer" and (method not in RATED or cluster != "rater"):
+        said.append(
+            f"Errors: with fewer than {MANY_CLUSTERS} {_plural(cluster)} and at least {FEWEST_MODERATED} items in a "
+            "group, each item's variance borrows from the others (moderated variances)."
+        )
+    repeats = sum(group.repeats for group in groups)
+    if repeats:
+        said.append(f"Repeated answers: {repeats:,} left out; they measure a rater, not the items.")
+    same = sum(group.same for group in groups)
+    if same:
+        said.append(f"Generators met themselves in {same:,} answers: left out.")
+    single = sum(group.single for group in groups)
+    if single:
+        said.append(f"Rankings of a single item: {single:,} left out; they order nothing.")
+    if method == "crowd":
+        said.append(_crowd_priors(settings))
+    elif settings.prior is not None and method not in ("elo", "anchored-elo", *RATED):
+        said.append(
+            f"Prior: latent scores are normal with standard deviation {settings.prior:g} around the group's level."
+        )
+    if is_plugin_fit(method):
+        said.append(f"Scores are by the plugin {load_fit(method).name} ({load_fit(method).origin}).")
+    if method in ANCHORED:
+        said.append(
+            "Rating anchors: at each of three middle levels the items whose ratings agree best; a level without any is "
+            "listed, and the curve then rests on the others."
+        )
+    return tuple(words for words in said if words)
+
+
+def _crowd_priors(settings: FuseSettings) -> str:
+    prior = CrowdPrior() if settings.prior is None else CrowdPrior(scores=settings.prior)
+    return (
+        f"Priors: latent scores are normal with standard deviation {prior.scores:g}; a rater's reliability is "
+        f"Beta({prior.right:g}, {prior.wrong:g}), the pull to the left Cauchy of scale {prior.bias:g}."
+    )
+
+
+def _missing(study: Study) -> str:
+    skipped = study.comparisons.skipped + study.rankings.skipped + study.ratings.skipped
+    return f"Missing answers: each fit uses the answers there are; {skipped:,} skipped ones are left out."
+
+
+def _ties(method: str) -> str:
+    if method in ("davidson", "rao-kupper", "anchored-davidson"):
+        return "Ties: an outcome with a parameter of its own, fitted with the scores."
+    if method in (*PAIRED, "elo", "anchored-elo", "crowd"):
+        return "Ties: half a win for each; errors allow for it."
+    if method == "plackett-luce":
+        return "Ties in a ranking: the average over the strict orders that agree with it; of two items half a win each."
+    return ""
+
+
+def _both_bad(groups: Sequence[FuseGroup], settings: FuseSettings) -> str:
+    count = sum(group.both_bad for group in groups)
+    if not count:
+        return ""
+    fate = "left out: it orders nothing" if settings.both_bad == "exclude" else "taken as a tie, as asked"
+    return f"'Both bad': {count:,} answers, {fate}."
+
+
+def _intervals(cluster: Cluster) -> str:
+    return {
+        "answer": "Intervals: what new answers of the same raters on the same questions would change.",
+        "rater": "Intervals: what other raters of the same kind would change.",
+        "prompt": "Intervals: what other prompts of the same kind would change, with these raters.",
+        "both": "Intervals: what other raters and other prompts of the same kind would change (two-way clustering: "
+        "raters + prompts - cells, never below either; t with few clusters).",
+    }[cluster]
+
+
+def _plural(cluster: Cluster) -> str:
+    return "raters or prompts" if cluster == "both" else f"{cluster}s"
+
+
+def warnings(
+    study: Study,
+    scored: Sequence[ScoredGroup],
+    left_out: Sequence[str],
+    method: str,
+    settings: FuseSettings,
+    cluster: Cluster,
+) -> tuple[str, ...]:
+    """What a reader should know before trusting the numbers."""
+    said = ["simulated study: no person gave these answers"] if study.simulated else []
+    said += describe_model_raters(study.models)
+    said += list(left_out[:SHOWN])
+    if len(left_out) > SHOWN:
+        said.append(f"{len(left_out) - SHOWN} more groups or items are not scored")
+    if study.design.adaptive:
+        said.append(
+            "the design is adaptive: which pairs were asked depends on the answers, so intervals are approximate"
+        )
+    said += _few_clusters(scored, cluster)
+    said += _raters_as_given(study, scored, settings, cluster)
+    said += _unknown(scored)
+    said += _missing_levels(scored)
+    said += _one_sided(study, scored)
+    if method in ("elo", "anchored-elo"):
+        said += _elo_driven_apart(scored)
+    if method in ("elo", "anchored-elo") and settings.shuffles == 1:
+        said.append("Elo depends on the order of the answers: one seeded run; --shuffles 20 averages several")
+    return tuple(said)
+
+
+def _few_clusters(scored: Sequence[ScoredGroup], cluster: Cluster) -> list[str]:
+    fewest = min((one.df for one in scored if np.isfinite(one.df)), default=np.inf)
+    if fewest >= FEW_CLUSTERS - 1:
+        return []
+    few = _plural(cluster)
+    return [f"errors rest on as few as {fewest:.0f} degrees of freedom: intervals are wide because {few} are few"]
+
+
+def _raters_as_given(
+    study: Study, scored: Sequence[ScoredGroup], settings: FuseSettings, cluster: Cluster
+) -> list[str]:
+    """Leaderboards whose raters cannot stand for others: one or two of them, or a crowd without names."""
+    if settings.by != "generator" or cluster != "prompt" or settings.cluster != "auto":
+        return []
+    raters = np.unique(np.concatenate([one.group.raters for one in scored]))
+    if study.crowds[raters].any():
+        return ["raters without names: intervals are over prompts alone, and do not say what other raters would change"]
+    who = "one rater" if len(raters) == 1 else f"{len(raters)} raters"
+    return [f"{who}: intervals are over prompts alone, and do not say what other raters would change"]
+
+
+def _unknown(scored: Sequence[ScoredGroup]) -> list[str]:
+    """Scores that stand without an interval, and why."""
+    bare = [one for one in scored if np.isnan(one.error).any()]
+    if not bare:
+        return []
+    items = sum(int(np.isnan(one.error).sum()) for one in bare)
+    why = "; ".join(sorted({one.errors for one in bare})[:SHOWN])
+    first = f"{bare[0].group.where}{f' and {len(bare) - 1:,} more groups' if len(bare) > 1 else ''}"
+    return [f"{first}: {items:,} scores without an interval ({why})"]
+
+
+def _missing_levels(scored: Sequence[ScoredGroup]) -> list[str]:
+    short = [
+        (one.group.where, one.anchors.missing_levels)
+        for one in scored
+        if one.anchors is not None and len(one.anchors.missing_levels)
+    ]
+    if not short:
+        return []
+    shown = "; ".join(f"{where}: {', '.join(f'{level:g}' for level in levels)}" for where, levels in short[:SHOWN])
+    return [f"rating levels without a rating anchor, so the curve rests on the others there: {shown}"]
+
+
+def _elo_driven_apart(scored: Sequence[ScoredGroup]) -> list[str]:
+    """Groups in which some items only win: Elo moves them on with every pass, which its errors do not see."""
+    apart = [one.group for one in scored if not pair_dominance(pair_counts(one.group)).identified]
+    if not apart:
+        return []
+    more = f" and {len(apart) - 1:,} more groups" if len(apart) > 1 else ""
+    return [
+        f"{apart[0].where}{more}: some items only won, only lost or never met the others, so Elo moves them apart with "
+        "every pass and their intervals are too short (--method davidson --prior 3 says how far apart they may be)"
+    ]
+
+
+def _one_sided(study: Study, scored: Sequence[ScoredGroup]) -> list[str]:
+    """Raters who take one side whatever stands there."""
+    rater = np.concatenate([one.group.compared.rater for one in scored])
+    outcome = np.concatenate([one.group.compared.outcome for one in scored])
+    left = np.concatenate([one.group.compared.left for one in scored])
+    known = (left < 2) & (outcome < 2)
+    if not known.any():
+        return []
+    size = int(rater.max()) + 1
+    count = np.bincount(rater[known], minlength=size)
+    took = np.bincount(rater[known], (outcome == left)[known], minlength=size)
+    with np.errstate(invalid="ignore"):
+        share = took / count
+    said = []
+    for side, part in (("left", share), ("right", 1 - share)):
+        who = np.flatnonzero((count >= FEW_ANSWERS) & (part >= MANY_ENDS))
+        if len(who):
+            names = ", ".join(repr(study.label("raters", r)) for r in who[:SHOWN])
+            said.append(
+                f"always answers {side}: {names}; such answers carry no preference (--method crowd models the side)"
+            )
+    return said

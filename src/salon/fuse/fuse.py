@@ -1,26 +1,197 @@
-"""The fusion of a study: choose the method, score every group, report."""
+"""Whether items or their generators are scored, where nobody said.
+
+An arena shows two of many generators under each of many prompts, once. Scores of the items of one prompt then rest on a
+vote or two, or do not hang together at all, while the generators met under hundreds of prompts: they are what such
+votes can order.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from salon.errors import BadValue, DesignError, NotIdentified, TooFew
-from salon.fuse.anchored import rating_scale
-from salon.fuse.choose_by import choose_by
-from salon.fuse.compare import compare_methods
-from salon.fuse.figures import anchor_figures, curve_figures, group_figures, rater_figures, score_rows
-from salon.fuse.fits import protocol_of, protocols_of
-from salon.fuse.groups import BOTH_BAD, TIE, Group, cluster_codes, study_groups
-from salon.fuse.own_fit import is_own_fit, own_fit
-from salon.fuse.policy import policies, warnings
-from salon.fuse.results import FuseReport
-from salon.fuse.scored import OWN_CLUSTER, score_groups
-from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings
-from salon.stats.crowd_posterior import CrowdPrior
+from salon.fuse.figures import (
+    anchor_figures,
+    curve_figures,
+    group_figures,
+    policies,
+    rater_figures,
+    score_rows,
+    warnings,
+)
+from salon.fuse.fits import is_plugin_fit, load_fit, protocol_of, protocols_of
+from salon.fuse.groups import BOTH_BAD, TIE, Codes, Floats, FuseGroup, cluster_codes, item_column, study_groups
+from salon.fuse.results import (
+    ANCHORED,
+    PAIRED,
+    RATED,
+    Cluster,
+    CompareFigures,
+    FuseReport,
+    FuseSettings,
+    GapRow,
+    Method,
+    MethodPair,
+)
+from salon.fuse.scores import OWN_CLUSTER, AnchoredFusion, fit_anchored, rating_scale, score_groups
+from salon.stats.crowd import CrowdPrior
+from salon.stats.rank_agreement import MethodAgreement, method_agreement
 from salon.study import Signature, Study
+
+FEWEST_PROMPTS = 5
+"""Prompts from which generators can stand for their items: fewer say little about a generator."""
+
+
+@dataclass(frozen=True)
+class ScoreUnit:
+    """What is scored, and in words why, where it was not asked for."""
+
+    by: Literal["item", "generator"]
+    reason: str = ""
+
+
+def choose_unit(study: Study, settings: FuseSettings, criteria: Sequence[str]) -> ScoreUnit:
+    """What was asked for; else generators where comparisons hold most prompts too loosely to order their items."""
+    if settings.by != "auto":
+        return ScoreUnit(settings.by)
+    item = ScoreUnit("item")
+    if study.compare_within != "prompt" or len(study.rankings) or len(study.ratings):
+        return item
+    names, generator = item_column(study, "generator")
+    view = study.comparisons
+    wanted = [n for n, criterion in enumerate(study.criteria) if not criteria or criterion.id in criteria]
+    rows = np.isin(view.criterion, wanted) & (view.repeat == 0) & (view.outcome != BOTH_BAD)
+    a, b, criterion = view.a[rows], view.b[rows], view.criterion[rows]
+    if len(names) < 2 or not len(a) or (generator[a] < 0).any() or (generator[b] < 0).any():
+        return item
+    loose = prompts = 0
+    for number in np.unique(criterion):
+        of = criterion == number
+        first, second = generator[a[of]], generator[b[of]]
+        if _count_parts(np.unique(np.concatenate([first, second])), first, second) > 1:
+            return item  # generators would not share a scale either
+        held = _connected_prompts(study.item_groups, a[of], b[of])
+        loose, prompts = loose + int((~held).sum()), prompts + len(held)
+    met = len(np.unique(generator[np.concatenate([a, b])]))
+    items = len(np.unique(np.concatenate([a, b])))
+    if prompts < FEWEST_PROMPTS or loose * 2 <= prompts or items < 2 * met:
+        return item
+    return ScoreUnit(
+        "generator",
+        f"scores are of the {met} generators: under {loose:,} of {prompts:,} prompts the items were compared once or "
+        "are not connected (--by item scores items all the same)",
+    )
+
+
+def _connected_prompts(group_of: Codes, a: Codes, b: Codes) -> np.ndarray:
+    """For each prompt with comparisons: do these connect its items, and are there as many as items?"""
+    items = np.unique(np.concatenate([a, b]))
+    place = np.searchsorted(items, a), np.searchsorted(items, b)
+    graph = sparse.coo_array((np.ones(len(a)), place), shape=(len(items), len(items)))
+    _, part = csgraph.connected_components(graph, directed=False)
+    groups, of_item = np.unique(group_of[items], return_inverse=True)
+    parts = np.bincount(np.unique(np.stack([of_item, part]), axis=1)[0], minlength=len(groups))
+    votes = np.bincount(of_item[place[0]], minlength=len(groups))
+    return np.asarray((parts == 1) & (votes >= np.bincount(of_item, minlength=len(groups))))
+
+
+def _count_parts(units: Codes, a: Codes, b: Codes) -> int:
+    """Into how many parts the comparisons a, b hold the units together."""
+    place = np.searchsorted(units, a), np.searchsorted(units, b)
+    graph = sparse.coo_array((np.ones(len(a)), place), shape=(len(units), len(units)))
+    return int(csgraph.connected_components(graph, directed=False)[0])
+
+
+# --------------------------------------------------------------------------------------------------
+# Do methods agree? Anchored and plain Elo and Davidson on the same comparisons, rating anchors and scale.
+# --------------------------------------------------------------------------------------------------
+
+GAPS: tuple[tuple[str, float], ...] = (
+    ("group", 1200.0),
+    ("group", 900.0),
+    ("group", 700.0),
+    ("group", 500.0),
+    ("pooled", 350.0),
+    ("pooled", 400.0),
+    ("pooled", 450.0),
+)
+"""The rows of PPaint's Table 14."""
+KS_LEVEL = 0.05
+ELO: Method = "anchored-elo"
+DAVIDSON: Method = "anchored-davidson"
+
+
+def compare_methods(
+    groups: Sequence[FuseGroup], settings: FuseSettings, progress: Callable[[str], None]
+) -> CompareFigures:
+    """The cross-method table and the ablation of the gap between rating levels."""
+    made: dict[str, list[Floats]] = {}
+    for method, pulled in ((ELO, True), (DAVIDSON, True), (DAVIDSON, False), (ELO, False)):
+        name = method if pulled else method.removeprefix("anchored-")
+        progress(f"comparing: {name}")
+        made[name] = calibrated_scores(fit_anchored(groups, method, settings, None, pulled=pulled))
+    by_group = [_agreement(x, y, settings) for x, y in zip(made[ELO], made[DAVIDSON])]
+    gaps = []
+    for calibration, gap in GAPS:
+        progress(f"gap {gap:g}")
+        gaps.append(_gap_row(groups, settings, calibration, gap))
+    return CompareFigures(
+        pairs=tuple(
+            _mean(first, second, [_agreement(x, y, settings) for x, y in zip(made[first], made[second])])
+            for first, second in combinations(made, 2)
+        ),
+        by_group=tuple(_mean(ELO, DAVIDSON, [one]) for one in by_group),
+        group_names=tuple((group.criterion, group.label) for group in groups),
+        gaps=tuple(gaps),
+        tie_margin=settings.tie_margin,
+    )
+
+
+def calibrated_scores(fused: AnchoredFusion) -> list[Floats]:
+    """The calibrated scores of every group."""
+    return [curve.apply(fit.latent) for curve, fit in zip(fused.curves, fused.fits)]
+
+
+def _gap_row(groups: Sequence[FuseGroup], settings: FuseSettings, calibration: str, gap: float) -> GapRow:
+    changed = settings.model_copy(update={"calibration": calibration, "gap": gap})
+    elo = calibrated_scores(fit_anchored(groups, ELO, changed, None))
+    davidson = calibrated_scores(fit_anchored(groups, DAVIDSON, changed, None))
+    agreement = _mean(ELO, DAVIDSON, [_agreement(x, y, settings) for x, y in zip(elo, davidson)])
+    return GapRow(calibration=calibration, gap=gap, agreement=agreement)
+
+
+def _agreement(x: Floats, y: Floats, settings: FuseSettings) -> MethodAgreement:
+    return method_agreement(x, y, tie_margin=settings.tie_margin)
+
+
+def _mean(first: str, second: str, found: Sequence[MethodAgreement]) -> MethodPair:
+    """Averages over groups; correlations over the groups that have one."""
+    srcc = [one.srcc for one in found if one.srcc is not None]
+    plcc = [one.plcc for one in found if one.plcc is not None]
+    return MethodPair(
+        first=first,
+        second=second,
+        srcc=float(np.mean(srcc)) if srcc else None,
+        plcc=float(np.mean(plcc)) if plcc else None,
+        mae=float(np.mean([one.mae for one in found])),
+        decisions=float(np.mean([one.decisions for one in found])),
+        ks_pass=sum(one.ks_p > KS_LEVEL for one in found),
+        groups=len(found),
+        srcc_low=min(srcc) if srcc else None,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# The fusion of a study: choose the method, score every group, report.
+# --------------------------------------------------------------------------------------------------
 
 ENOUGH_CLUSTERS = 5
 """From this many raters (or prompts) in every group on, errors ask what others would have said."""
@@ -53,18 +224,18 @@ def fuse_study(
     began = time.perf_counter()
     settings = settings or FuseSettings()
     progress("sorting judgments into groups")
-    unit = choose_by(study, settings, criteria)
+    unit = choose_unit(study, settings, criteria)
     settings = settings.model_copy(update={"by": unit.by})
     found = list(study_groups(study, settings, criteria))
     if not found:
-        raise _nothing(study)
+        raise _nothing_to_fuse(study)
     method = _method(found, settings)
     _check_interval(method, settings)
     groups, left_out = _usable(found, method)
     chosen = [unit.reason] if unit.reason else []
     if method == "shrunk-mean" and settings.method == "auto":
-        chosen.append(_said_shrunk(groups))
-    left_out = [*chosen, *left_out, *_unread(found, method)]
+        chosen.append(_shrinkage_note(groups))
+    left_out = [*chosen, *left_out, *_unread_notes(found, method)]
     if compare:
         _check_comparable(groups)
     cluster = _cluster(study, groups, method, settings)
@@ -104,7 +275,7 @@ def fuse_study(
     )
 
 
-def _nothing(study: Study) -> TooFew:
+def _nothing_to_fuse(study: Study) -> TooFew:
     """Why there is nothing to fuse."""
     counts = {kind: n for kind, n in study.counts.items() if kind in ("comparisons", "rankings", "ratings")}
     held = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
@@ -128,7 +299,7 @@ def _check_interval(method: str, settings: FuseSettings) -> None:
         )
 
 
-def _check_comparable(groups: Sequence[Group]) -> None:
+def _check_comparable(groups: Sequence[FuseGroup]) -> None:
     """Before the work is done: methods can only be held against each other on the rating scale."""
     for group in groups:
         if not len(group.compared) or not _rated_too(group):
@@ -140,7 +311,7 @@ def _check_comparable(groups: Sequence[Group]) -> None:
             )
 
 
-def _method(groups: Sequence[Group], settings: FuseSettings) -> str:
+def _method(groups: Sequence[FuseGroup], settings: FuseSettings) -> str:
     """The method asked for, or the one that suits most of the judgments."""
     if settings.method != "auto":
         return settings.method
@@ -157,7 +328,7 @@ def _method(groups: Sequence[Group], settings: FuseSettings) -> str:
     return "shrunk-mean" if settings.by == "item" and _uneven(groups) else "mean"
 
 
-def _uneven(groups: Sequence[Group]) -> bool:
+def _uneven(groups: Sequence[FuseGroup]) -> bool:
     """Whether means of few ratings stand beside means of many, among items enough to tell how much items differ."""
     rated = [np.bincount(group.rated.item) for group in groups if len(group.rated)]
     counts = [count[count > 0] for count in rated]
@@ -165,7 +336,7 @@ def _uneven(groups: Sequence[Group]) -> bool:
     return enough and any(count.max() >= UNEVEN * count.min() for count in counts)
 
 
-def _said_shrunk(groups: Sequence[Group]) -> str:
+def _shrinkage_note(groups: Sequence[FuseGroup]) -> str:
     counts = np.concatenate([np.bincount(group.rated.item, minlength=group.items) for group in groups])
     return (
         f"items have from {counts[counts > 0].min():,} to {counts.max():,} ratings: means are drawn to the mean of all "
@@ -173,15 +344,15 @@ def _said_shrunk(groups: Sequence[Group]) -> str:
     )
 
 
-def _rated_too(group: Group) -> bool:
+def _rated_too(group: FuseGroup) -> bool:
     """Whether some items were both compared and rated."""
     return bool(np.isin(group.rated.item, np.concatenate([group.compared.a, group.compared.b])).any())
 
 
-def _usable(groups: Sequence[Group], method: str) -> tuple[list[Group], list[str]]:
+def _usable(groups: Sequence[FuseGroup], method: str) -> tuple[list[FuseGroup], list[str]]:
     """Groups and items that the method can score, and in words what it cannot."""
     wanted = protocol_of(method)
-    kept: list[Group] = []
+    kept: list[FuseGroup] = []
     silent, single, partly = [], [], []
     for group in groups:
         named = np.bincount(group.by_kind[wanted].named, minlength=group.items) > 0
@@ -193,9 +364,9 @@ def _usable(groups: Sequence[Group], method: str) -> tuple[list[Group], list[str
             partly += [] if named.all() else [group]
             kept.append((group if named.all() else group.among(named)).reading(protocols_of(method)))
     told = [
-        *_told(silent, f"no {wanted}, so {method} cannot score it"),
-        *_told(single, f"fewer than two items with {wanted}, so nothing to compare"),
-        *_told(partly, f"items without {wanted} are not scored"),
+        *_group_notes(silent, f"no {wanted}, so {method} cannot score it"),
+        *_group_notes(single, f"fewer than two items with {wanted}, so nothing to compare"),
+        *_group_notes(partly, f"items without {wanted} are not scored"),
     ]
     if not kept:
         raise (TooFew if single else DesignError)(
@@ -206,21 +377,21 @@ def _usable(groups: Sequence[Group], method: str) -> tuple[list[Group], list[str
     return kept, told
 
 
-def _unread(groups: Sequence[Group], method: str) -> list[str]:
+def _unread_notes(groups: Sequence[FuseGroup], method: str) -> list[str]:
     """Judgments of a kind that the method does not read."""
     sizes = _sizes(groups).items()
     unread = [f"{size:,} {name}" for name, size in sizes if size and name not in protocols_of(method)]
     return [f"{method} does not read {' and '.join(unread)}"] if unread else []
 
 
-def _sizes(groups: Sequence[Group]) -> dict[str, int]:
+def _sizes(groups: Sequence[FuseGroup]) -> dict[str, int]:
     """How many judgments of each kind there are."""
     return {kind: sum(len(group.by_kind[kind]) for group in groups) for kind in ("comparisons", "rankings", "ratings")}
 
 
-def _told(groups: Sequence[Group], fate: str) -> list[str]:
+def _group_notes(groups: Sequence[FuseGroup], fate: str) -> list[str]:
     """One line for each criterion, however many groups share a fate."""
-    criteria: dict[str, list[Group]] = {}
+    criteria: dict[str, list[FuseGroup]] = {}
     for group in groups:
         criteria.setdefault(group.criterion, []).append(group)
     return [
@@ -229,7 +400,7 @@ def _told(groups: Sequence[Group], fate: str) -> list[str]:
     ]
 
 
-def _cluster(study: Study, groups: Sequence[Group], method: str, settings: FuseSettings) -> Cluster:
+def _cluster(study: Study, groups: Sequence[FuseGroup], method: str, settings: FuseSettings) -> Cluster:
     """What a repetition of the study would draw anew."""
     if settings.cluster != "auto":
         _check_clusters(groups, method, settings.cluster)
@@ -246,12 +417,12 @@ def _cluster(study: Study, groups: Sequence[Group], method: str, settings: FuseS
     return "rater"
 
 
-def _kinds(groups: Sequence[Group], method: str, cluster: str) -> list[int]:
+def _kinds(groups: Sequence[FuseGroup], method: str, cluster: str) -> list[int]:
     """How many raters, or prompts, answered in each group."""
     return [len(np.unique(cluster_codes(group.by_kind[protocol_of(method)], cluster))) for group in groups]
 
 
-def _check_clusters(groups: Sequence[Group], method: str, cluster: Cluster) -> None:
+def _check_clusters(groups: Sequence[FuseGroup], method: str, cluster: Cluster) -> None:
     """Clusters asked for by name must be there, two in every group."""
     wanted = {"answer": (), "both": ("rater", "prompt")}.get(cluster, (cluster,))
     for kind in wanted:
@@ -266,7 +437,7 @@ def _check_clusters(groups: Sequence[Group], method: str, cluster: Cluster) -> N
                 )
 
 
-def _scale(groups: Sequence[Group], method: str) -> tuple[str, float | None, float | None]:
+def _scale(groups: Sequence[FuseGroup], method: str) -> tuple[str, float | None, float | None]:
     if method in ANCHORED:
         scale = rating_scale(groups)
         return f"{scale.low:g}-{scale.high:g}", scale.low, scale.high
@@ -276,8 +447,8 @@ def _scale(groups: Sequence[Group], method: str) -> tuple[str, float | None, flo
             low, high = next(iter(ends))
             return f"{low:g}-{high:g}", low, high
         return "ratings as given", None, None
-    if is_own_fit(method):
-        return f"{own_fit(method).name}, its own", None, None
+    if is_plugin_fit(method):
+        return f"{load_fit(method).name}, its own", None, None
     return {"elo": "elo", "thurstone": "probit"}.get(method, "logit"), None, None
 
 
@@ -300,8 +471,8 @@ def _signature(
     plain = {name: value for name, value in settings if name not in unread} | {"method": method, "cluster": cluster}
     if method == "crowd" and settings.prior is None:
         plain["prior"] = CrowdPrior().scores
-    if is_own_fit(method):
-        plain["plugin"] = own_fit(method).origin
+    if is_plugin_fit(method):
+        plain["plugin"] = load_fit(method).origin
     if criteria:
         plain["criteria"] = ",".join(criteria)
     if compare:

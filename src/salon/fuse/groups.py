@@ -8,15 +8,17 @@ nothing, unless they are asked to be ties.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import DesignError
-from salon.fuse.settings import FuseSettings
+from salon.fuse.results import FuseSettings
+from salon.stats.pair_errors import Errors
+from salon.stats.pair_fit import PairFit
 from salon.study import Scale, Study
 
 Ints = NDArray[np.int64]
@@ -28,7 +30,7 @@ TIE, BOTH_BAD = 2, 3
 
 
 @dataclass(frozen=True)
-class Compared:
+class GroupComparisons:
     """Comparisons of one group."""
 
     a: Codes
@@ -51,7 +53,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class GroupRankings:
     """Rankings of one group; ranking r holds items[offsets[r]:offsets[r+1]], best first."""
 
     offsets: Ints
@@ -69,7 +71,7 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class Rated:
+class GroupRatings:
     """Ratings of one group, turned so that higher is better."""
 
     item: Codes
@@ -86,7 +88,7 @@ class Rated:
 
 
 @dataclass(frozen=True)
-class Group:
+class FuseGroup:
     """What is fused together."""
 
     criterion: str
@@ -94,9 +96,9 @@ class Group:
     members: tuple[str, ...]
     """Labels of the items (or generators) by their number here."""
     scale: Scale | None
-    compared: Compared
-    ranked: Ranked
-    rated: Rated
+    compared: GroupComparisons
+    ranked: GroupRankings
+    rated: GroupRatings
     both_bad: int
     repeats: int
     asked: int
@@ -118,7 +120,7 @@ class Group:
         return f"criterion {self.criterion!r}, group {self.label!r}"
 
     @property
-    def by_kind(self) -> dict[str, Compared | Ranked | Rated]:
+    def by_kind(self) -> dict[str, GroupComparisons | GroupRankings | GroupRatings]:
         """Its judgments by the name of their table."""
         return {"comparisons": self.compared, "rankings": self.ranked, "ratings": self.rated}
 
@@ -131,22 +133,22 @@ class Group:
         """Judgments that name each item."""
         return np.bincount(np.concatenate([part.named for part in self.by_kind.values()]), minlength=self.items)
 
-    def keeping(self, compared: Bools, ranked: Bools, rated: Bools) -> Group:
+    def keeping(self, compared: Bools, ranked: Bools, rated: Bools) -> FuseGroup:
         """The group with only some of its judgments; its items stay. The group itself when all do."""
         if compared.all() and ranked.all() and rated.all():
             return self
         return replace(
             self,
-            compared=rows_of(self.compared, compared),
+            compared=select_rows(self.compared, compared),
             ranked=_rankings_of(self.ranked, ranked),
-            rated=rows_of(self.rated, rated),
+            rated=select_rows(self.rated, rated),
         )
 
-    def reading(self, protocols: Sequence[str]) -> Group:
+    def reading(self, protocols: Sequence[str]) -> FuseGroup:
         """The group with only its judgments of these kinds; its items stay."""
         return self.keeping(*(np.full(len(part), name in protocols) for name, part in self.by_kind.items()))
 
-    def among(self, kept: Bools) -> Group:
+    def among(self, kept: Bools) -> FuseGroup:
         """The group with only some of its items, and the judgments that are about them alone."""
         number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
         c, k, r = self.compared, self.ranked, self.rated
@@ -161,13 +163,13 @@ class Group:
         )
 
 
-def cluster_codes(part: Compared | Ranked | Rated, cluster: str) -> Ints:
+def cluster_codes(part: GroupComparisons | GroupRankings | GroupRatings, cluster: str) -> Ints:
     """The rater, the prompt or the cell (one rater on one prompt) of each judgment; -1: no prompt."""
     rater, prompt = part.rater.astype(np.int64), part.prompt.astype(np.int64)
     return {"rater": rater, "prompt": prompt, "cell": (rater << 32) + prompt + 1}[cluster]
 
 
-def once_each(rated: Rated) -> tuple[Codes, Codes, Floats]:
+def average_repeated_ratings(rated: GroupRatings) -> tuple[Codes, Codes, Floats]:
     """Item, rater and value of one rating for each pair of them: a rater's several ratings of a generator averaged."""
     key = rated.item.astype(np.int64) * (int(rated.rater.max(initial=0)) + 1) + rated.rater
     found, first, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
@@ -176,19 +178,19 @@ def once_each(rated: Rated) -> tuple[Codes, Codes, Floats]:
     return rated.item[first], rated.rater[first], np.bincount(place, rated.value) / count
 
 
-def rows_of(part: Any, keep: Any) -> Any:
+def select_rows(part: Any, keep: Any) -> Any:
     """A part with some of its rows; the same object when all stay."""
     if isinstance(keep, np.ndarray) and keep.dtype == bool and keep.all():
         return part
     return replace(part, **{name: getattr(part, name)[keep] for name in part.__dataclass_fields__})
 
 
-def _rankings_of(part: Ranked, keep: Bools) -> Ranked:
+def _rankings_of(part: GroupRankings, keep: Bools) -> GroupRankings:
     if keep.all():
         return part
     length = np.diff(part.offsets)
     inside = np.repeat(keep, length)
-    return Ranked(
+    return GroupRankings(
         offsets=np.concatenate([[0], np.cumsum(length[keep])]),
         items=part.items[inside],
         ranks=part.ranks[inside],
@@ -210,7 +212,7 @@ class _Units:
     prompt_of: Codes
 
 
-def study_groups(study: Study, settings: FuseSettings, criteria: Sequence[str]) -> Iterator[Group]:
+def study_groups(study: Study, settings: FuseSettings, criteria: Sequence[str]) -> Iterator[FuseGroup]:
     """Every group of the study that holds judgments under one of `criteria`."""
     units = _units(study, settings)
     wanted = [n for n, criterion in enumerate(study.criteria) if not criteria or criterion.id in criteria]
@@ -252,11 +254,11 @@ def item_column(study: Study, name: str) -> tuple[tuple[str, ...], Codes]:
     return tuple(column.dictionary.to_pylist()), codes
 
 
-def _criterion_groups(study: Study, settings: FuseSettings, units: _Units, number: int) -> Iterator[Group]:
+def _criterion_groups(study: Study, settings: FuseSettings, units: _Units, number: int) -> Iterator[FuseGroup]:
     criterion = study.criteria[number]
-    compared, both_bad, same, again = _compared(study, settings, units, number)
-    ranked, doubled, again_ranked, single = _ranked(study, units, number)
-    rated, again_rated = _rated(study, units, number, criterion.scale)
+    compared, both_bad, same, again = _read_comparisons(study, settings, units, number)
+    ranked, doubled, again_ranked, single = _read_rankings(study, units, number)
+    rated, again_rated = _read_ratings(study, units, number, criterion.scale)
     repeats, same = again + again_ranked + again_rated, same + doubled
     raters = study.ids("raters").to_pylist()
     parts = [_by_group(part, code, len(units.group_labels)) for part, code in (compared, ranked, rated)]
@@ -275,18 +277,18 @@ def _renumbered(
     criterion: str,
     label: str,
     scale: Scale | None,
-    compared: Compared,
-    ranked: Ranked,
-    rated: Rated,
+    compared: GroupComparisons,
+    ranked: GroupRankings,
+    rated: GroupRatings,
     **more: Any,
-) -> Group:
+) -> FuseGroup:
     """The members of a group are those that some judgment names."""
     seen = np.zeros(len(units.labels), bool)
     for codes in (compared.a, compared.b, ranked.items, rated.item):
         seen[codes] = True
     members = np.flatnonzero(seen)
     local = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-    return Group(
+    return FuseGroup(
         criterion=criterion,
         label=label,
         members=tuple(units.labels[m] for m in members),
@@ -307,21 +309,21 @@ def _by_group(part: Any, code: Codes, groups: int) -> list[Any]:
         return [part]
     order = np.argsort(code, kind="stable")
     ends = np.searchsorted(code[order], np.arange(groups + 1))
-    if isinstance(part, Ranked):
+    if isinstance(part, GroupRankings):
         return [_ranked_rows(part, order[ends[g] : ends[g + 1]]) for g in range(groups)]
-    return [rows_of(part, order[ends[g] : ends[g + 1]]) for g in range(groups)]
+    return [select_rows(part, order[ends[g] : ends[g + 1]]) for g in range(groups)]
 
 
-def _ranked_rows(part: Ranked, rows: Ints) -> Ranked:
+def _ranked_rows(part: GroupRankings, rows: Ints) -> GroupRankings:
     starts, lengths = part.offsets[rows], np.diff(part.offsets)[rows]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     inside = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - starts, lengths)
-    return Ranked(offsets, part.items[inside], part.ranks[inside], part.rater[rows], part.prompt[rows])
+    return GroupRankings(offsets, part.items[inside], part.ranks[inside], part.rater[rows], part.prompt[rows])
 
 
-def _compared(
+def _read_comparisons(
     study: Study, settings: FuseSettings, units: _Units, number: int
-) -> tuple[tuple[Compared, Codes], Ints, Ints, Ints]:
+) -> tuple[tuple[GroupComparisons, Codes], Ints, Ints, Ints]:
     """The usable comparisons with their groups, and per group: both bad, generator with itself, repeats."""
     view, groups = study.comparisons, len(units.group_labels)
     rows = np.flatnonzero(view.criterion == number)
@@ -332,7 +334,7 @@ def _compared(
     bad = view.outcome[rows] == BOTH_BAD
     use = there & first & (a != b) & (~bad | (settings.both_bad == "tie"))
     kept = rows[use]
-    part = Compared(
+    part = GroupComparisons(
         a=a[use],
         b=b[use],
         outcome=np.where(view.outcome[kept] == BOTH_BAD, np.int8(TIE), view.outcome[kept]),
@@ -348,12 +350,12 @@ def _compared(
     return (part, code[use]), count(bad & first), count((a == b) & first), count(~first)
 
 
-def _ranked(study: Study, units: _Units, number: int) -> tuple[tuple[Ranked, Codes], Ints, Ints, Ints]:
+def _read_rankings(study: Study, units: _Units, number: int) -> tuple[tuple[GroupRankings, Codes], Ints, Ints, Ints]:
     """The usable rankings with their groups, and per group: those that hold a generator twice, repeats, single ones."""
     view, groups = study.rankings, len(units.group_labels)
     if not len(view):
         empty, none = np.zeros(0, np.int32), np.zeros(groups, np.int64)
-        return (Ranked(np.zeros(1, np.int64), empty, empty, empty, empty), empty), none, none, none
+        return (GroupRankings(np.zeros(1, np.int64), empty, empty, empty, empty), empty), none, none, none
     first = view.items[view.offsets[:-1]]
     unit = units.of_item[view.items]
     code = units.group_of[first]
@@ -362,7 +364,7 @@ def _ranked(study: Study, units: _Units, number: int) -> tuple[tuple[Ranked, Cod
     double = mine & _holds_twice(view.offsets, unit)
     fresh, alone = view.repeat == 0, np.diff(view.offsets) == 1
     rows = np.flatnonzero(mine & fresh & ~double & ~alone)
-    whole = Ranked(view.offsets, unit, view.ranks, view.rater, units.prompt_of[first])
+    whole = GroupRankings(view.offsets, unit, view.ranks, view.rater, units.prompt_of[first])
     left_out = (double & fresh, mine & ~fresh, mine & fresh & alone)
     counted = [np.bincount(code[which], minlength=groups) for which in left_out]
     return (_ranked_rows(whole, rows), code[rows]), counted[0], counted[1], counted[2]
@@ -378,7 +380,9 @@ def _holds_twice(offsets: Ints, unit: Codes) -> Bools:
     return twice
 
 
-def _rated(study: Study, units: _Units, number: int, scale: Scale | None) -> tuple[tuple[Rated, Codes], Ints]:
+def _read_ratings(
+    study: Study, units: _Units, number: int, scale: Scale | None
+) -> tuple[tuple[GroupRatings, Codes], Ints]:
     view, groups = study.ratings, len(units.group_labels)
     rows = np.flatnonzero(view.criterion == number)
     unit, code = units.of_item[view.item[rows]], units.group_of[view.item[rows]]
@@ -387,5 +391,42 @@ def _rated(study: Study, units: _Units, number: int, scale: Scale | None) -> tup
     value = view.value[kept]
     if scale is not None and not scale.higher_is_better:
         value = scale.low + scale.high - value
-    part = Rated(unit[there & first], value, view.rater[kept], units.prompt_of[view.item[kept]])
+    part = GroupRatings(unit[there & first], value, view.rater[kept], units.prompt_of[view.item[kept]])
     return (part, code[there & first]), np.bincount(code[there & ~first], minlength=groups)
+
+
+# --------------------------------------------------------------------------------------------------
+# What a fit of one group gives, whatever the method.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GroupFit:
+    """Latent scores of one group."""
+
+    latent: Floats
+    solver: str
+    iterations: int
+    gradient: float | None = None
+    log_likelihood: float | None = None
+    model: str | None = None
+    """The model of comparisons whose probabilities the scores give; None where there is none."""
+    per_logit: float = 1.0
+    """Latent points per logit of that model."""
+    tie: float | None = None
+    tie_error: float | None = None
+    errors: Errors | None = None
+    """Of differences between items; None for methods without a likelihood."""
+    unknown: str = "the method has none of its own"
+    """Why there are no errors, where there are none."""
+    value_se: Floats | None = None
+    """Of the scores themselves, where their level is uncertain too (ratings); None: as `errors`."""
+    value_df: Floats | None = None
+    rated: bool = False
+    """Whether the scores lie on the rating scale."""
+    pairs: PairFit | None = None
+    """The fit of a model of comparisons, from which a fit with fewer of them is one Newton step away."""
+    plain: PairFit | None = None
+    """The same without rating anchors, where a prior needs to know the group's level."""
+    raters: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    """What the method learned of each rater, by the names of RaterFigures."""

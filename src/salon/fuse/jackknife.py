@@ -11,7 +11,7 @@ several strata the degrees of freedom are Satterthwaite's. More than MOST_FOLDS 
 random blocks (the delete-a-group jackknife, Kott 2001), so that a fit is repeated at most MOST_FOLDS times a stratum.
 
 Over raters and prompts at once (`both`) the same is done with raters, with prompts and with cells (one rater on one
-prompt), and the three are put together as in stats/two_way.py.
+prompt), and the three are put together as in stats/pair_errors.py.
 
 It measures what changes when clusters change; it cannot see a bias that all clusters share. Where a fit without a
 cluster does not exist (a group's only answer), its values are NaN, and so are the errors.
@@ -28,12 +28,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from salon.errors import TooFew
-from salon.fuse.groups import Floats, Group, Ints, cluster_codes
-from salon.fuse.pair_fits import CROSSED
-from salon.fuse.settings import Cluster
-from salon.stats.pair_errors import Errors
-from salon.stats.pair_information import DENSE_ITEMS
-from salon.stats.two_way import two_way_errors
+from salon.fuse.fits import CROSSED
+from salon.fuse.groups import Floats, FuseGroup, Ints, cluster_codes
+from salon.fuse.results import Cluster
+from salon.stats.pair_errors import Errors, two_way_errors
+from salon.stats.pair_models import DENSE_ITEMS
 
 MOST_FOLDS = 30
 Bools = NDArray[np.bool_]
@@ -44,11 +43,11 @@ class Fold:
     """What one refit leaves out: for each affected group (by place), the group without the cluster."""
 
     stratum: int
-    without: dict[int, Group]
+    without: dict[int, FuseGroup]
 
 
 @dataclass(frozen=True)
-class Spread:
+class JackknifeSpread:
     """Deviations whose sum of squares is the variance, (folds, values), and each value's degrees of freedom."""
 
     deviations: Floats
@@ -67,19 +66,23 @@ class Spread:
         return Errors(self.se[values], covariance, float(np.median(df)), method, each_df=df)
 
 
-Spreads = tuple[Spread, ...]
+JackknifeSpreads = tuple[JackknifeSpread, ...]
 """One over one kind of cluster; or three, over raters, prompts and cells."""
 
 
 def jackknife(
-    groups: Sequence[Group], cluster: Cluster, fit: Callable[[dict[int, Group]], Floats], *, rng: np.random.Generator
-) -> Spreads:
+    groups: Sequence[FuseGroup],
+    cluster: Cluster,
+    fit: Callable[[dict[int, FuseGroup]], Floats],
+    *,
+    rng: np.random.Generator,
+) -> JackknifeSpreads:
     """How the values of `fit` move without each cluster."""
     kinds = CROSSED if cluster == "both" else (cluster,)
-    return tuple(spread(*refitted(folds(groups, kind, rng=rng), fit)) for kind in kinds)
+    return tuple(jackknife_spread(*refit_folds(jackknife_folds(groups, kind, rng=rng), fit)) for kind in kinds)
 
 
-def jackknife_errors(spreads: Spreads, values: slice, cluster: Cluster) -> Errors:
+def jackknife_errors(spreads: JackknifeSpreads, values: slice, cluster: Cluster) -> Errors:
     """The errors of some of the values."""
     refits = sum(len(part.deviations) for part in spreads)
     if cluster == "both":
@@ -90,7 +93,7 @@ def jackknife_errors(spreads: Spreads, values: slice, cluster: Cluster) -> Error
     return spreads[0].errors(values, f"jackknife over {how}")
 
 
-def folds(groups: Sequence[Group], cluster: str, *, rng: np.random.Generator) -> Iterator[Fold]:
+def jackknife_folds(groups: Sequence[FuseGroup], cluster: str, *, rng: np.random.Generator) -> Iterator[Fold]:
     """Every refit that the jackknife over `cluster` needs, one at a time: each holds most of the study."""
     for stratum, places in enumerate(_strata(groups, cluster)):
         blocks = _blocks([groups[place] for place in places], cluster, rng)
@@ -106,7 +109,7 @@ def folds(groups: Sequence[Group], cluster: str, *, rng: np.random.Generator) ->
             yield Fold(stratum, {place: group for place, group in kept.items() if group is not groups[place]})
 
 
-def spread(values: Sequence[Floats], strata: Sequence[int]) -> Spread:
+def jackknife_spread(values: Sequence[Floats], strata: Sequence[int]) -> JackknifeSpread:
     """The jackknife's deviations from the refitted values, one row per fold, and the stratum of each fold."""
     table, stratum = np.stack(values), np.asarray(strata)
     deviations = np.empty_like(table)
@@ -119,16 +122,18 @@ def spread(values: Sequence[Floats], strata: Sequence[int]) -> Spread:
     total = variance.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         df = total**2 / (variance**2 / (size[:, None] - 1)).sum(axis=0)
-    return Spread(deviations, np.where(total > 0, df, size.min() - 1))
+    return JackknifeSpread(deviations, np.where(total > 0, df, size.min() - 1))
 
 
-def refitted(all_folds: Iterable[Fold], fit: Callable[[dict[int, Group]], Floats]) -> tuple[list[Floats], list[int]]:
+def refit_folds(
+    all_folds: Iterable[Fold], fit: Callable[[dict[int, FuseGroup]], Floats]
+) -> tuple[list[Floats], list[int]]:
     """The values of `fit` without each cluster (NaN: it cannot say), and their strata."""
     made = [(fit(fold.without), fold.stratum) for fold in all_folds]
     return [values for values, _ in made], [stratum for _, stratum in made]
 
 
-def _strata(groups: Sequence[Group], cluster: str) -> list[list[int]]:
+def _strata(groups: Sequence[FuseGroup], cluster: str) -> list[list[int]]:
     """Groups that share a rater stand in one stratum; prompts and answers know no strata."""
     if cluster != "rater":
         return [list(range(len(groups)))]
@@ -140,12 +145,14 @@ def _strata(groups: Sequence[Group], cluster: str) -> list[list[int]]:
     return [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
 
 
-def _blocks(groups: Sequence[Group], cluster: str, rng: np.random.Generator) -> list[list[tuple[Bools, Bools, Bools]]]:
+def _blocks(
+    groups: Sequence[FuseGroup], cluster: str, rng: np.random.Generator
+) -> list[list[tuple[Bools, Bools, Bools]]]:
     """For each group and fold: which comparisons, rankings and ratings stay."""
     if cluster == "answer":
         orders = [_in_order(group) for group in groups]
         count = min(max(2, *(len(order) for one in orders for order in one)), MOST_FOLDS)
-        labels = [tuple(_dealt(order, count, rng) for order in one) for one in orders]
+        labels = [tuple(_deal_blocks(order, count, rng) for order in one) for one in orders]
         return [[_without(one, fold) for fold in range(count)] for one in labels]
     codes = [tuple(cluster_codes(part, cluster) for part in g.by_kind.values()) for g in groups]
     present = np.unique(np.concatenate([part for one in codes for part in one]))
@@ -160,14 +167,14 @@ def _without(labels: Sequence[Ints], fold: int) -> tuple[Bools, Bools, Bools]:
     return compared, ranked, rated
 
 
-def _in_order(group: Group) -> tuple[Ints, Ints, Ints]:
+def _in_order(group: FuseGroup) -> tuple[Ints, Ints, Ints]:
     """Comparisons, rankings and ratings by what they are about and who gave them, whatever the file's order."""
     c, k, r = group.compared, group.ranked, group.rated
     compared = np.lexsort((c.rater, np.maximum(c.a, c.b), np.minimum(c.a, c.b)))
     return compared, np.lexsort((k.prompt, k.rater)), np.lexsort((r.rater, r.item))
 
 
-def _dealt(order: Ints, count: int, rng: np.random.Generator) -> Ints:
+def _deal_blocks(order: Ints, count: int, rng: np.random.Generator) -> Ints:
     """The random block of each answer, given the order in which they are dealt out."""
     block = np.empty(len(order), np.int64)
     block[order] = rng.permutation(len(order)) % count

@@ -1,9 +1,4 @@
-"""The HTML report of a fusion, composed from its FuseReport alone: it prints numbers and computes none.
-
-Every number of the page carries its path in the JSON of `salon fuse --json`, so that
-`salon.report.disagreements(page.html(), report.model_dump(mode="json"))` is empty. Counts of what is listed, and the
-median width of the intervals, are in no JSON and claim no path.
-"""
+"""From the method's own scale to the scale of ratings: the curve, and the rating anchors that hold it."""
 
 from __future__ import annotations
 
@@ -12,14 +7,424 @@ from statistics import median_low
 
 from markupsafe import Markup
 
-from salon.fuse.report_boards import Board, Names, boards_of, item_of, scale_words
-from salon.fuse.report_calibration import calibration_section
-from salon.fuse.report_fit import data_section, graph_section, residual_section
-from salon.fuse.report_methods import method_section
-from salon.fuse.report_scores import alike_section, score_section
-from salon.fuse.results import FuseReport
-from salon.report import Card, Page, located, numbers, value
-from salon.report.words import SIMULATED, brief, counted, fixed, level_words, one_way
+from salon.fuse.report_scores import (
+    MOST_ROWS,
+    ScoreBoard,
+    ScoreNames,
+    alike_section,
+    cut_note,
+    fold_table,
+    item_label,
+    list_boards,
+    method_section,
+    scale_words,
+    score_section,
+)
+from salon.fuse.results import (
+    AnchorFigure,
+    CurveFigures,
+    FuseReport,
+    GraphFigures,
+    GroupFigures,
+    PairResidual,
+    RaterFit,
+    ScoreRow,
+)
+from salon.report import (
+    SMALL,
+    WIDE,
+    Block,
+    Card,
+    Cell,
+    Chart,
+    ChartRow,
+    Column,
+    Note,
+    Page,
+    Section,
+    Table,
+    charts,
+    located,
+    numbers,
+    value,
+)
+from salon.report.numbers import MISSING
+from salon.report.words import (
+    RATER_NAME,
+    SIMULATED,
+    brief,
+    count_noun,
+    fixed,
+    join_names,
+    level_words,
+    one_way,
+    sentence,
+)
+
+MOST_CURVES = 12
+MOST_ANCHORS = 100
+MOST_BARS = 30
+MOST_PLACES = 6
+NO_ERROR = "no error can be given"
+
+
+def calibration_section(report: FuseReport, names: ScoreNames) -> Section | None:
+    """The curve or curves, their parameters, the rating anchors, and levels that have none."""
+    if not report.curves and not report.rating_anchors:
+        return None
+    blocks = [
+        *_curve_figures(report, names),
+        *_missing_level_notes(report, names),
+        *_curve_table(report, names),
+        *_anchor_table(report, names),
+    ]
+    return Section("Calibration", blocks, "How latent scores become scores on the scale of the ratings.")
+
+
+def _curve_figures(report: FuseReport, names: ScoreNames) -> list[Block]:
+    """A pooled curve in full width; curves of groups side by side."""
+    drawable = [curve for curve in report.curves if _latent_range(report, curve) is not None]
+    if report.scale_low is None or report.scale_high is None or not drawable:
+        return []
+    if len(drawable) == 1:
+        left = cut_note(report.rating_anchors, MOST_ANCHORS, "rating anchor")
+        return [_curve_figure(report, drawable[0], names, WIDE, _anchor_words(len(report.rating_anchors)) + left)]
+    figures = [_curve_figure(report, curve, names, SMALL) for curve in drawable[:MOST_CURVES]]
+    axes = Markup(" Across: the latent score; up: the score on the scale {}.").format(scale_words(report))
+    return [ChartRow(figures, _anchor_words(0) + axes + cut_note(drawable, MOST_CURVES))]
+
+
+def _anchor_words(anchors: int) -> str:
+    """What the figure shows; many bars would hide it."""
+    words = (
+        "Diamonds are rating anchors: items whose ratings agree so well that they tie the latent scale to the ratings. "
+        "Each stands at its latent score and the centre of its ratings"
+    )
+    return words + (", with a bar of one standard deviation over raters to each side." if anchors <= MOST_BARS else ".")
+
+
+def _curve_figure(report: FuseReport, curve: CurveFigures, names: ScoreNames, width: int, words: str = "") -> Chart:
+    mine = [anchor for anchor in report.rating_anchors if _belongs(anchor, curve)][:MOST_ANCHORS]
+    small = width == SMALL
+    drawing = charts.calibration_curve(
+        curve.a,
+        curve.b,
+        [_mark(anchor, names, small, bar=len(mine) <= MOST_BARS) for anchor in mine],
+        low=report.scale_low,
+        high=report.scale_high,
+        title=f"Calibration curve: {names.place(curve)}",
+        x_label="latent score" if not small else "",
+        y_label=f"score ({scale_words(report)})" if not small else "",
+        x_range=_latent_range(report, curve),
+        height=190 if small else 320,
+        width=width,
+    )
+    return Chart(drawing, words, names.place(curve) if small else "")
+
+
+def _mark(anchor: AnchorFigure, names: ScoreNames, small: bool, *, bar: bool) -> charts.AnchorMark:
+    label = names.item(anchor.item) if small else f"{names.item(anchor.item)} ({names.place(anchor)})"
+    return charts.AnchorMark(label, anchor.latent, anchor.target, anchor.fitted, anchor.spread if bar else None)
+
+
+def _belongs(part: AnchorFigure | ScoreRow, curve: CurveFigures) -> bool:
+    return curve.group in (None, part.group) and curve.criterion in (None, part.criterion)
+
+
+def _latent_range(report: FuseReport, curve: CurveFigures) -> tuple[float, float] | None:
+    """The scores the curve serves."""
+    latent = [row.latent for row in report.scores if _belongs(row, curve)]
+    return (min(latent), max(latent)) if latent else None
+
+
+def _missing_level_notes(report: FuseReport, names: ScoreNames) -> list[Block]:
+    """Levels without a rating anchor, and the groups that lack them."""
+    lacking: dict[tuple[float, ...], list[GroupFigures]] = {}
+    for group in report.groups:
+        if group.missing_levels:
+            lacking.setdefault(group.missing_levels, []).append(group)
+    told = [
+        Markup("level {} in {}").format(join_names(map(_level, levels)), _some_places([names.place(g) for g in groups]))
+        for levels, groups in lacking.items()
+    ]
+    return [Note(Markup("; ").join(told[:MOST_CURVES]) + ".", "thin", "No rating anchor at")] if told else []
+
+
+def _level(level: float) -> Markup:
+    return value(level, None, f"{level:g}")
+
+
+def _some_places(places: Sequence[str]) -> Markup:
+    more = [count_noun(len(places) - MOST_PLACES, "other group")] if len(places) > MOST_PLACES else []
+    return join_names([*places[:MOST_PLACES], *more])
+
+
+def _curve_table(report: FuseReport, names: ScoreNames) -> list[Block]:
+    if not report.curves:
+        return []
+    columns = [
+        Column("place", "Curve"),
+        Column("a", "a", "number", 4, "Steepness; its standard error below"),
+        Column("b", "b", "number", 3, "Shift; its standard error below"),
+        Column("residual", "Residual", "number", 3, "Root mean square distance of the rating anchors to the curve"),
+        Column("anchors", "Rating anchors", "count"),
+    ]
+    rows = [
+        {
+            "place": names.place(curve),
+            "a": _with_error(curve.a, curve.a_error, 4),
+            "b": _with_error(curve.b, curve.b_error, 3),
+            "residual": curve.residual,
+            "anchors": curve.anchors,
+        }
+        for curve in report.curves[:MOST_ROWS]
+    ]
+    caption = Markup(
+        "score = low + (high − low) / (1 + exp(−(a · latent + b))), with low and high the ends of the scale."
+    )
+    return [
+        fold_table(Table(columns, rows, caption + cut_note(report.curves, noun="curve")), "Parameters of the curves")
+    ]
+
+
+def _with_error(number: float, error: float | None, decimals: int) -> Cell:
+    if error is None:
+        return Cell(number, NO_ERROR)
+    return Cell(number, under=Markup("± {}").format(fixed(error, decimals)))
+
+
+def _anchor_table(report: FuseReport, names: ScoreNames) -> list[Block]:
+    if not report.rating_anchors:
+        return []
+    several = len(names.criteria) > 1 or len(names.groups) > 1
+    columns = [
+        Column("item", "Rating anchor"),
+        *([Column("place", "Group")] if several else []),
+        Column("level", "Level", "number", 0),
+        Column("target", "Ratings", "number", 2, "Centre of its ratings"),
+        Column("spread", "Spread", "number", 2, "Standard deviation of its ratings over raters"),
+        Column("latent", "Latent", "number", 2),
+        Column("fitted", "On the curve", "number", 2),
+    ]
+    rows = [
+        {"item": names.item(anchor.item), "place": names.place(anchor), **_figures_of(anchor)}
+        for anchor in report.rating_anchors[:MOST_ANCHORS]
+    ]
+    caption = Markup("Rating anchors.") + cut_note(report.rating_anchors, MOST_ANCHORS, "rating anchor")
+    return [fold_table(Table(columns, rows, caption), "Rating anchors")]
+
+
+def _figures_of(anchor: AnchorFigure) -> dict[str, float]:
+    return {name: getattr(anchor, name) for name in ("level", "target", "spread", "latent", "fitted")}
+
+
+# --------------------------------------------------------------------------------------------------
+# What the scores rest on: the comparison graph, what the fit explains badly, the raters, what went in.
+# --------------------------------------------------------------------------------------------------
+
+MOST_PAIRS = 20
+MOST_RATERS = 200
+MOST_NAMES = 3
+RATER_COLUMNS = (
+    Column("agreement", "Agrees", "percent", 1, "Decided answers that go with the higher score"),
+    Column("expected_agreement", "Expected", "percent", 1, "What the model expects on the same pairs"),
+    Column("z", "z", "number", 2, "Surprise of the answers; far below zero: unlike the others"),
+    Column("reliability", "Reliability", "number", 3, "Chance that an answer is meant as given"),
+    Column("left_bias", "Left bias", "number", 3, "Pull to the left item, in logits"),
+    Column("offset", "Offset", "number", 3, "Mean shift of ratings against the panel"),
+    Column("gain", "Gain", "number", 3, "Stretch of ratings against the panel; one: as the panel"),
+    Column("inconsistency", "Noise", "number", 3, "Noise of the rater's ratings"),
+)
+COUNTS = (
+    Column("items", "Items", "count"),
+    Column("raters", "Raters", "count"),
+    Column("comparisons", "Comparisons", "count"),
+    Column("rankings", "Rankings", "count"),
+    Column("ratings", "Ratings", "count"),
+    Column("ties", "Ties", "percent", 1, "Share of the comparisons used"),
+    Column("both_bad", "Both bad", "count", hint="Answers that order nothing"),
+    Column("repeats", "Repeats", "count", hint="Repeated answers, left out"),
+)
+ALWAYS = ("items", "raters")
+
+
+def graph_section(report: FuseReport, names: ScoreNames) -> Section | None:
+    """Is every item tied to every other by comparisons, and how closely?"""
+    groups = sorted(((g, g.graph) for g in report.groups if g.graph is not None), key=_thinness)
+    if not groups:
+        return None
+    columns = [
+        Column("place", "Group"),
+        Column("items", "Items", "count"),
+        Column("edges", "Pairs met", "count", hint="Pairs of items that met"),
+        Column("fraction", "Of all pairs", "percent", 1),
+        Column("components", "Parts", "count", hint="Parts that no comparison connects"),
+        Column("degrees", "Partners", hint="Least, mean and most other items that an item met"),
+        Column("diameter", "Diameter", "count", hint="Longest of the shortest paths between two items"),
+        Column("mean_path", "Mean path", "number", 2),
+        Column("undefeated", "Never lost"),
+        Column("winless", "Never won"),
+    ]
+    ends = {name: any(getattr(graph, name) for _, graph in groups) for name in ("undefeated", "winless")}
+    kept = [column for column in columns if ends.get(column.path, True)]
+    rows = [{"place": names.place(g), **_graph_cells(graph, names)} for g, graph in groups[:MOST_ROWS]]
+    caption = Markup("Comparison graphs, the thinnest first.") if len(groups) > 1 else Markup("The comparison graph.")
+    absent = [] if any(ends.values()) else [Markup(" No item went undefeated or winless.")]
+    table = Table(kept, rows, Markup("").join([caption, *absent]) + cut_note(groups))
+    summary = Markup("Comparison graphs of {}").format(count_noun(len(groups), "group"))
+    return Section("Comparison graph", [fold_table(table, summary)], "Who met whom: scores reach only as far.")
+
+
+def _thinness(entry: tuple[GroupFigures, GraphFigures]) -> tuple[int, float]:
+    _, graph = entry
+    return -graph.components, graph.fraction
+
+
+def _graph_cells(graph: GraphFigures, names: ScoreNames) -> dict[str, object]:
+    apart = "not all items are connected"
+    few = Markup("{} / {} / {}").format(
+        fixed(graph.degree_min, 0), fixed(graph.degree_mean, 1), fixed(graph.degree_max, 0)
+    )
+    alone = graph.items - graph.compared
+    return {
+        "items": Cell(graph.items, under=Markup("{} compared").format(fixed(graph.compared, 0)) if alone else ""),
+        "edges": graph.edges,
+        "fraction": graph.fraction,
+        "components": graph.components,
+        "degrees": few,
+        "diameter": Cell(graph.diameter, apart if graph.diameter is None else ""),
+        "mean_path": Cell(graph.mean_path, apart if graph.mean_path is None else ""),
+        "undefeated": _some_items(graph.undefeated, names),
+        "winless": _some_items(graph.winless, names),
+    }
+
+
+def _some_items(items: Sequence[str], names: ScoreNames) -> Markup:
+    if not items:
+        return Markup(MISSING)
+    more = [count_noun(len(items) - MOST_NAMES, "other")] if len(items) > MOST_NAMES else []
+    return join_names([*(names.item(item) for item in items[:MOST_NAMES]), *more])
+
+
+def residual_section(report: FuseReport, names: ScoreNames) -> Section | None:
+    """Which pairs and which raters the fit explains worst, and whether it fits at all."""
+    blocks = [*_pair_table(report, names), *_rater_table(report), *_fit_table(report, names)]
+    return Section("Residuals", blocks, "What the fit explains badly.") if blocks else None
+
+
+def _pair_table(report: FuseReport, names: ScoreNames) -> list[Block]:
+    pairs = [(group, pair) for group in report.groups for pair in group.worst_pairs]
+    pairs.sort(key=lambda found: -abs(found[1].z))
+    if not pairs:
+        return []
+    columns = [
+        Column("first", report.by.capitalize()),
+        Column("second", "Against"),
+        *([Column("place", "Group")] if len(report.groups) > 1 else []),
+        Column("n", "Answers", "number", 0),
+        Column("observed", "Won", "percent", 1, "Share of wins of the first, ties half"),
+        Column("expected", "Expected", "percent", 1),
+        Column("z", "z", "number", 2, "Standardised residual"),
+    ]
+    rows = [_pair_row(group, pair, names) for group, pair in pairs[:MOST_PAIRS]]
+    caption = Markup("Pairs that the fit explains worst, over all groups.") + cut_note(pairs, MOST_PAIRS, "pair")
+    return [Table(columns, rows, caption)]
+
+
+def _pair_row(group: GroupFigures, pair: PairResidual, names: ScoreNames) -> dict[str, object]:
+    figures = {name: getattr(pair, name) for name in ("n", "observed", "expected", "z")}
+    return {"first": names.item(pair.first), "second": names.item(pair.second), "place": names.place(group), **figures}
+
+
+def _rater_table(report: FuseReport) -> list[Block]:
+    """The least like the others first."""
+    if not report.raters:
+        return []
+    raters = sorted(report.raters, key=lambda r: (r.z is None, r.z or 0.0))
+    known = [c for c in RATER_COLUMNS if any(getattr(r, c.path) is not None for r in raters)]
+    columns = [Column("rater", "Rater"), Column("answers", "Answers", "count"), *known]
+    rows = [_rater_row(rater) for rater in raters[:MOST_RATERS]]
+    told = (
+        "Raters against the fit, the least like the others first."
+        if known
+        else "Raters; this fit has no figures of theirs."
+    )
+    caption = Markup(told) + cut_note(raters, MOST_RATERS, "rater")
+    return [
+        fold_table(Table(columns, rows, caption), Markup("{} against the fit").format(count_noun(len(raters), "rater")))
+    ]
+
+
+def _rater_row(rater: RaterFit) -> dict[str, object]:
+    cells: dict[str, object] = {"rater": brief(rater.rater, RATER_NAME), "answers": rater.answers}
+    for column in RATER_COLUMNS:
+        raw, error = getattr(rater, column.path), getattr(rater, f"{column.path}_error", None)
+        why = "" if raw is not None else "no answers of this rater to compute it from"
+        under = "" if error is None else Markup("± {}").format(fixed(error, column.decimals or 3))
+        cells[column.path] = Cell(raw, why, under)
+    return cells
+
+
+def _fit_table(report: FuseReport, names: ScoreNames) -> list[Block]:
+    groups = sorted(report.groups, key=lambda g: (g.fit_p is None, g.fit_p or 0.0))
+    if not groups:
+        return []
+    columns = [
+        Column("place", "Group"),
+        Column("fit_p", "p of the fit", "p", hint="Does the model fit? Pearson chi-square over pairs"),
+        Column("tie", "Tie parameter", "number", 3),
+        Column("log_likelihood", "Log-likelihood", "number", 1),
+        Column("solver", "Found by"),
+        Column("iterations", "Steps", "count"),
+        Column("errors", "Errors"),
+        Column("df", "df", "number", 0, "Degrees of freedom of the errors; a dash: normal"),
+    ]
+    alike = len({g.errors for g in groups}) == 1
+    columns = [c for c in columns if c.path != "errors" or not alike]
+    known = [c for c in columns if c.path == "place" or any(getattr(g, c.path) is not None for g in groups)]
+    rows = [{"place": names.place(g), **_fit_cells(g)} for g in groups[:MOST_ROWS]]
+    order = ", the worst first" if groups[0].fit_p is not None else ""
+    errors = Markup(" Errors: {}.").format(groups[0].errors) if alike and groups[0].errors else ""
+    caption = Markup("How each fit went{}.{}").format(order, errors) + cut_note(groups)
+    return [fold_table(Table(known, rows, caption), Markup("How {} went").format(count_noun(len(groups), "fit")))]
+
+
+def _fit_cells(group: GroupFigures) -> dict[str, object]:
+    tie_error = "" if group.tie_error is None else Markup("± {}").format(fixed(group.tie_error, 3))
+    slope = "" if group.gradient is None else f"largest slope left {group.gradient:.1g}"
+    return {
+        "fit_p": Cell(group.fit_p, "" if group.fit_p is not None else "too few answers for each pair"),
+        "tie": Cell(group.tie, "" if group.tie is not None else "no tie parameter", tie_error),
+        "log_likelihood": Cell(group.log_likelihood, "" if group.log_likelihood is not None else "no likelihood"),
+        "solver": brief(group.solver, 60),
+        "iterations": Cell(group.iterations, slope),
+        "errors": brief(group.errors, 160),
+        "df": Cell(group.df, "normal" if group.df is None else ""),
+    }
+
+
+def data_section(report: FuseReport, names: ScoreNames) -> Section:
+    """What went in, what was left out, and every policy."""
+    used = [c for c in COUNTS if c.path in ALWAYS or any(getattr(g, c.path) for g in report.groups)]
+    unused = [c.header.lower() for c in COUNTS if c not in used]
+    rows = [{"place": names.place(g), **{c.path: getattr(g, c.path) for c in used}} for g in report.groups[:MOST_ROWS]]
+    caption = Markup("What went in.") + (Markup(" None: {}.").format(join_names(unused)) if unused else Markup(""))
+    table = Table([Column("place", "Group"), *used], rows, caption + cut_note(report.groups))
+    summary = Markup("What went into {}").format(count_noun(len(report.groups), "group"))
+    blocks: list[Block | str] = [fold_table(table, summary)] if rows else ["No group could be fused."]
+    if report.policies:
+        policies = [{"policy": sentence(policy)} for policy in report.policies]
+        blocks.append(Table([Column("policy", "Policy")], policies, "What was done about it.", sortable=False))
+    return Section("Data", blocks, "What went in, and what was done about it.")
+
+
+# --------------------------------------------------------------------------------------------------
+# The HTML report of a fusion, composed from its FuseReport alone: it prints numbers and computes none.
+#
+# Every number of the page carries its path in the JSON of `salon fuse --json`, so that
+# `salon.report.disagreements(page.html(), report.model_dump(mode="json"))` is empty. Counts of what is listed, and the
+# median width of the intervals, are in no JSON and claim no path.
+# --------------------------------------------------------------------------------------------------
 
 CLUSTERS = {
     "answer": "answers of the same raters",
@@ -35,8 +440,8 @@ def fuse_page(report: FuseReport, prompts: Mapping[str, str] | None = None) -> P
     `prompts`: the text of each prompt by its id, where a group is a prompt.
     """
     here = located(report)
-    names = Names.of(here, prompts)
-    boards = boards_of(here, names)
+    names = ScoreNames.of(here, prompts)
+    boards = list_boards(here, names)
     sections = [
         score_section(here, names, boards),
         alike_section(names, boards),
@@ -59,31 +464,31 @@ def fuse_page(report: FuseReport, prompts: Mapping[str, str] | None = None) -> P
     )
 
 
-def _subtitle(report: FuseReport, names: Names) -> Markup:
-    scored = counted(len(names.items), report.by)
-    criteria = counted(len(names.criteria), "criterion", "criteria")
+def _subtitle(report: FuseReport, names: ScoreNames) -> Markup:
+    scored = count_noun(len(names.items), report.by)
+    criteria = count_noun(len(names.criteria), "criterion", "criteria")
     return Markup("{}: {} under {}, by {}.").format(brief(report.study), scored, criteria, report.method)
 
 
-def _cards(report: FuseReport, names: Names, boards: Sequence[Board]) -> list[Card]:
+def _cards(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> list[Card]:
     drawn_anew = CLUSTERS.get(report.cluster, report.cluster)
     scale = Markup("on the scale {}; intervals as if other {} were drawn").format(scale_words(report), drawn_anew)
     return [Card("Method", report.method, scale), _size_card(report, names, boards), _winner_card(boards, names),
             _width_card(report)]  # fmt: skip
 
 
-def _size_card(report: FuseReport, names: Names, boards: Sequence[Board]) -> Card:
+def _size_card(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> Card:
     """Items by criteria where each item has every criterion; else the number of scores."""
-    groups, scores = counted(len(boards), "group"), len(report.scores)
+    groups, scores = count_noun(len(boards), "group"), len(report.scores)
     items, criteria = len(names.items), len(names.criteria)
     if scores == items * criteria:
         size = Markup("{} × {}").format(fixed(items, 0), fixed(criteria, 0))
-        return Card(f"{report.by.capitalize()}s × criteria", size, counted(scores, "score") + " in " + groups)
-    told = counted(criteria, "criterion", "criteria") + ", " + groups
+        return Card(f"{report.by.capitalize()}s × criteria", size, count_noun(scores, "score") + " in " + groups)
+    told = count_noun(criteria, "criterion", "criteria") + ", " + groups
     return Card("Scores", fixed(scores, 0), told)
 
 
-def _winner_card(boards: Sequence[Board], names: Names) -> Card:
+def _winner_card(boards: Sequence[ScoreBoard], names: ScoreNames) -> Card:
     """One board: its winner, if it has one alone. Several: in how many there is one."""
     sizes = [board.first_tier for board in boards]
     if not boards or None in sizes:
@@ -93,7 +498,7 @@ def _winner_card(boards: Sequence[Board], names: Names) -> Card:
         words = Markup("{} of {}").format(fixed(clear, 0), fixed(len(boards), 0))
         return Card("Groups with a clear winner", words, "one alone in its first tier", "clear" if clear else "open")
     if clear:
-        return Card("Clear winner", names.item(item_of(boards[0].rows[0])), "alone in the first tier", "clear")
+        return Card("Clear winner", names.item(item_label(boards[0].rows[0])), "alone in the first tier", "clear")
     note = Markup("{} of {} cannot be told from the best").format(fixed(sizes[0], 0), fixed(len(boards[0].rows), 0))
     return Card("Winner", "no clear winner", note, "open")
 
@@ -110,7 +515,7 @@ def _width_card(report: FuseReport) -> Card:
 
 
 def _without(missing: int) -> Markup:
-    return Markup("; {} without").format(counted(missing, "score")) if missing else Markup("")
+    return Markup("; {} without").format(count_noun(missing, "score")) if missing else Markup("")
 
 
 def _notes(report: FuseReport) -> list[str]:

@@ -1,18 +1,159 @@
-"""Scores with intervals, ranks and tiers: drawn, listed, and who cannot be told from whom."""
+"""The boards of a fusion's page: the scores of one criterion in one group, best first, with names that fit.
+
+How much of them a page shows is decided here: a page must stay light, and what it leaves out it counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from salon.fuse.report_boards import MOST_ROWS, Board, Names, cut, folded, item_of, scale_words
-from salon.fuse.results import FuseReport, ScoreRow
-from salon.report import SMALL, WIDE, Block, Cell, Column, Details, Figure, Figures, Note, Prose, Section, Table, charts
+from salon.fuse.results import (
+    AnchorFigure,
+    CompareFigures,
+    CurveFigures,
+    FuseReport,
+    GapRow,
+    GroupFigures,
+    MethodPair,
+    ScoreRow,
+)
+from salon.report import SMALL, WIDE, Block, Cell, Chart, ChartRow, Column, Details, Note, Prose, Section, Table, charts
 from salon.report import numbers as written
-from salon.report.scale import domain
-from salon.report.words import SIMULATED, brief, counted, fixed, level_words, listed, sentence, without_shared_start
+from salon.report.svg import domain
+from salon.report.words import (
+    LONGEST_NAME,
+    SIMULATED,
+    brief,
+    count_noun,
+    distinct_names,
+    fixed,
+    join_names,
+    level_words,
+    sentence,
+    without_shared_start,
+)
+
+MOST_OPEN = 15
+"""Rows of a table that are shown without a click."""
+MOST_ROWS = 60
+"""Rows of a table about groups; more are in the JSON."""
+
+
+@dataclass(frozen=True)
+class ScoreNames:
+    """How items, criteria and groups are printed; a group is named only where there are several."""
+
+    items: dict[str, str]
+    criteria: dict[str, str]
+    groups: dict[str, str]
+    start: str
+    """What the names of all criteria begin with: `taste/`. Said once, and cut from each."""
+
+    @classmethod
+    def of(cls, report: FuseReport, prompts: Mapping[str, str] | None = None) -> ScoreNames:
+        """The names of a report; `prompts`: the text of each prompt by its id, where a group is a prompt."""
+        places: list[ScoreRow | GroupFigures] = [*report.scores, *report.groups]
+        criteria = distinct_names((place.criterion for place in places), 48)
+        short, start = without_shared_start(list(criteria.values()))
+        return cls(
+            distinct_names(item_label(row) for row in report.scores),
+            dict(zip(criteria, short)),
+            _group_names((place.group for place in places), prompts or {}),
+            start,
+        )
+
+    def item(self, label: str) -> str:
+        """An item's name as printed."""
+        return self.items.get(label) or distinct_names([label])[label]
+
+    def place(self, part: ScoreRow | GroupFigures | CurveFigures | AnchorFigure) -> str:
+        """`Mood · posters`; what the whole report shares is left out, unless nothing would remain."""
+        named = [(part.criterion, self.criteria), (part.group, self.groups)]
+        shown = [known[name] for name, known in named if name is not None and len(known) > 1]
+        return " · ".join(shown) or (self.criteria[part.criterion] if part.criterion is not None else "all groups")
+
+
+def _group_names(groups: Iterable[str], prompts: Mapping[str, str]) -> dict[str, str]:
+    """A group by its id; a prompt also by its words, as on the terminal: `p1: A jazz night`."""
+    titles = {}
+    for group in groups:
+        text = prompts.get(group, "").strip()
+        titles[group] = f"{group}: {text}" if text and text != group else group
+    printed = distinct_names(titles.values(), LONGEST_NAME if prompts else 48)
+    return {group: printed[title] for group, title in titles.items()}
+
+
+@dataclass(frozen=True)
+class ScoreBoard:
+    """Scores of one criterion in one group, best first."""
+
+    name: str
+    group: str
+    criterion: str
+    rows: tuple[ScoreRow, ...]
+    figures: GroupFigures | None
+
+    @property
+    def first_tier(self) -> int | None:
+        """How many cannot be told from the best; None where there are no tiers."""
+        tiers = [row.tier for row in self.rows]
+        return tiers.count(1) if 1 in tiers else None
+
+    def ends(self, most: int) -> tuple[tuple[ScoreRow, ...], int, int]:
+        """The best and the worst rows where all would be too many, where the cut is, and how many are cut."""
+        if len(self.rows) <= most:
+            return self.rows, len(self.rows), 0
+        head = (most + 1) // 2
+        tail = most - head
+        return self.rows[:head] + self.rows[len(self.rows) - tail :], head, len(self.rows) - most
+
+
+def item_label(row: ScoreRow) -> str:
+    """The item, or the generator where those are scored."""
+    return row.item or row.generator or ""
+
+
+def scale_words(report: FuseReport) -> str:
+    """The scale's name, with hyphens that do not break: 1‑5."""
+    return brief(report.scale, 24).replace("-", "\u2011")
+
+
+def list_boards(report: FuseReport, names: ScoreNames) -> list[ScoreBoard]:
+    """All boards, criterion by criterion in the report's order."""
+    found: dict[tuple[str, str], list[ScoreRow]] = {}
+    for row in report.scores:
+        found.setdefault((row.criterion, row.group), []).append(row)
+    figures = {(group.criterion, group.group): group for group in report.groups}
+    order = list(names.criteria)
+    return [
+        ScoreBoard(
+            names.place(rows[0]),
+            names.groups[key[1]],
+            key[0],
+            tuple(sorted(rows, key=lambda row: row.rank)),
+            figures.get(key),
+        )
+        for key, rows in sorted(found.items(), key=lambda pair: order.index(pair[0][0]))
+    ]
+
+
+def cut_note(rows: Sequence[object], most: int = MOST_ROWS, noun: str = "group") -> Markup:
+    """` 12 more groups in the JSON.` for a caption; nothing where all are shown."""
+    left = len(rows) - most
+    return Markup(" {} in the JSON.").format(count_noun(left, f"more {noun}")) if left > 0 else Markup("")
+
+
+def fold_table(table: Table, summary: str) -> Block:
+    """A long table behind a click."""
+    return table if len(table.rows) <= MOST_OPEN else Details(summary, [table])
+
+
+# --------------------------------------------------------------------------------------------------
+# Scores with intervals, ranks and tiers: drawn, listed, and who cannot be told from whom.
+# --------------------------------------------------------------------------------------------------
 
 MOST_WARNINGS = 5
 FEW_BOARDS = 4
@@ -30,14 +171,14 @@ NO_TIER = "tiers need errors"
 
 
 @dataclass(frozen=True)
-class Axis:
+class BoardAxis:
     """What boards side by side share."""
 
     ends: tuple[float, float] | None
     decimals: int
 
 
-def score_section(report: FuseReport, names: Names, boards: Sequence[Board]) -> Section:
+def score_section(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> Section:
     """Warnings first; then every board, or as many as a page can hold."""
     summary = "From best to worst, with what is not known about each."
     if not boards:
@@ -49,7 +190,7 @@ def score_section(report: FuseReport, names: Names, boards: Sequence[Board]) -> 
     )
 
 
-def alike_section(names: Names, boards: Sequence[Board]) -> Section | None:
+def alike_section(names: ScoreNames, boards: Sequence[ScoreBoard]) -> Section | None:
     """Runs of items of whom no two differ by more than chance allows."""
     runs = [
         (board, run) for board in boards if board.figures for run in board.figures.alike[:MOST_RUNS] if len(run) > 1
@@ -64,11 +205,13 @@ def alike_section(names: Names, boards: Sequence[Board]) -> Section | None:
     ]
     caption = Markup("Runs in order of score of whom no two can be told apart; runs may overlap.")
     if any(board.figures and len(board.figures.alike) > MOST_RUNS for board in boards):
-        caption += Markup(" The best {} of each group; the others are in the JSON.").format(counted(MOST_RUNS, "run"))
-    table = Table(columns if several else columns[1:], rows, caption + cut(runs, noun="run"), sortable=several)
+        caption += Markup(" The best {} of each group; the others are in the JSON.").format(
+            count_noun(MOST_RUNS, "run")
+        )
+    table = Table(columns if several else columns[1:], rows, caption + cut_note(runs, noun="run"), sortable=several)
     return Section(
         "Alike",
-        [folded(table, Markup("{} of whom no two can be told apart").format(counted(len(rows), "run")))],
+        [fold_table(table, Markup("{} of whom no two can be told apart").format(count_noun(len(rows), "run")))],
         "Who cannot be told from whom.",
     )
 
@@ -77,11 +220,11 @@ def _warnings(report: FuseReport) -> list[Block]:
     told = [Note(sentence(words), "alert", "Warning.") for words in report.warnings if sentence(words) != SIMULATED]
     if len(told) <= MOST_WARNINGS:
         return [*told]
-    more = Details(counted(len(told) - MOST_WARNINGS, "more warning"), told[MOST_WARNINGS:])
+    more = Details(count_noun(len(told) - MOST_WARNINGS, "more warning"), told[MOST_WARNINGS:])
     return [*told[:MOST_WARNINGS], more]
 
 
-def _how_to_read(report: FuseReport, names: Names) -> Prose:
+def _how_to_read(report: FuseReport, names: ScoreNames) -> Prose:
     words = (
         "Brackets are {} intervals; those around a rank say which places it may hold. An item of the first tier cannot "
         "be told from the best one; the next tier holds the best of the rest, and so on."
@@ -91,7 +234,7 @@ def _how_to_read(report: FuseReport, names: Names) -> Prose:
     return Prose(Markup(words).format(level_words(report)) + anchors + start)
 
 
-def _overview(report: FuseReport, names: Names, boards: Sequence[Board]) -> list[Block]:
+def _overview(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> list[Block]:
     """One line for each board, where there are several."""
     if len(boards) < 2:
         return []
@@ -106,17 +249,19 @@ def _overview(report: FuseReport, names: Names, boards: Sequence[Board]) -> list
         {
             "place": board.name,
             "items": len(board.rows),
-            "first": names.item(item_of(board.rows[0])),
+            "first": names.item(item_label(board.rows[0])),
             "score": _score_cell(board.rows[0]),
             "tier": Cell(board.first_tier, "" if board.first_tier is not None else NO_TIER),
         }
         for board in boards[:MOST_ROWS]
     ]
-    caption = Markup("The first of each group, with {} intervals.").format(level_words(report)) + cut(boards)
-    return [folded(Table(columns, rows, caption), Markup("The first of {}").format(counted(len(boards), "group")))]
+    caption = Markup("The first of each group, with {} intervals.").format(level_words(report)) + cut_note(boards)
+    return [
+        fold_table(Table(columns, rows, caption), Markup("The first of {}").format(count_noun(len(boards), "group")))
+    ]
 
 
-def _wide_boards(report: FuseReport, names: Names, boards: Sequence[Board]) -> list[Block]:
+def _wide_boards(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> list[Block]:
     """Each board as a caterpillar above its table; from the fifth on behind a click."""
     shown = boards[:MOST_BOARDS]
     least, most = DRAWN_EACH
@@ -125,27 +270,27 @@ def _wide_boards(report: FuseReport, names: Names, boards: Sequence[Board]) -> l
     axis = _axis(report, shown, drawn)
     blocks: list[Block] = []
     for i, board in enumerate(shown):
-        figure = _figure(report, names, board, drawn, axis)
+        figure = _board_figure(report, names, board, drawn, axis)
         table = Details(_all_words(board, listed_rows), [_score_table(report, names, [board], listed_rows)])
         if len(boards) <= FEW_BOARDS:
             blocks += [figure, table]
         else:
             blocks.append(Details(_board_words(board, names), [replace(figure, heading=""), table], open=i == 0))
     if len(boards) > len(shown):
-        blocks.append(Prose(Markup("Not drawn, to keep the page light:") + cut(boards, len(shown))))
+        blocks.append(Prose(Markup("Not drawn, to keep the page light:") + cut_note(boards, len(shown))))
     return blocks
 
 
-def _small_boards(report: FuseReport, names: Names, boards: Sequence[Board]) -> list[Block]:
+def _small_boards(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> list[Block]:
     """Small multiples and one table for each criterion, or for all where a criterion is one board."""
-    by_criterion: dict[str, list[Board]] = {}
+    by_criterion: dict[str, list[ScoreBoard]] = {}
     for board in boards:
         by_criterion.setdefault(board.criterion, []).append(board)
     if len(names.groups) == 1 or len(by_criterion) == 1:
         return _multiples(report, names, boards, LISTED_ROWS)
     return [
         Details(
-            Markup("{} {}").format(names.criteria[criterion], _soft(counted(len(mine), "group"))),
+            Markup("{} {}").format(names.criteria[criterion], _soft(count_noun(len(mine), "group"))),
             _multiples(report, names, [replace(b, name=b.group) for b in mine], LISTED_ROWS // len(by_criterion)),
             open=i == 0,
         )
@@ -153,31 +298,35 @@ def _small_boards(report: FuseReport, names: Names, boards: Sequence[Board]) -> 
     ]
 
 
-def _multiples(report: FuseReport, names: Names, boards: Sequence[Board], most: int) -> list[Block]:
+def _multiples(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard], most: int) -> list[Block]:
     axis = _axis(report, boards[:MOST_SMALL], SMALL_BOARD)
-    figures = [_figure(report, names, board, SMALL_BOARD, axis, SMALL) for board in boards[:MOST_SMALL]]
+    figures = [_board_figure(report, names, board, SMALL_BOARD, axis, SMALL) for board in boards[:MOST_SMALL]]
     caption = Markup("Scores on the scale {}, best first; names without a beginning that all of a group share.")
     caption = caption.format(scale_words(report))
     if len(boards) > MOST_SMALL:
-        caption += Markup(" The first {} of {}.").format(fixed(MOST_SMALL, 0), counted(len(boards), "group"))
+        caption += Markup(" The first {} of {}.").format(fixed(MOST_SMALL, 0), count_noun(len(boards), "group"))
     shown = _whole_boards(boards, most)
-    words = Markup("All scores" if len(shown) == len(boards) else "Scores of {}").format(counted(len(shown), "group"))
-    return [Figures(figures, caption), Details(words, [_score_table(report, names, boards, most)])]
+    words = Markup("All scores" if len(shown) == len(boards) else "Scores of {}").format(
+        count_noun(len(shown), "group")
+    )
+    return [ChartRow(figures, caption), Details(words, [_score_table(report, names, boards, most)])]
 
 
-def _axis(report: FuseReport, boards: Sequence[Board], most: int) -> Axis:
+def _axis(report: FuseReport, boards: Sequence[ScoreBoard], most: int) -> BoardAxis:
     """One axis for boards on one rating scale, and for small multiples; else each board has its own."""
     rows = [row for board in boards for row in board.ends(most)[0]]
     decimals = written.common_decimals((row.low, row.high) for row in rows)
     if report.scale_low is None and most > SMALL_BOARD:
-        return Axis(None, decimals)
-    return Axis(domain(v for row in rows for v in (row.value, row.low, row.high)), decimals)
+        return BoardAxis(None, decimals)
+    return BoardAxis(domain(v for row in rows for v in (row.value, row.low, row.high)), decimals)
 
 
-def _figure(report: FuseReport, names: Names, board: Board, most: int, axis: Axis, width: int = WIDE) -> Figure:
+def _board_figure(
+    report: FuseReport, names: ScoreNames, board: ScoreBoard, most: int, axis: BoardAxis, width: int = WIDE
+) -> Chart:
     rows, at, left = board.ends(most)
     small = width == SMALL
-    labels, start = without_shared_start([names.item(item_of(row)) for row in rows])
+    labels, start = without_shared_start([names.item(item_label(row)) for row in rows])
     drawing = charts.caterpillar(
         [_mark(row, brief(label, 18 if small else 30)) for row, label in zip(rows, labels)],
         title=f"Scores: {board.name}",
@@ -189,8 +338,8 @@ def _figure(report: FuseReport, names: Names, board: Board, most: int, axis: Axi
     )
     words = Markup("Names start with {}.").format(start) if start and not small else Markup("")
     if left:
-        words += Markup(" Drawn are the best and the worst; {} between them not.").format(counted(left, "score"))
-    return Figure(drawing, words, board.name)
+        words += Markup(" Drawn are the best and the worst; {} between them not.").format(count_noun(left, "score"))
+    return Chart(drawing, words, board.name)
 
 
 def _mark(row: ScoreRow, label: str) -> charts.ScoreMark:
@@ -198,17 +347,17 @@ def _mark(row: ScoreRow, label: str) -> charts.ScoreMark:
     return charts.ScoreMark(label, row.value, row.low, row.high, row.tier, row.rating_anchor, note)
 
 
-def _score_table(report: FuseReport, names: Names, boards: Sequence[Board], most: int) -> Table:
+def _score_table(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard], most: int) -> Table:
     """Best and worst of one board; of several boards whole ones until the page would be too heavy."""
     if len(boards) == 1:
         rows = boards[0].ends(most)[0]
         left = len(boards[0].rows) - len(rows)
-        where = Markup(" Best and worst; {} between them in the JSON.").format(counted(left, "score"))
+        where = Markup(" Best and worst; {} between them in the JSON.").format(count_noun(left, "score"))
     else:
         held = _whole_boards(boards, most)
         rows = tuple(row for board in held for row in board.rows)
         left = len(boards) - len(held)
-        where = Markup(" {} in the JSON.").format(counted(left, "more group"))
+        where = Markup(" {} in the JSON.").format(count_noun(left, "more group"))
     columns = [
         Column("item", report.by.capitalize()),
         *([Column("place", "Group")] if len(boards) > 1 else []),
@@ -221,8 +370,8 @@ def _score_table(report: FuseReport, names: Names, boards: Sequence[Board], most
     return Table(columns, [_score_row(row, names) for row in rows], caption)
 
 
-def _whole_boards(boards: Sequence[Board], most: int) -> list[Board]:
-    held: list[Board] = []
+def _whole_boards(boards: Sequence[ScoreBoard], most: int) -> list[ScoreBoard]:
+    held: list[ScoreBoard] = []
     used = 0
     for board in boards:
         used += len(board.rows)
@@ -232,9 +381,9 @@ def _whole_boards(boards: Sequence[Board], most: int) -> list[Board]:
     return held
 
 
-def _score_row(row: ScoreRow, names: Names) -> dict[str, object]:
+def _score_row(row: ScoreRow, names: ScoreNames) -> dict[str, object]:
     return {
-        "item": Cell(names.item(item_of(row)), under="rating anchor" if row.rating_anchor else ""),
+        "item": Cell(names.item(item_label(row)), under="rating anchor" if row.rating_anchor else ""),
         "place": names.place(row),
         "rank": (row.rank, row.rank_low, row.rank_high),
         "tier": Cell(row.tier, "" if row.tier is not None else NO_TIER),
@@ -247,14 +396,14 @@ def _score_cell(row: ScoreRow) -> Cell:
     return Cell((row.value, row.low, row.high), "" if row.low is not None else NO_ERROR)
 
 
-def _all_words(board: Board, most: int) -> Markup:
+def _all_words(board: ScoreBoard, most: int) -> Markup:
     rows, _, left = board.ends(most)
-    size = Markup("{}: {}").format(board.name, counted(len(rows), "row"))
+    size = Markup("{}: {}").format(board.name, count_noun(len(rows), "row"))
     return Markup("{} {}").format("Best and worst scores" if left else "All scores", _soft(size))
 
 
-def _board_words(board: Board, names: Names) -> Markup:
-    first = Markup("{} scored; first: {}").format(fixed(len(board.rows), 0), names.item(item_of(board.rows[0])))
+def _board_words(board: ScoreBoard, names: ScoreNames) -> Markup:
+    first = Markup("{} scored; first: {}").format(fixed(len(board.rows), 0), names.item(item_label(board.rows[0])))
     return Markup("{} {}").format(board.name, _soft(first))
 
 
@@ -262,8 +411,111 @@ def _soft(words: str) -> Markup:
     return Markup('<span class="soft">{}</span>').format(words)
 
 
-def _run_words(run: Sequence[str], board: Board, names: Names) -> Markup:
+def _run_words(run: Sequence[str], board: ScoreBoard, names: ScoreNames) -> Markup:
     if len(run) == len(board.rows):
         return Markup("all of them")
-    more = [counted(len(run) - RUN_NAMES, "other")] if len(run) > RUN_NAMES else []
-    return listed([*(names.item(item) for item in run[:RUN_NAMES]), *more])
+    more = [count_noun(len(run) - RUN_NAMES, "other")] if len(run) > RUN_NAMES else []
+    return join_names([*(names.item(item) for item in run[:RUN_NAMES]), *more])
+
+
+# --------------------------------------------------------------------------------------------------
+# Do other methods say the same? Pairs of methods, group by group, and the gap between rating levels.
+# --------------------------------------------------------------------------------------------------
+
+AGREEMENT = (
+    Column("srcc", "SRCC", "number", 4, "Rank correlation"),
+    Column("plcc", "PLCC", "number", 4, "Linear correlation"),
+    Column("mae", "MAE", "number", 3, "Mean absolute difference of the scores"),
+    Column("decisions", "Decisions", "percent", 1, "Item pairs on which both decide alike"),
+)
+KS = Column("ks", "KS pass", hint="Groups whose two distributions of scores pass Kolmogorov-Smirnov at p > .05")
+CALIBRATIONS = {"pooled": "pooled", "group": "by group"}
+
+
+def method_section(report: FuseReport, names: ScoreNames) -> Section | None:
+    """The cross-method table of `salon fuse --compare`."""
+    if report.compare is None:
+        return None
+    compare = report.compare
+    blocks = [_method_pairs(compare), *_group_blocks(compare, names), *_gap_blocks(compare)]
+    return Section("Methods", blocks, "Do other methods give the same scores?")
+
+
+def _method_pairs(compare: CompareFigures) -> Table:
+    columns = [
+        Column("first", "Method"),
+        Column("second", "Against"),
+        *AGREEMENT,
+        KS,
+        Column("srcc_low", "Lowest SRCC", "number", 4, "Lowest rank correlation of any group"),
+    ]
+    rows = [{"first": pair.first, "second": pair.second, **_agreement_cells(pair)} for pair in compare.pairs]
+    near = Markup("Scores closer than {} count as ties.").format(fixed(compare.tie_margin, 2))
+    ties = near if compare.tie_margin else Markup("Only equal scores count as ties.")
+    return Table(columns, rows, Markup("Agreement between methods, averaged over groups. ") + ties)
+
+
+def _agreement_cells(pair: MethodPair) -> dict[str, object]:
+    why = "all scores of a group are equal"
+    known = {name: getattr(pair, name) for name in ("srcc", "plcc", "mae", "decisions", "srcc_low")}
+    cells = {name: Cell(number, why if number is None else "") for name, number in known.items()}
+    passed = Markup("{} of {}").format(fixed(pair.ks_pass, 0), fixed(pair.groups, 0))
+    return {**cells, "ks": passed}
+
+
+def _group_blocks(compare: CompareFigures, names: ScoreNames) -> list[Block]:
+    if not compare.by_group:
+        return []
+    criteria, groups = (len(set(parts)) > 1 for parts in zip(*compare.group_names))
+    columns = [
+        *([Column("criterion", "Criterion")] if criteria or not groups else []),
+        *([Column("group", "Group")] if groups else []),
+        *AGREEMENT,
+        Column("ks", "KS", hint="Kolmogorov-Smirnov at p > .05"),
+    ]
+    rows = [
+        {
+            "criterion": names.criteria.get(criterion, criterion),
+            "group": names.groups.get(group, group),
+            **_agreement_cells(pair),
+            "ks": "pass" if pair.ks_pass else "fail",
+        }
+        for pair, (criterion, group) in list(zip(compare.by_group, compare.group_names))[:MOST_ROWS]
+    ]
+    caption = Markup("Anchored Elo against anchored Davidson, group by group.") + cut_note(compare.by_group)
+    return [fold_table(Table(columns, rows, caption), "Anchored Elo against anchored Davidson, group by group")]
+
+
+def _gap_blocks(compare: CompareFigures) -> list[Block]:
+    """How much depends on the Elo points between adjacent rating levels?"""
+    if not compare.gaps:
+        return []
+    columns = [
+        Column("gap", "Gap", "count", hint="Elo points between adjacent rating levels"),
+        Column("calibration", "Curve"),
+        *AGREEMENT,
+        KS,
+    ]
+    rows = [
+        {"gap": row.gap, "calibration": CALIBRATIONS[row.calibration], **_agreement_cells(row.agreement)}
+        for row in compare.gaps
+    ]
+    words = "Anchored Elo against anchored Davidson as the gap changes: Elo points between adjacent rating levels, and "
+    table = Table(columns, rows, words + "one curve for all groups or one for each.")
+    return [ChartRow(_gap_figures(compare.gaps), "The gap between rating levels, in Elo points."), table]
+
+
+def _gap_figures(gaps: tuple[GapRow, ...]) -> list[Chart]:
+    figures = []
+    for name, heading in (("srcc", "SRCC"), ("mae", "MAE"), ("decisions", "Decisions")):
+        curves = [
+            charts.Curve(words, [row.gap for row in rows], [getattr(row.agreement, name) for row in rows])
+            for kind, words in CALIBRATIONS.items()
+            if (rows := [r for r in gaps if r.calibration == kind and getattr(r.agreement, name) is not None])
+        ]
+        if curves:
+            drawing = charts.line_curves(
+                curves, title=f"{heading} over the gap", percent=name == "decisions", height=180, width=SMALL
+            )
+            figures.append(Chart(drawing, heading=heading))
+    return figures

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from salon.errors import BadColumns, DesignError
 from salon.study import Study
-from salon.study.prompt import PARTS, normalized
+from salon.study.nouns import PARTS, normalize_text
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -50,7 +50,7 @@ def split_items(study: Study, unit: Ints, ids: pa.Array, shares: tuple[float, fl
     stands on its own."""
     own = unit < 0
     nodes = np.where(own, len(ids) + np.cumsum(own) - 1, unit)
-    part = _united(nodes, _shared(study))
+    part = _unite_units(nodes, _shared_numbers(study))
     parts, first = np.unique(part, return_index=True)
     wanted = sum(share > 0 for share in shares)
     if len(parts) < wanted:
@@ -76,8 +76,8 @@ def check_splits(table: pa.Table) -> None:
     for what, names in guarded.items():
         _check_apart(what, [table.column(name) for name in names if name in table.column_names], table)
     if "text" in table.column_names:
-        texts = _encoded(table.column("text"))
-        plain = pa.array([normalized(text) or None for text in texts.dictionary.to_pylist()], pa.string())
+        texts = _encode_column(table.column("text"))
+        plain = pa.array([normalize_text(text) or None for text in texts.dictionary.to_pylist()], pa.string())
         _check_apart("prompt text", [pa.chunked_array([plain.take(texts.indices)])], table)
 
 
@@ -101,11 +101,11 @@ def item_prompts(study: Study) -> Ints:
 # -- uniting ---------------------------------------------------------------------------------------------------------
 
 
-def _shared(study: Study) -> list[Ints]:
+def _shared_numbers(study: Study) -> list[Ints]:
     """Numberings of what items may share, -1 where they have none: images, and prompts by their text."""
     texts = prompt_texts(study).to_pylist()
     numbers: dict[object, int] = {}
-    same = [numbers.setdefault(normalized(text or "") or n, len(numbers)) for n, text in enumerate(texts)]
+    same = [numbers.setdefault(normalize_text(text or "") or n, len(numbers)) for n, text in enumerate(texts)]
     shared = [np.array([*same, -1], np.int32)[item_prompts(study)]]
     items = study.table("items")
     if "image" in items.column_names:
@@ -115,7 +115,7 @@ def _shared(study: Study) -> list[Ints]:
     return shared
 
 
-def _united(unit: Ints, shared: list[Ints]) -> Ints:
+def _unite_units(unit: Ints, shared: list[Ints]) -> Ints:
     """(items,) the connected part of each item's unit, where units and shared things are the nodes of a graph."""
     nodes = int(unit.max(initial=-1)) + 1
     edges = []
@@ -147,7 +147,7 @@ def _uniform(seed: int, name: str) -> float:
 def _check_apart(what: str, columns: list[pa.ChunkedArray], table: pa.Table) -> None:
     if not columns:
         return
-    values, splits = _stacked(columns), _stacked([table.column("split")] * len(columns))
+    values, splits = _stack_columns(columns), _stack_columns([table.column("split")] * len(columns))
     said = pc.not_equal(values, "")  # null where there is no value, and then not counted either
     met = pa.table({"value": values, "split": splits}).filter(said).group_by(["value", "split"])
     each = met.aggregate([]).group_by("value").aggregate([("split", "count")])
@@ -163,11 +163,11 @@ def _check_apart(what: str, columns: list[pa.ChunkedArray], table: pa.Table) -> 
         )
 
 
-def _stacked(columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+def _stack_columns(columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     """Columns of text or references one below the other, as text."""
     return pa.chunked_array([chunk.cast(pa.string()) for column in columns for chunk in column.chunks], pa.string())
 
 
-def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+def _encode_column(column: pa.ChunkedArray) -> pa.DictionaryArray:
     whole = column.combine_chunks()
     return whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()

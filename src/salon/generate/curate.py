@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from salon.errors import BadValue, DesignError
-from salon.generate.matrix import judged_items
-from salon.generate.rows import read_lines
+from salon.generate.prompts import read_prompts, read_table_rows
+from salon.generate.run import judged_items
 from salon.study import Item, Prompt, Scorer, Study
 from salon.study.tables import conform, table_from_nouns
 
@@ -51,7 +51,7 @@ def _pattern(word: str) -> str:
 def by_table(path: Path | str) -> Classifier:
     """The category that a CSV or JSONL table with the columns prompt (an id) and category gives."""
     found: dict[str, str] = {}
-    for line, row in read_lines(Path(path), ("prompt", "category")):
+    for line, row in read_table_rows(Path(path), ("prompt", "category")):
         prompt, category = str(row["prompt"]), str(row["category"])
         if found.setdefault(prompt, category) != category:
             told = f"{found[prompt]!r} and {category!r} for {prompt!r}"
@@ -60,7 +60,7 @@ def by_table(path: Path | str) -> Classifier:
 
 
 @dataclass(frozen=True)
-class Categorized:
+class CategorizedStudy:
     """A study whose prompts and items have categories."""
 
     study: Study
@@ -70,7 +70,7 @@ class Categorized:
     """Prompts that have none."""
 
 
-def categorized(study: Study, classify: Classifier, *, again: bool = False) -> Categorized:
+def categorize(study: Study, classify: Classifier, *, again: bool = False) -> CategorizedStudy:
     """`study` with a category for every prompt that has none (or for all, `again`), and the same for its items."""
     prompts = [_classified(prompt, classify, again) for prompt in study.nouns("prompts")]
     categories = {prompt.id: prompt.category for prompt in prompts}
@@ -79,8 +79,8 @@ def categorized(study: Study, classify: Classifier, *, again: bool = False) -> C
         for item in study.nouns("items")
     ]
     counts = Counter(category for category in categories.values() if category)
-    return Categorized(
-        study=_with(study, prompts=prompts, items=items),
+    return CategorizedStudy(
+        study=_with_nouns(study, prompts=prompts, items=items),
         counts=dict(counts.most_common()),
         without=tuple(id for id, category in categories.items() if not category),
     )
@@ -92,7 +92,7 @@ def _classified(prompt: Prompt, classify: Classifier, again: bool) -> Prompt:
     return prompt.model_copy(update={"category": classify(prompt) or prompt.category})
 
 
-def in_turns(prompts: Sequence[Prompt], limit: int) -> list[Prompt]:
+def take_category_turns(prompts: Sequence[Prompt], limit: int) -> list[Prompt]:
     """`limit` of the prompts, in their order: the first of every category before any second one, and so on.
 
     A larger limit only adds prompts, so a study can grow by it.
@@ -109,7 +109,7 @@ def in_turns(prompts: Sequence[Prompt], limit: int) -> list[Prompt]:
 
 
 @dataclass(frozen=True)
-class Kept:
+class TopShareSelection:
     """What a top-share filter left, and what it took away."""
 
     study: Study
@@ -122,7 +122,7 @@ class Kept:
     signature: str
 
 
-def keep_top(study: Study, scorer: Scorer, share: float) -> Kept:
+def keep_top(study: Study, scorer: Scorer, share: float) -> TopShareSelection:
     """The items of `study` that `scorer` puts in the best `share` of their category.
 
     Of n scored items the best ceil(share n) stay, so no category vanishes; where scores are equal, the earlier item.
@@ -141,8 +141,8 @@ def keep_top(study: Study, scorer: Scorer, share: float) -> Kept:
     dropped = [item.id for item in items if item.id not in kept]
     _check_not_judged(study, dropped)
     name = f"the best {share:g} of every category by {scorer.name}"
-    left = _with(study, items=[item for item in items if item.id in kept])
-    return Kept(
+    left = _with_nouns(study, items=[item for item in items if item.id in kept])
+    return TopShareSelection(
         study=left.revised(name) if dropped else left,
         kept=tuple(item.id for item in items if item.id in kept),
         dropped=tuple(dropped),
@@ -182,6 +182,22 @@ def _check_not_judged(study: Study, dropped: Sequence[str]) -> None:
         )
 
 
-def _with(study: Study, **nouns: Sequence[Prompt] | Sequence[Item]) -> Study:
+def _with_nouns(study: Study, **nouns: Sequence[Prompt] | Sequence[Item]) -> Study:
     made = {kind: conform(kind, table_from_nouns(kind, rows)) for kind, rows in nouns.items()}
     return replace(study, tables=dict(study.tables) | made)
+
+
+# --------------------------------------------------------------------------------------------------
+# The prompts that a command was asked for: of a file, a study or a set of briefs, or words themselves.
+# --------------------------------------------------------------------------------------------------
+
+TYPED_PROMPT = "prompt"
+"""Id of a prompt that was typed instead of a file."""
+
+
+def read_prompt_argument(text: str, limit: int | None = None) -> list[Prompt]:
+    """The prompts of a file, at most `limit`, categories in turns; words that name no file are a prompt themselves."""
+    if not Path(text).exists() and " " in text.strip():
+        return [Prompt(id=TYPED_PROMPT, text=text)]
+    found = read_prompts(text)
+    return found if limit is None else take_category_turns(found, limit)

@@ -22,8 +22,8 @@ from PIL import Image
 
 from salon.errors import BadFile, BadValue, MissingExtra
 from salon.store.pictures import read_picture
-from salon.study.generator import Abilities, Ask, Failed, Made
-from salon.study.signature import Signature
+from salon.study.interfaces import Abilities, Ask, Failed, Made
+from salon.study.nouns import Signature
 
 try:
     with warnings.catch_warnings():

@@ -1,27 +1,192 @@
-"""Bring your own pictures: a folder (or a table of files) as a generator, for generated pictures and photographs.
+"""Which file of a folder belongs to which prompt: by its name, by the sub-folder it is in, or by a table.
 
-Every file goes through the one safe decoder. What cannot be read is a failure with its reason; a picture that would
-not look the same everywhere (turned by EXIF, CMYK, 16 bits, animated) is stored as a plain one, and its record says so.
+Names are compared as whole words: `p1` is in `flux_p1_v2.png` but not in `p10.png`, and where two prompts fit, the
+longer id wins. Several files of one prompt become seeds 0, 1, 2 ... in the order of their names (2 before 10).
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from salon.errors import BadFile, BadValue
-from salon.generate.folder_files import Matched, files_below, listed, match_names, match_rows, read_rows, shown
-from salon.generate.rows import TABLES
+from salon.generate.prompts import TABLE_ENDINGS, read_table_rows
+from salon.generate.record import slug
 from salon.store.pictures import ENDINGS, Picture, is_inside, read_picture
 from salon.study import Abilities, Ask, Failed, Made, Prompt, Signature
-from salon.study.item import Source
+from salon.study.nouns import ItemSource, Noun
 
-SAME = {".jpeg": ".jpg", ".jfif": ".jpg"}
+PICTURES = frozenset(
+    {".png", ".jpg", ".jpeg", ".webp", ".gif", ".jfif", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif"}
+)
+"""Endings of files that are taken for pictures; what cannot be read among them is a failure, not a file to pass by."""
+_NAMES_LISTED = 5
 
 
-def folder_generators(text: str, prompts: Iterable[Prompt] = (), *, source: Source = "generated") -> list[Folder]:
+@dataclass(frozen=True)
+class FileMatches:
+    """Files by prompt and seed, and the files that belong to nothing."""
+
+    files: Mapping[tuple[str, int], Path]
+    unmatched: Sequence[str] = ()
+    others: Sequence[str] = field(default=())
+    """Files that are no pictures by their ending, and linked folders, which are not entered."""
+
+
+def list_names(names: Sequence[str]) -> str:
+    """The first few names and how many more there are."""
+    more = f" and {len(names) - _NAMES_LISTED} more" if len(names) > _NAMES_LISTED else ""
+    return ", ".join(map(printable_name, names[:_NAMES_LISTED])) + more
+
+
+def printable_name(name: str) -> str:
+    """A file name as it can be printed and kept: bytes that are no text become question marks."""
+    return name.encode(errors="replace").decode()
+
+
+# -- by name ---------------------------------------------------------------------------------------------------------
+
+
+def files_below(root: Path) -> tuple[list[Path], list[str]]:
+    """Pictures below `root` in the order of their names, and what else lies there; hidden files are nobody's."""
+    pictures: list[Path] = []
+    others: list[str] = []
+    for folder, inner, names in os.walk(root):
+        inner[:] = [name for name in inner if not name.startswith(".")]
+        others += [_relative_name(Path(folder, name), root) + "/" for name in inner if Path(folder, name).is_symlink()]
+        for name in names:
+            path = Path(folder, name)
+            if path.suffix.lower() in PICTURES and not name.startswith("."):
+                pictures.append(path)
+            elif not name.startswith("."):
+                others.append(_relative_name(path, root))
+    return sorted(pictures, key=lambda path: _natural(_relative_name(path, root))), sorted(others)
+
+
+def match_names(root: Path, prompts: Iterable[str]) -> FileMatches:
+    """Every picture below `root` with the prompt whose id its folder or its name holds."""
+    keys = _keys(prompts)
+    pictures, others = files_below(root)
+    found: dict[str, list[Path]] = defaultdict(list)
+    unmatched = []
+    for path in pictures:
+        prompt = _prompt_of(path.relative_to(root), keys)
+        if prompt is None:
+            unmatched.append(_relative_name(path, root))
+        else:
+            found[prompt].append(path)
+    files = {(prompt, seed): path for prompt, paths in found.items() for seed, path in enumerate(paths)}
+    return FileMatches(files, unmatched, others)
+
+
+def _keys(prompts: Iterable[str]) -> dict[str, str]:
+    """What a file can call each prompt: its id or slug as it is written, and in any case where only one fits."""
+    written: dict[str, set[str]] = defaultdict(set)
+    folded: dict[str, set[str]] = defaultdict(set)
+    for prompt in prompts:
+        for key in (_composed(slug(prompt)), _composed(prompt)):
+            written[key].add(prompt)
+            folded[key.casefold()].add(prompt)
+    return {key: next(iter(fits)) for names in (folded, written) for key, fits in names.items() if len(fits) == 1}
+
+
+def _composed(name: str) -> str:
+    """Some systems write é as e and an accent: the same name in other characters."""
+    return unicodedata.normalize("NFC", name)
+
+
+def _prompt_of(path: Path, keys: Mapping[str, str]) -> str | None:
+    stem = _composed(path.stem)
+    words = sorted(_words(stem), key=lambda word: (-len(word), word))
+    for name in (*map(_composed, reversed(path.parts[:-1])), *words):
+        prompt = keys.get(name) or keys.get(name.casefold())
+        if prompt is not None:
+            return prompt
+    return None
+
+
+def _words(stem: str) -> Iterator[str]:
+    """Every piece of a name that begins and ends where a word does."""
+    edges = [match.span() for match in re.finditer(r"[^\W_]+", stem)]
+    starts = {0, *(start for start, _ in edges)}
+    ends = {len(stem), *(end for _, end in edges)}
+    return (stem[start:end] for start in starts for end in ends if start < end)
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """A sorting key by which 2 comes before 10."""
+    parts = re.findall(r"\d+|\D+", name.casefold())
+    return [(0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part) for part in parts]
+
+
+def _relative_name(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+# -- by table --------------------------------------------------------------------------------------------------------
+
+
+class PictureRow(Noun):
+    """One line of a table of pictures."""
+
+    prompt: str
+    file: str
+    generator: str | None = None
+    seed: int | None = None
+    """Counted from 0 for each prompt and generator when left out."""
+    source: ItemSource | None = None
+
+
+def read_rows(path: Path) -> list[tuple[int, PictureRow]]:
+    """The rows of a CSV or JSONL table with their line numbers; columns of the user's own are passed over."""
+    rows = read_table_rows(path, ("prompt", "file"))
+    fields = PictureRow.model_fields
+    return [
+        (line, PictureRow.parse({name: row[name] for name in fields if name in row}, where=f"{path}:{line}"))
+        for line, row in rows
+    ]
+
+
+def match_rows(
+    rows: Sequence[tuple[int, PictureRow]], path: Path
+) -> dict[str | None, dict[tuple[str, int], PictureRow]]:
+    """Rows by generator, then by prompt and seed; BadValue when two rows claim one place."""
+    found: dict[str | None, dict[tuple[str, int], PictureRow]] = defaultdict(dict)
+    lines: dict[tuple[str | None, str, int], int] = {}
+    counts: dict[tuple[str | None, str], int] = defaultdict(int)
+    for line, row in rows:
+        seed = row.seed if row.seed is not None else counts[row.generator, row.prompt]
+        counts[row.generator, row.prompt] += 1
+        first = lines.setdefault((row.generator, row.prompt, seed), line)
+        if first != line:
+            raise BadValue(
+                "each prompt, generator and seed may stand once",
+                found=f"prompt {row.prompt!r}, seed {seed} in lines {first} and {line}",
+                where=str(path),
+                remedy="remove one of them, or give each a seed of its own",
+            )
+        found[row.generator][row.prompt, seed] = row
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Bring your own pictures: a folder (or a table of files) as a generator, for generated pictures and photographs.
+#
+# Every file goes through the one safe decoder. What cannot be read is a failure with its reason; a picture that would
+# not look the same everywhere (turned by EXIF, CMYK, 16 bits, animated) is stored as a plain one, and its record says
+# so.
+# --------------------------------------------------------------------------------------------------
+
+SAME_ENDINGS = {".jpeg": ".jpg", ".jfif": ".jpg"}
+
+
+def folder_generators(text: str, prompts: Iterable[Prompt] = (), *, source: ItemSource = "generated") -> list[Folder]:
     """The generators in `text`: `PATH` or `NAME=PATH`, where PATH is a folder of pictures, or a CSV or JSONL table.
 
     A folder is one generator, named NAME or as the folder is. A table has the columns prompt and file, and where
@@ -31,7 +196,7 @@ def folder_generators(text: str, prompts: Iterable[Prompt] = (), *, source: Sour
     known = [prompt.id for prompt in prompts]
     if path.is_dir():
         return [Folder(name or path.resolve().name, path, known, source=source)]
-    if path.suffix.lower() not in TABLES or not path.is_file():
+    if path.suffix.lower() not in TABLE_ENDINGS or not path.is_file():
         raise BadFile(
             "a folder of pictures, or a table of files as .csv or .jsonl, is needed",
             found="nothing there" if not path.exists() else f"a file {path.name!r}",
@@ -47,7 +212,7 @@ def _name_and_path(text: str) -> tuple[str | None, Path]:
     return named[1].strip(), Path(named[2])
 
 
-def _from_table(path: Path, name: str | None, known: Sequence[str], source: Source) -> list[Folder]:
+def _from_table(path: Path, name: str | None, known: Sequence[str], source: ItemSource) -> list[Folder]:
     by_generator = match_rows(read_rows(path), path)
     if name is not None and len(by_generator) > 1:
         raise BadValue(
@@ -70,15 +235,15 @@ class Folder:
         root: Path,
         prompts: Sequence[str] = (),
         files: Mapping[tuple[str, int], Path] | None = None,
-        sources: Mapping[tuple[str, int], Source] | None = None,
+        sources: Mapping[tuple[str, int], ItemSource] | None = None,
         *,
-        source: Source = "generated",
+        source: ItemSource = "generated",
     ) -> None:
         self.name = name
         self.root = root.resolve()
         self.abilities = Abilities(seeded=True, offline=True)
         self._prompts = list(dict.fromkeys(prompts))
-        self._table = None if files is None else Matched(files)
+        self._table = None if files is None else FileMatches(files)
         self._sources, self._source = sources or {}, source
         self._seeds = 0
         self.signature = Signature(method="folder", settings={"name": name, "files": self._digest()})
@@ -91,10 +256,10 @@ class Folder:
             self._seeds = max(self._seeds, ask.seed + 1)
             yield index, self._one(ask, matched)
 
-    def _matched(self) -> Matched:
+    def _matched(self) -> FileMatches:
         return self._table or match_names(self.root, self._prompts)
 
-    def _one(self, ask: Ask, matched: Matched) -> Made | Failed:
+    def _one(self, ask: Ask, matched: FileMatches) -> Made | Failed:
         key = (ask.prompt.id, ask.seed)
         path = matched.files.get(key)
         if path is None:
@@ -102,13 +267,15 @@ class Folder:
             has = f"{there} files, none for seed {ask.seed}" if there else "no file"
             return Failed(reason=f"{self.name} has {has} for the prompt {ask.prompt.id!r}", kind="missing")
         if not is_inside(path, self.root):
-            return Failed(reason=f"{shown(path.name)} leads out of {self.root.name}/, or nowhere", kind="outside")
+            return Failed(
+                reason=f"{printable_name(path.name)} leads out of {self.root.name}/, or nowhere", kind="outside"
+            )
         try:
             picture = read_picture(path)
         except BadFile as error:
             kind = "missing" if _size_and_time(path)[0] is None else "broken-image"
-            return Failed(reason=f"{shown(path.name)}: {error.found}", kind=kind)
-        return _made(picture, path, self._sources.get(key, self._source))
+            return Failed(reason=f"{printable_name(path.name)}: {error.found}", kind=kind)
+        return _picture_made(picture, path, self._sources.get(key, self._source))
 
     def notes(self) -> list[str]:
         """Files that no prompt asked for, so that none is left out unseen."""
@@ -121,16 +288,17 @@ class Folder:
         told = []
         if matched.unmatched or unasked:
             names = [*matched.unmatched, *unasked]
-            told.append(f"{self.name}: {len(names)} files belong to no prompt: {listed(names)}")
+            told.append(f"{self.name}: {len(names)} files belong to no prompt: {list_names(names)}")
             if not matched.files:
                 told.append(
                     f"{self.name}: a file belongs to the prompt whose id is a word of its name or its folder "
-                    f"({listed(self._prompts)}); or list them: folder:FILE.csv with the columns prompt,generator,file"
+                    f"({list_names(self._prompts)}); "
+                    "or list them: folder:FILE.csv with the columns prompt,generator,file"
                 )
         if extra and self._seeds:
-            told.append(f"{self.name}: {len(extra)} more files have a prompt; --seeds takes them: {listed(extra)}")
+            told.append(f"{self.name}: {len(extra)} more files have a prompt; --seeds takes them: {list_names(extra)}")
         if matched.others:
-            told.append(f"{self.name}: {len(matched.others)} files are no pictures: {listed(matched.others)}")
+            told.append(f"{self.name}: {len(matched.others)} files are no pictures: {list_names(matched.others)}")
         return told
 
     def _digest(self) -> str:
@@ -151,11 +319,11 @@ def _size_and_time(path: Path) -> tuple[int | None, int | None]:
     return found.st_size, found.st_mtime_ns
 
 
-def _made(picture: Picture, path: Path, source: Source) -> Made:
+def _picture_made(picture: Picture, path: Path, source: ItemSource) -> Made:
     changes = list(picture.notes)
     ending = path.suffix.lower()
-    if SAME.get(ending, ending) != ENDINGS[picture.format]:
+    if SAME_ENDINGS.get(ending, ending) != ENDINGS[picture.format]:
         changes.append(f"named {ending or 'without ending'} but is a {picture.format}")
-    facts = {"file": shown(path.name), "source": source, "file_sha256": picture.sha256}
+    facts = {"file": printable_name(path.name), "source": source, "file_sha256": picture.sha256}
     facts |= {"changed": "; ".join(changes)} if changes else {}
     return Made(image=picture.plain()[0], facts=facts)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,16 +19,16 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from PIL import Image
 
-from salon.errors import BadFile, shorten
+from salon.errors import BadFile, UnknownReference, shorten
 from salon.generate.record import read_generations
 from salon.report.page import asset, icon, page_target, style
 from salon.report.svg import clean
 from salon.report.words import SIMULATED, brief, one_way
-from salon.store.atomic import held, present, whole_file
+from salon.store.atomic_files import held, present_folder, whole_file
 from salon.store.folder import open_study
-from salon.store.pictures import is_inside
-from salon.store.thumbs import Thumb, sweep_thumbs, thumbs
+from salon.store.pictures import Thumb, is_inside, make_thumbs, read_picture, sweep_thumbs
 from salon.study import Item, Prompt, Signature, Study
 
 SHORT_TEXT = 320
@@ -37,7 +38,7 @@ NO_GENERATOR = "(no generator)"
 
 
 @dataclass(frozen=True)
-class Tile:
+class GalleryTile:
     """One picture, or why there is none."""
 
     item: str
@@ -52,15 +53,15 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Cell:
+class GalleryCell:
     """What one generator made of one prompt."""
 
     generator: str
-    tiles: Sequence[Tile]
+    tiles: Sequence[GalleryTile]
 
 
 @dataclass(frozen=True)
-class Row:
+class GalleryRow:
     """One prompt."""
 
     name: str
@@ -69,7 +70,7 @@ class Row:
     """The text, or its beginning."""
     rest: Sequence[str]
     """Paragraphs behind a click; empty when the beginning is all."""
-    cells: Sequence[Cell]
+    cells: Sequence[GalleryCell]
 
     @property
     def words(self) -> str:
@@ -78,11 +79,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Gallery:
+class StudyGallery:
     """A page that is ready to be written."""
 
     study: str
-    rows: Sequence[Row]
+    rows: Sequence[GalleryRow]
     generators: Sequence[str]
     simulated: bool
     signature: str
@@ -94,7 +95,7 @@ class Gallery:
         return list(dict.fromkeys(row.category for row in self.rows if row.category))
 
     @property
-    def tiles(self) -> list[Tile]:
+    def tiles(self) -> list[GalleryTile]:
         """Everything on the page."""
         return [tile for row in self.rows for cell in row.cells for tile in cell.tiles]
 
@@ -110,11 +111,11 @@ class Gallery:
 
     def html(self) -> str:
         """The whole page as text."""
-        scripts = [asset("page.js"), _text("gallery.js")]
+        scripts = [asset("page.js"), _template_text("gallery.js")]
         page = _templates().get_template("gallery.html").render(
             page=self,
             banner=SIMULATED if self.simulated else "",
-            style=Markup(style() + _text("gallery.css")),
+            style=Markup(style() + _template_text("gallery.css")),
             scripts=[Markup(script) for script in scripts],
             policy=_policy(scripts),
             brief=brief,
@@ -130,7 +131,7 @@ def write_gallery(
     embed: bool = False,
     width: int = 480,
     progress: Callable[[str], None] | None = None,
-) -> Gallery:
+) -> StudyGallery:
     """Write the contact sheet of the study in `folder` as the page `target`.
 
     Thumbnails go into a folder beside the page and a click opens the picture in the study; with `embed` they are in
@@ -152,22 +153,22 @@ def write_gallery(
     return made
 
 
-def _write(made: Gallery, path: Path) -> None:
+def _write(made: StudyGallery, path: Path) -> None:
     with whole_file(path) as file:
         file.write(made.html().encode())
 
 
 def make_gallery(
     folder: Path | str, page: Path, files: Path | None, width: int, progress: Callable[[str], None]
-) -> Gallery:
+) -> StudyGallery:
     """The gallery of a study, its addresses relative to the folder `page`, its thumbnails in `files` or embedded."""
     study = open_study(folder)
-    place = present(Path(folder)).resolve()
-    tiles: dict[tuple[str, str], list[Tile]] = defaultdict(list)
+    place = present_folder(Path(folder)).resolve()
+    tiles: dict[tuple[str, str], list[GalleryTile]] = defaultdict(list)
     items = list(study.nouns("items"))
-    addresses = [_inside(item, place) for item in items]
+    addresses = [_picture_path(item, place) for item in items]
     there = [path for path in addresses if path is not None]
-    drawn = iter(thumbs(there, width, files, progress))
+    drawn = iter(make_thumbs(there, width, files, progress))
     for item, path in zip(items, addresses):
         thumb = next(drawn) if path is not None else None
         full = quote(Path(os.path.relpath(path, page)).as_posix()) if path is not None and files else ""
@@ -175,11 +176,11 @@ def make_gallery(
     for line in read_generations(place)[0].values():
         if not line.ok and line.item not in {tile.item for tile in tiles[line.prompt, line.generator]}:
             told = one_way(shorten(line.reason or "", 200))
-            tiles[line.prompt, line.generator].append(Tile(line.item, kind=line.kind or "failed", reason=told))
+            tiles[line.prompt, line.generator].append(GalleryTile(line.item, kind=line.kind or "failed", reason=told))
     generators = list(dict.fromkeys(generator for (_, generator), held in tiles.items() if held))
-    return Gallery(
+    return StudyGallery(
         study=study.name,
-        rows=list(_rows(study, tiles, generators)),
+        rows=list(_gallery_rows(study, tiles, generators)),
         generators=generators,
         simulated=study.simulated,
         signature=str(Signature(method="gallery", data=study.hash[:12], revision=study.revision)),
@@ -187,7 +188,7 @@ def make_gallery(
     )
 
 
-def _inside(item: Item, folder: Path) -> Path | None:
+def _picture_path(item: Item, folder: Path) -> Path | None:
     """The file of an item, if it names one inside the study."""
     path = folder / item.image if item.image else None
     return path if path is not None and is_inside(path, folder) else None
@@ -197,29 +198,31 @@ def _key(item: Item) -> tuple[str, str]:
     return item.prompt or "", item.generator or NO_GENERATOR
 
 
-def _tile(item: Item, thumb: Thumb | BadFile | None, full: str) -> Tile:
+def _tile(item: Item, thumb: Thumb | BadFile | None, full: str) -> GalleryTile:
     label = "photograph" if item.source == "photograph" else ""
     if isinstance(thumb, Thumb):
-        return Tile(item.id, thumb, full, label)
+        return GalleryTile(item.id, thumb, full, label)
     if thumb is None:
-        return Tile(item.id, kind="no picture", reason="the item names none inside the study")
-    return Tile(item.id, kind="broken", reason=one_way(str(thumb.found)))
+        return GalleryTile(item.id, kind="no picture", reason="the item names none inside the study")
+    return GalleryTile(item.id, kind="broken", reason=one_way(str(thumb.found)))
 
 
-def _rows(study: Study, tiles: dict[tuple[str, str], list[Tile]], generators: Sequence[str]) -> Iterator[Row]:
+def _gallery_rows(
+    study: Study, tiles: dict[tuple[str, str], list[GalleryTile]], generators: Sequence[str]
+) -> Iterator[GalleryRow]:
     """Every prompt of the study in its order, and at the end what has no prompt."""
     prompts: list[Prompt | None] = [*study.nouns("prompts")]
     if any(key[0] == "" and held for key, held in tiles.items()):
         prompts.append(None)
     for prompt in prompts:
         id = "" if prompt is None else prompt.id
-        cells = [Cell(generator, tiles.get((id, generator), [])) for generator in generators]
-        start, rest = _shown(prompt)
+        cells = [GalleryCell(generator, tiles.get((id, generator), [])) for generator in generators]
+        start, rest = _prompt_paragraphs(prompt)
         category = one_way(prompt.category or "") if prompt else ""
-        yield Row(brief(id) if prompt else NO_PROMPT, category, start, rest, cells)
+        yield GalleryRow(brief(id) if prompt else NO_PROMPT, category, start, rest, cells)
 
 
-def _shown(prompt: Prompt | None) -> tuple[str, list[str]]:
+def _prompt_paragraphs(prompt: Prompt | None) -> tuple[str, list[str]]:
     """The beginning of a prompt, and the paragraphs that a click adds to it."""
     text = one_way(prompt.view()) if prompt else ""
     first, *rest = [part.strip() for part in text.split("\n\n") if part.strip()] or [""]
@@ -236,7 +239,7 @@ def _templates() -> Environment:
 
 
 @cache
-def _text(name: str) -> str:
+def _template_text(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -245,3 +248,84 @@ def _policy(scripts: Sequence[str]) -> str:
     digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src 'self' data: file:"
+
+
+# --------------------------------------------------------------------------------------------------
+# A contact sheet as one picture: a grid of items on paper, for a README or a talk.
+# --------------------------------------------------------------------------------------------------
+
+PAPER = (246, 244, 238)
+TALLEST = 2.0
+"""A row is at most this many times as tall as one of its columns would be wide."""
+
+
+def sheet_items(items: Sequence[Item], count: int) -> list[Item]:
+    """Up to `count` items with a picture, spread over prompts and generators: one per prompt before any second one."""
+    shown = [item for item in items if item.image]
+    by_prompt: dict[str | None, list[Item]] = {}
+    for item in shown:
+        by_prompt.setdefault(item.prompt, []).append(item)
+    turned = [held[number % len(held) :] + held[: number % len(held)] for number, held in enumerate(by_prompt.values())]
+    rounds = max((len(held) for held in turned), default=0)
+    spread = [held[place] for place in range(rounds) for held in turned if place < len(held)]
+    if len(turned) > count:  # from all over the study, not only from its beginning
+        spread = [turned[place * len(turned) // count][0] for place in range(count)]
+    return spread[:count]
+
+
+def study_sheet(
+    folder: Path | str, *, items: Sequence[str] = (), count: int = 12, columns: int = 4, width: int = 1600
+) -> bytes:
+    """The PNG of a sheet: the named items in their order, or `count` spread over the study."""
+    study = open_study(folder)
+    held = {item.id: item for item in study.nouns("items")}
+    for id in items:
+        if id not in held or not held[id].image:
+            raise UnknownReference("an item with a picture is needed", found=repr(id), where=f"study {study.name!r}")
+    chosen = [held[id] for id in items] or sheet_items(list(held.values()), count)
+    if not chosen:
+        raise UnknownReference("items with pictures are needed", found="none", where=f"study {study.name!r}")
+    place = present_folder(Path(folder))
+    return contact_sheet((read_picture(place / str(item.image)).image for item in chosen), columns, width)
+
+
+def contact_sheet(images: Iterable[Image.Image], columns: int, width: int) -> bytes:
+    """Rows of `columns` pictures; those of a row share one height, so that posters and slides stand well together."""
+    gap = max(8, width // 60)
+    rows: list[list[Image.Image]] = []
+    for row in _sheet_rows(images, columns):
+        limit = rows[-1][0].height if rows and len(row) < columns else TALLEST * width / columns
+        rows.append(_row(row, columns, width - gap, gap, limit))
+    sheet = Image.new("RGB", (width, gap + sum(row[0].height + gap for row in rows)), PAPER)
+    top = gap
+    for row in rows:
+        left = gap
+        for image in row:
+            sheet.paste(image, (left, top))
+            left += image.width + gap
+        top += row[0].height + gap
+    target = io.BytesIO()
+    sheet.save(target, "PNG", optimize=True)
+    return target.getvalue()
+
+
+def _sheet_rows(images: Iterable[Image.Image], columns: int) -> Iterator[list[Image.Image]]:
+    held: list[Image.Image] = []
+    for image in images:
+        held.append(image)
+        if len(held) == columns:
+            yield held
+            held = []
+    if held:
+        yield held
+
+
+def _row(images: Sequence[Image.Image], columns: int, width: int, gap: int, limit: float) -> list[Image.Image]:
+    """The pictures at the height at which as many as there are columns fill `width`; never taller than `limit`."""
+    ratios = [image.width / image.height for image in images]
+    across = sum(ratios) * columns / len(images)
+    height = min((width - columns * gap) / across, limit)
+    return [
+        image.resize((max(1, int(height * ratio)), max(1, int(height))), Image.Resampling.LANCZOS, reducing_gap=2.0)
+        for image, ratio in zip(images, ratios)
+    ]

@@ -1,27 +1,30 @@
-"""The built-in generators: houses that draw posters offline, each good at some things and bad at others by design.
+"""Image-to-image for the built-in houses: a poster drawn from another poster, some of its decisions kept.
 
-A house has a hand (styles and arrangements it likes) and tendencies: how often, and how strongly, each defect befalls
-its work. So what it is worth under every criterion is known beforehand (`expected_quality`), houses rank differently
-from criterion to criterion, and any way of judging them can be held against that.
+A picture alone does not say how it was drawn, and pictures that were published keep their bytes. So a house starts from
+the *layout* that stands beside a picture (`Ask.layout`, a file of the study), which names the brief, the house and the
+seed of every decision. That record is held against what the house draws from it: only a record that comes out the same,
+byte for byte, is one of its posters. Anything else is refused with a reason, and nothing is made up.
 
-A house heeds asks (`salon.render.asks`): a flaw that the prompt asks to avoid befalls its work `HEEDED` times as often.
-What always befalls it, as in a variant, cannot be asked away.
+A poster is a set of decisions (`DECISIONS`): its style, colors, arrangement, faces, places, drawing, and for each flaw
+whether it befalls the poster and how strongly. Each has a number u in [0, 1), drawn from the ask's seed. Those with
+u < strength are made anew, from the ask's seed; the others stay as they were. So
 
-Every poster may be the start of another (image-to-image): see `salon.generate.house_start`.
+    strength near 0     the same decisions and the same flaws
+    strength s          each decision is made anew with probability s; what is made anew at s is so at any larger one
+    strength 1          what the same seed draws without a picture, byte for byte
 
-A variant is a house with defects planted in all its work: `proof+low-contrast@0.6` draws what `proof` draws, poster by
-poster, with every ink faded by 0.6. So the two differ in nothing else.
+The texts follow the prompt that is asked, and so do flaws that it asks to avoid.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from salon.engine.processes import over_processes
-from salon.errors import BadValue, SalonError
-from salon.generate.house_start import DECISIONS, STRENGTH, start_from
+from salon.engine.processes import map_processes
+from salon.errors import BadFile, BadValue, SalonError, shorten
 from salon.render.asks import asked_against
 from salon.render.brief_text import read_brief
 from salon.render.chance import Seeds, chance
@@ -32,11 +35,119 @@ from salon.render.paint.raster import paint_png
 from salon.render.paint.svg import write_svg
 from salon.render.poster import layout_json
 from salon.render.quality import true_quality
+from salon.store.pictures import open_header
 from salon.study import Abilities, Ask, Failed, Made, Signature
+
+DECISIONS: tuple[str, ...] = (
+    "style", "palette", "arrangement", "faces", "place", "align", "headline ink", "cta", "draw", *DEFECTS,
+)  # fmt: skip
+"""What a poster keeps of another one, or makes anew; `draw` is the picture and every ornament."""
+STRENGTH = 0.8
+"""How far a house leaves a picture when the ask does not say."""
+
+
+def start_from(house: House, ask: Ask, fresh: int) -> tuple[Seeds, Layout]:
+    """What each decision is drawn from when `ask` starts from a picture, and the layout of that picture.
+
+    `fresh` is the seed of what is made anew. BadValue or BadFile where this house did not draw the picture.
+    """
+    before = _poster_of(house, ask)
+    strength = STRENGTH if ask.strength is None else ask.strength
+    return seeds_from(before.seeds, fresh, strength), before
+
+
+def seeds_from(before: Seeds, fresh: int, strength: float) -> Seeds:
+    """What each decision is drawn from at `strength`, where the picture to start from was drawn from `before`."""
+    kept = {name: before.of(name) for name in kept_decisions(fresh, strength)}
+    return Seeds(fresh, {name: seed for name, seed in kept.items() if seed != fresh})
+
+
+def kept_decisions(fresh: int, strength: float) -> list[str]:
+    """The decisions that stay as they were at `strength`."""
+    return [name for name in DECISIONS if chance(fresh, "leave", name).random() >= strength]
+
+
+def _poster_of(house: House, ask: Ask) -> Layout:
+    """The layout of the picture that `ask` starts from."""
+    where = f"prompt {ask.prompt.id!r}"
+    if ask.layout is None:
+        raise BadValue(
+            "a house starts from a poster with its layout beside it", found="a picture alone", where=where,
+            remedy=f"start from a picture that {house.name} drew, in its study; or ask a generator that reads pictures",
+        )  # fmt: skip
+    layout = _read_layout(house, ask.layout)
+    header = open_header(ask.image or b"", where)
+    if (header.width, header.height) != (layout.width, layout.height):
+        raise BadValue("the picture and its layout have one size", found=f"{header.width} x {header.height} px and "
+                       f"{layout.width} x {layout.height} px", where=where)  # fmt: skip
+    return layout
+
+
+def _read_layout(house: House, text: str) -> Layout:
+    """`text` as a layout that `house` draws, or BadFile with what is wrong with it."""
+    try:
+        record = json.loads(text)
+        if not isinstance(record, dict):
+            raise _layout_refused(house, "JSON that is no object")
+        layout = Layout.parse(record)
+    except BadValue as error:
+        raise _layout_refused(house, error.needed) from None
+    except (ValueError, RecursionError) as error:
+        raise _layout_refused(house, f"no JSON: {shorten(str(error), 200)}") from None
+    if layout.house != house.name:
+        raise _layout_refused(house, f"one by {layout.house}")
+    numbers = {layout.seed, *(layout.kept or {}).values()}
+    if not set(layout.kept or {}) <= set(DECISIONS) or any(not 0 <= number < 2**32 for number in numbers):
+        raise _layout_refused(house, "decisions or seeds that no poster has")
+    if not _draws(house, layout, text):
+        raise _layout_refused(
+            house, "a record that it does not draw: changed by hand, or by another version of the house"
+        )
+    return layout
+
+
+def _layout_refused(house: House, found: str) -> BadFile:
+    return BadFile(
+        f"the layout of a poster that {house.name} drew is needed", found=found, where="layout",
+        remedy="start from a picture of this house, with the layout that was written beside it",
+    )  # fmt: skip
+
+
+def _draws(house: House, layout: Layout, text: str) -> bool:
+    """Whether drawing again gives the same record. Flaws that a prompt asked away, or without room, may be absent."""
+    befall = house.knobs(layout.seeds)
+    planted: dict[DefectKind, float] = {defect.kind: defect.strength for defect in layout.defects}
+    if any(befall.get(kind) != strength for kind, strength in planted.items()):
+        return False
+    try:
+        poster = draw_poster(layout.brief, house.hand, seed=layout.seeds, knobs=planted, width=layout.width,
+                             height=layout.height)  # fmt: skip
+    except SalonError:
+        return False
+    return layout_json(poster.layout) == text
+
+
+# --------------------------------------------------------------------------------------------------
+# The built-in generators: houses that draw posters offline, each good at some things and bad at others by design.
+#
+# A house has a hand (styles and arrangements it likes) and tendencies: how often, and how strongly, each defect befalls
+# its work. So what it is worth under every criterion is known beforehand (`expected_quality`), houses rank differently
+# from criterion to criterion, and any way of judging them can be held against that.
+#
+# A house heeds asks (`salon.render.asks`): a flaw that the prompt asks to avoid befalls its work `HEEDED` times as
+# often.
+# What always befalls it, as in a variant, cannot be asked away.
+#
+# Every poster may be the start of another (image-to-image): see `salon.generate.houses`.
+#
+# A variant is a house with defects planted in all its work: `proof+low-contrast@0.6` draws what `proof` draws, poster
+# by
+# poster, with every ink faded by 0.6. So the two differ in nothing else.
+# --------------------------------------------------------------------------------------------------
 
 DRAWING = 1
 """Raised when the same brief, house and seed draw another picture than before, so that runs do not mix them."""
-_FEW = 8
+_SINGLE_PROCESS_BELOW = 8
 """Posters that are drawn sooner than other processes start."""
 HEEDED = 0.4
 """How often a flaw still befalls a house that is asked to avoid it, of the times it would have. A stipulation."""
@@ -135,7 +246,7 @@ HOUSES: dict[str, House] = {
 }
 
 
-def house_named(text: str) -> House:
+def find_house(text: str) -> House:
     """A house by its name, or a variant: HOUSE+DEFECT@STRENGTH, with as many defects as wanted."""
     name, *planted = text.split("+")
     if name not in HOUSES:
@@ -144,7 +255,7 @@ def house_named(text: str) -> House:
         return HOUSES[name]
     strengths: dict[DefectKind, float] = {}
     for part in planted:
-        kind, strength = _planted(part, text)
+        kind, strength = _read_defect(part, text)
         if kind in strengths:
             raise BadValue("a variant has each defect once", found=f"{kind} twice", where=text)
         strengths[kind] = strength
@@ -155,7 +266,7 @@ def house_named(text: str) -> House:
     return House(label, about, replace(parent.hand, house=label), {**parent.tendencies, **always})
 
 
-def _planted(text: str, where: str) -> tuple[DefectKind, float]:
+def _read_defect(text: str, where: str) -> tuple[DefectKind, float]:
     kind, _, strength = text.partition("@")
     known: dict[str, DefectKind] = {one: one for one in DEFECTS}
     if kind not in known:
@@ -194,8 +305,8 @@ class HouseGenerator:
     def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
         """A poster with its layout JSON and SVG for each ask; a prompt that cannot be drawn is a `Failed`."""
         tasks = [(self.name, ask) for ask in asks]
-        processes = self.processes or (1 if len(tasks) < _FEW else None)
-        for index, result in over_processes(_drawn, tasks, processes=processes):
+        processes = self.processes or (1 if len(tasks) < _SINGLE_PROCESS_BELOW else None)
+        for index, result in map_processes(_draw, tasks, processes=processes):
             if isinstance(result, SalonError):
                 yield index, Failed(reason=str(result), kind="cannot-draw")
             elif isinstance(result, Exception):
@@ -206,7 +317,7 @@ class HouseGenerator:
 
 def house_generator(name: str, processes: int | None = None) -> HouseGenerator:
     """The built-in generator called `name`, or a variant of it."""
-    return HouseGenerator(house_named(name), processes)
+    return HouseGenerator(find_house(name), processes)
 
 
 def poster_seed(house: str, prompt: str, seed: int) -> int:
@@ -214,10 +325,10 @@ def poster_seed(house: str, prompt: str, seed: int) -> int:
     return int(chance(seed, house, prompt).integers(2**32))
 
 
-def _drawn(task: tuple[str, Ask]) -> Made:
+def _draw(task: tuple[str, Ask]) -> Made:
     """One poster, in a process of its own."""
     name, ask = task
-    house = house_named(name)
+    house = find_house(name)
     fresh = poster_seed(house.parent, ask.prompt.id, ask.seed)
     seed: int | Seeds = fresh
     size = {"width": ask.width, "height": ask.height}

@@ -23,6 +23,7 @@ Placeholders: {prompt} {seed} {width} {height} {image} (base64) {strength}; {{ a
 from __future__ import annotations
 
 import base64
+import binascii
 import difflib
 import hashlib
 import json
@@ -36,21 +37,24 @@ from urllib.parse import parse_qsl, quote
 
 from pydantic import Field
 
-from salon.calls.answer import Answer, Refusal
-from salon.calls.budget import Budget
-from salon.calls.call import Call, is_secret
-from salon.calls.caller import Caller
-from salon.calls.client import Client
-from salon.calls.limits import Limits
-from salon.calls.prices import Order, Prices
-from salon.calls.secret import Secret
-from salon.calls.service import Service
+from salon.calls.call import Call, CallAnswer, Refusal, is_secret
+from salon.calls.client import Caller, Client
+from salon.calls.service import (
+    Budget,
+    CallOrder,
+    Limits,
+    Prices,
+    Secret,
+    Service,
+    check_url,
+    is_local,
+    resolves_to_private,
+)
 from salon.calls.store import CallStore
-from salon.errors import BadFile, BadValue
-from salon.generate.received import decoded, failed, fetched, made, why_broken, why_not_a_picture
-from salon.study.generator import Abilities, Ask, Failed, Made
-from salon.study.noun import Noun
-from salon.study.signature import Signature
+from salon.errors import BadFile, BadValue, InputError, shorten
+from salon.store.pictures import read_picture
+from salon.study.interfaces import Abilities, Ask, Failed, Made
+from salon.study.nouns import Noun, Signature
 
 if TYPE_CHECKING:
     import httpx2
@@ -63,7 +67,7 @@ _REMEDY = "docs/guide/generators.md shows a whole template"
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 
-class Where(Noun):
+class AnswerLocation(Noun):
     """Where in an answer the picture is."""
 
     form: Literal["base64", "url", "bytes"] = "base64"
@@ -73,7 +77,7 @@ class Where(Noun):
     """Paths of what else to keep, by the name to keep it under."""
 
 
-class Defaults(Noun):
+class TemplateDefaults(Noun):
     """What stands in for a size or strength that an ask leaves open."""
 
     width: int | None = Field(default=None, ge=16, le=8192)
@@ -81,7 +85,7 @@ class Defaults(Noun):
     strength: float | None = Field(default=None, gt=0, le=1)
 
 
-class Template(Noun):
+class HttpTemplate(Noun):
     """How one server is asked."""
 
     name: str
@@ -89,8 +93,8 @@ class Template(Noun):
     method: Literal["GET", "POST", "PUT"] = "POST"
     headers: dict[str, str] = Field(default_factory=dict)
     body: dict[str, Any] = Field(default_factory=dict)
-    answer: Where = Field(default_factory=Where)
-    defaults: Defaults = Field(default_factory=Defaults)
+    answer: AnswerLocation = Field(default_factory=AnswerLocation)
+    defaults: TemplateDefaults = Field(default_factory=TemplateDefaults)
     limits: Limits = Field(default_factory=Limits)
     model: str | None = None
     """The name to look up in a price list."""
@@ -171,7 +175,7 @@ class HttpGenerator:
 
     def __init__(
         self,
-        template: Template,
+        template: HttpTemplate,
         *,
         store: CallStore,
         prices: Prices | None = None,
@@ -244,7 +248,7 @@ class HttpGenerator:
     def _call(self, ask: Ask) -> Call:
         values = self._values(ask)
         template = self.template
-        order = Order(
+        order = CallOrder(
             model=template.model or self.name,
             images=1,
             size=f"{values['width']}x{values['height']}",
@@ -252,10 +256,10 @@ class HttpGenerator:
             input_tokens=len(values["prompt"].encode()),  # no token is shorter than a byte
         )
         return Call(
-            url=str(_filled(template.url, {name: quote(str(value), safe="") for name, value in values.items()})),
+            url=str(_fill(template.url, {name: quote(str(value), safe="") for name, value in values.items()})),
             method=template.method,
             headers=template.plain_headers(),
-            body=_filled(template.body, values) if template.body else None,
+            body=_fill(template.body, values) if template.body else None,
             repeat=0 if self.abilities.seeded else ask.seed,
             order=order,
         )
@@ -263,23 +267,23 @@ class HttpGenerator:
     async def _ask(self, caller: Caller, ask: Ask) -> Made | Failed:
         answer = await caller.ask(self._call(ask), self._why_unusable)
         if isinstance(answer, Refusal):
-            return failed(answer)
+            return picture_failed(answer)
         where = self.template.answer
         if where.form == "bytes":
-            return made(answer.body, answer, {})
+            return picture_made(answer.body, answer, {})
         content = answer.data()
-        source = found_at(content, where.image)
-        data = await fetched(caller, source, answer) if where.form == "url" else decoded(source)
+        source = value_at(content, where.image)
+        data = await fetch_picture(caller, source, answer) if where.form == "url" else decode_base64(source)
         if isinstance(data, Failed):
             return data
-        return made(data, answer, {name: _fact(content, path) for name, path in where.facts.items()})
+        return picture_made(data, answer, {name: _value_or_none(content, path) for name, path in where.facts.items()})
 
-    def _why_unusable(self, answer: Answer) -> str | None:
+    def _why_unusable(self, answer: CallAnswer) -> str | None:
         where = self.template.answer
         if where.form == "bytes":
             return why_broken(answer.body)
         try:
-            source = found_at(answer.data(), where.image)
+            source = value_at(answer.data(), where.image)
         except ValueError:
             return "the answer is not JSON"
         except LookupError as error:
@@ -287,7 +291,7 @@ class HttpGenerator:
         return why_not_a_picture(source, is_address=where.form == "url")
 
 
-def found_at(content: Any, path: str) -> Any:
+def value_at(content: Any, path: str) -> Any:
     """The value at a path such as `data[0].b64_json`; LookupError says what is there instead."""
     for match in _STEP.finditer(path):
         step = int(match[2]) if match[2] else match[1]
@@ -299,19 +303,19 @@ def found_at(content: Any, path: str) -> Any:
     return content
 
 
-def _fact(content: Any, path: str) -> Any:
+def _value_or_none(content: Any, path: str) -> Any:
     try:
-        return found_at(content, path)
+        return value_at(content, path)
     except LookupError:
         return None
 
 
-def _filled(part: Any, values: Mapping[str, Any]) -> Any:
+def _fill(part: Any, values: Mapping[str, Any]) -> Any:
     """`part` with every placeholder replaced; one that is alone in its text keeps its type."""
     if isinstance(part, dict):
-        return {name: _filled(inner, values) for name, inner in part.items()}
+        return {name: _fill(inner, values) for name, inner in part.items()}
     if isinstance(part, list):
-        return [_filled(inner, values) for inner in part]
+        return [_fill(inner, values) for inner in part]
     if not isinstance(part, str):
         return part
     alone = _PLACE.fullmatch(part)
@@ -328,3 +332,105 @@ def _texts(part: Any) -> Iterator[str]:
             yield from _texts(inner)
     elif isinstance(part, str):
         yield part
+
+
+# --------------------------------------------------------------------------------------------------
+# From a server's answer to a picture: base64, data URL or address in, whole and checked bytes out.
+# --------------------------------------------------------------------------------------------------
+
+MODERATION = {"moderation_blocked", "content_policy_violation", "content_filter", "safety_violation"}
+_SAFETY = re.compile(r"safety system|content[ _]policy|moderation|content[ _]filter", re.IGNORECASE)
+LONGEST_FACT = 4000
+_LASTING_FAILURES = {"rejected", "redirect", "unusable", "too-large"}
+"""Fetching failed in a way that will not pass by itself."""
+_FAILURE_KINDS = {"timeout": "timeout", "unusable": "broken-image"}
+
+
+def decode_base64(text: str) -> bytes:
+    """The bytes in base64 text or in a data URL; ValueError when they are none."""
+    if text.startswith("data:"):
+        head, _, text = text.partition(",")
+        if not head.endswith(";base64"):
+            raise ValueError("a data URL that is not base64")
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("text that is not base64") from None
+
+
+def why_broken(data: bytes) -> str | None:
+    """What keeps `data` from being a whole picture; None when nothing does."""
+    try:
+        read_picture(data)
+    except InputError as error:
+        return f"the picture is broken: {error.found or error.needed}"
+    return None
+
+
+def why_not_a_picture(source: object, *, is_address: bool) -> str | None:
+    """What is wrong with base64 text or an address as an answer names them; the address is not fetched here."""
+    if not isinstance(source, str) or not source:
+        return "the answer holds no picture"
+    if is_address and not source.startswith("data:"):
+        return None
+    try:
+        return why_broken(decode_base64(source))
+    except ValueError as error:
+        return f"the picture is broken: {error}"
+
+
+async def fetch_picture(caller: Caller, url: str, answer: CallAnswer) -> bytes | Failed:
+    """The picture at the address that `answer` gave: kept like any answer, because such addresses expire.
+
+    Only https and public hosts are followed; a server on this machine may also name this machine. Where the picture
+    is gone, the answer is set aside, so that the next run asks for a new one; otherwise the next run fetches it.
+    """
+    if url.startswith("data:"):
+        return decode_base64(url)
+    home = caller.service.base_url
+    try:
+        check_url(url)
+        if (
+            not caller.service.is_home(url)
+            and not (is_local(home) and is_local(url))
+            and await resolves_to_private(url)
+        ):
+            raise BadValue("a public address is needed")
+    except BadValue as error:
+        await caller.set_aside(answer, "its address may not be followed")
+        return Failed(reason=f"the server names an address that is not followed: {error.needed}", kind="error")
+    found = await caller.ask(Call(url=url, method="GET"), lambda picture: why_broken(picture.body))
+    if isinstance(found, CallAnswer):
+        return found.body
+    if found.kind in _LASTING_FAILURES:
+        await caller.set_aside(answer, f"its picture could not be fetched: {found.reason}")
+    return picture_failed(found)
+
+
+def picture_made(data: bytes, answer: CallAnswer, facts: dict[str, Any]) -> Made:
+    """The picture with what its call cost and what the server told; facts that are None are left out."""
+    told = {
+        "seconds": round(answer.seconds, 3),
+        "attempts": answer.attempts,
+        "tokens_in": answer.tokens_in,
+        "tokens_out": answer.tokens_out,
+        "cost": answer.cost,
+        "request_id": answer.headers.get("x-request-id"),
+    }
+    kept = {name: _fact(value) for name, value in (told | facts).items() if value is not None}
+    return Made(image=data, facts=kept)
+
+
+def _fact(value: Any) -> str | int | float | bool:
+    """Something a server told, as it can be kept in a record: short, and without parts."""
+    if isinstance(value, bool | int | float):
+        return value
+    return shorten(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), LONGEST_FACT)
+
+
+def picture_failed(refusal: Refusal) -> Failed:
+    """A refusal as the record of a picture that was not made."""
+    blocked = refusal.kind == "rejected" and (refusal.code in MODERATION or _SAFETY.search(refusal.reason))
+    kind = "refused" if blocked else _FAILURE_KINDS.get(refusal.kind, "error")
+    tries = f" (after {refusal.attempts} attempts)" if refusal.attempts > 1 else ""
+    return Failed(reason=refusal.reason + tries, kind=kind)

@@ -14,22 +14,15 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from salon.calls.address import base_address
-from salon.calls.answer import Answer, Refusal
-from salon.calls.budget import Budget
-from salon.calls.call import Call, Upload
-from salon.calls.caller import Caller
-from salon.calls.client import Client
-from salon.calls.limits import Limits
-from salon.calls.prices import Order, Prices
-from salon.calls.secret import Secret
-from salon.calls.service import Service
+from salon.calls.call import Call, CallAnswer, Refusal, Upload
+from salon.calls.client import Caller, Client
+from salon.calls.service import Budget, CallOrder, Limits, Prices, Secret, Service, base_address
 from salon.calls.store import CallStore
 from salon.errors import BadValue
-from salon.generate.received import decoded, failed, fetched, made, why_not_a_picture
+from salon.generate.http import decode_base64, fetch_picture, picture_failed, picture_made, why_not_a_picture
 from salon.store.pictures import MEDIA_TYPES, open_header
-from salon.study.generator import Abilities, Ask, Failed, Made
-from salon.study.signature import Signature
+from salon.study.interfaces import Abilities, Ask, Failed, Made
+from salon.study.nouns import Signature
 
 if TYPE_CHECKING:
     import httpx2
@@ -41,7 +34,7 @@ _OWN = {"model", "prompt", "n", "size", "quality", "image"}
 
 
 @dataclass
-class _Share:
+class _CallShare:
     """The asks that one call answers, each with its place among the pictures."""
 
     ask: Ask
@@ -132,22 +125,22 @@ class OpenAIImages:
         if ask.image is not None:
             open_header(ask.image, where)
 
-    def _shares(self, asks: Sequence[Ask]) -> list[_Share]:
-        shares: dict[tuple[object, ...], _Share] = {}
+    def _shares(self, asks: Sequence[Ask]) -> list[_CallShare]:
+        shares: dict[tuple[object, ...], _CallShare] = {}
         for index, ask in enumerate(asks):
             start = None if ask.image is None else hashlib.sha256(ask.image).digest()
             number, place = divmod(ask.seed, self.n)
             identity = (ask.prompt.view(), ask.width, ask.height, start, number)
-            shares.setdefault(identity, _Share(ask, number)).places.append((index, place))
+            shares.setdefault(identity, _CallShare(ask, number)).places.append((index, place))
         return list(shares.values())
 
-    def _call(self, share: _Share) -> Call:
+    def _call(self, share: _CallShare) -> Call:
         ask = share.ask
         size = self.size if ask.width is None else f"{ask.width}x{ask.height}"
         prompt = ask.prompt.view()
         fields = {"model": self.model, "prompt": prompt, "n": self.n, "size": size, "quality": self.quality}
         body = {name: value for name, value in (fields | self.options).items() if value is not None}
-        order = Order(
+        order = CallOrder(
             model=self.model,
             images=self.n,
             size=size,
@@ -163,13 +156,13 @@ class OpenAIImages:
         url = f"{self._base_url}/images/edits"
         return Call(url=url, form=form, uploads=(upload,), repeat=share.number, order=order)
 
-    async def _ask(self, caller: Caller, share: _Share) -> list[tuple[int, Made | Failed]]:
+    async def _ask(self, caller: Caller, share: _CallShare) -> list[tuple[int, Made | Failed]]:
         outcome = await caller.ask(self._call(share), self._why_unusable)
         if isinstance(outcome, Refusal):
-            return [(index, failed(outcome)) for index, _ in share.places]
+            return [(index, picture_failed(outcome)) for index, _ in share.places]
         return [(index, await self._picture(caller, outcome, place)) for index, place in share.places]
 
-    def _why_unusable(self, answer: Answer) -> str | None:
+    def _why_unusable(self, answer: CallAnswer) -> str | None:
         """Why an answer does not hold the pictures asked for: every one is decoded before it counts as an answer."""
         try:
             entries = answer.data()["data"]
@@ -181,16 +174,16 @@ class OpenAIImages:
         found = (why_not_a_picture(source, is_address=is_address) for source, is_address in sources[: self.n])
         return next((why for why in found if why), None)
 
-    async def _picture(self, caller: Caller, answer: Answer, place: int) -> Made | Failed:
+    async def _picture(self, caller: Caller, answer: CallAnswer, place: int) -> Made | Failed:
         content = answer.data()
         entry = content["data"][place]
         source, is_address = _source(entry)
-        data = await fetched(caller, source, answer) if is_address else decoded(source)
+        data = await fetch_picture(caller, source, answer) if is_address else decode_base64(source)
         if isinstance(data, Failed):
             return data
         cost = None if answer.cost is None else answer.cost / self.n
         revised = entry.get("revised_prompt") or None
-        return made(data, answer, {"cost": cost, "revised_prompt": revised, "model": self.model})
+        return picture_made(data, answer, {"cost": cost, "revised_prompt": revised, "model": self.model})
 
 
 def _source(entry: dict[str, Any]) -> tuple[Any, bool]:

@@ -18,7 +18,7 @@ import csv
 import io
 import json
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -31,12 +31,12 @@ from salon.store.folder import is_study, open_study
 from salon.study import Prompt
 
 BUILT_IN = "briefs"
-FORMS = (".txt", ".csv", ".tsv", ".jsonl", ".toml")
-WORDS = {"prompt": "text", "caption": "text", "prompt_id": "id"}
+PROMPT_ENDINGS = (".txt", ".csv", ".tsv", ".jsonl", ".toml")
+FIELD_SYNONYMS = {"prompt": "text", "caption": "text", "prompt_id": "id"}
 """Other names that files use for a prompt's fields."""
-LARGEST = 50_000_000
+LARGEST_FILE = 50_000_000
 """Bytes of the largest file of prompts that is read."""
-Row = tuple[str, dict[str, Any]]
+PromptRow = tuple[str, dict[str, Any]]
 """Where a record stands, and the record."""
 
 
@@ -102,7 +102,7 @@ def _different(prompts: list[Prompt], where: str) -> list[Prompt]:
 
 
 def _prompt(record: dict[str, Any], number: str, where: str) -> Prompt:
-    record = {WORDS.get(name, name): value for name, value in record.items() if value not in (None, "")}
+    record = {FIELD_SYNONYMS.get(name, name): value for name, value in record.items() if value not in (None, "")}
     given = "id" in record
     record["id"] = str(record.get("id") or number)
     if isinstance(record.get("palette"), str):  # a table has no lists
@@ -124,10 +124,12 @@ def _prompt(record: dict[str, Any], number: str, where: str) -> Prompt:
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
-def _rows(path: Path) -> Iterator[Row]:
+def _rows(path: Path) -> Iterator[PromptRow]:
     form = path.suffix.lower()
-    if form not in FORMS:
-        raise BadFile("a file of prompts is one of " + ", ".join(FORMS), found=form or "no ending", where=str(path))
+    if form not in PROMPT_ENDINGS:
+        raise BadFile(
+            "a file of prompts is one of " + ", ".join(PROMPT_ENDINGS), found=form or "no ending", where=str(path)
+        )
     text = _text(path)
     if form == ".txt":
         lines = enumerate(text.splitlines(), 1)
@@ -142,8 +144,10 @@ def _rows(path: Path) -> Iterator[Row]:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > LARGEST:
-            raise BadFile(f"at most {LARGEST:,} bytes of prompts", found=f"{path.stat().st_size:,}", where=str(path))
+        if path.stat().st_size > LARGEST_FILE:
+            raise BadFile(
+                f"at most {LARGEST_FILE:,} bytes of prompts", found=f"{path.stat().st_size:,}", where=str(path)
+            )
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadFile("a text file in UTF-8 is needed", found=f"byte {error.start:,}", where=str(path)) from None
@@ -151,7 +155,7 @@ def _text(path: Path) -> str:
         raise BadFile("a file that can be read is needed", found=error.strerror, where=str(path)) from None
 
 
-def _json_rows(text: str, path: Path) -> Iterator[Row]:
+def _json_rows(text: str, path: Path) -> Iterator[PromptRow]:
     for number, line in enumerate(text.split("\n"), 1):  # a JSON text may hold what splitlines takes for an end
         if not line.strip():
             continue
@@ -165,7 +169,7 @@ def _json_rows(text: str, path: Path) -> Iterator[Row]:
         yield where, record
 
 
-def _toml_rows(text: str, path: Path) -> Iterator[Row]:
+def _toml_rows(text: str, path: Path) -> Iterator[PromptRow]:
     try:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -179,8 +183,8 @@ def _toml_rows(text: str, path: Path) -> Iterator[Row]:
             yield where, record
 
 
-def _csv_rows(text: str, path: Path, separator: str) -> Iterator[Row]:
-    csv.field_size_limit(LARGEST)
+def _csv_rows(text: str, path: Path, separator: str) -> Iterator[PromptRow]:
+    csv.field_size_limit(LARGEST_FILE)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, restkey="", strict=True)
     try:
         for record in reader:
@@ -195,3 +199,53 @@ def _csv_rows(text: str, path: Path, separator: str) -> Iterator[Row]:
             yield where, {(name or "").strip().lower(): value for name, value in record.items()}
     except csv.Error as error:
         raise BadFile("a table is needed", found=error, where=f"{path}, line {reader.line_num}") from None
+
+
+# --------------------------------------------------------------------------------------------------
+# Small tables that users write by hand, as CSV or JSONL: rows as dictionaries, with the lines they stand in.
+# --------------------------------------------------------------------------------------------------
+
+TABLE_ENDINGS = (".csv", ".jsonl")
+NumberedRow = tuple[int, dict[str, Any]]
+
+
+def read_table_rows(path: Path, required: Sequence[str]) -> list[NumberedRow]:
+    """The rows of a table with their line numbers; empty cells are left out. Every row has the `required` columns."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFile("a table as CSV or JSONL in UTF-8 is needed", found=error, where=str(path)) from None
+    found = list(_csv_lines(text, path, required) if path.suffix.lower() == ".csv" else _jsonl_lines(text, path))
+    if not found:
+        raise BadFile("a table with at least one row is needed", found="none", where=str(path))
+    rows = [(line, {name: value for name, value in row.items() if value not in (None, "")}) for line, row in found]
+    for line, row in rows:
+        for name in required:
+            if name not in row:
+                raise BadColumns.missing(name, row, where=f"{path}:{line}")
+    return rows
+
+
+def _csv_lines(text: str, path: Path, required: Sequence[str]) -> Iterator[NumberedRow]:
+    reader = csv.DictReader(io.StringIO(text, newline=""), restkey="more cells than columns")
+    for name in required:
+        if name not in (reader.fieldnames or ()):
+            raise BadColumns.missing(name, reader.fieldnames or (), where=str(path))
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise BadFile("a table as CSV is needed", found=error, where=f"{path}:{reader.line_num}") from None
+
+
+def _jsonl_lines(text: str, path: Path) -> Iterator[NumberedRow]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise BadFile("one JSON object per line is needed", found=error, where=f"{path}:{number}") from None
+        if not isinstance(row, dict):
+            raise BadFile("one JSON object per line is needed", found=line, where=f"{path}:{number}")
+        yield number, row

@@ -1,27 +1,126 @@
-"""generations.jsonl: what became of every ask, one line each, appended and flushed as soon as it is known.
-
-A picture is on the disk, whole, before its line is. A process killed between the two leaves a picture without a line,
-which is made again; one killed while writing the line leaves a torn last line, which is cut off and said. Later lines
-of the same item replace earlier ones.
-"""
+"""Everything a run of generators can be told, described once: flags, help, docs and signatures read it here."""
 
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from salon.store.atomic import present
-from salon.store.journal import Journal, held, open_journal, read_journal
-from salon.study.item import Source
-from salon.study.noun import Noun
+from salon.errors import BadFile
+from salon.store.atomic_files import present_folder
+from salon.store.journal import Journal, hold_journal, open_journal, read_journal
+from salon.store.pictures import read_bytes
+from salon.study.interfaces import Ask
+from salon.study.nouns import ItemSource, Noun
+
+SMALLEST_SIDE, LARGEST_SIDE = 16, 8192
+MOST_SEEDS = 10_000
+
+
+class GenerateSettings(Noun):
+    """How `salon generate` works."""
+
+    seeds: int = Field(1, ge=1, le=MOST_SEEDS, description="Pictures of each prompt by each generator.")
+    seed: int = Field(0, ge=0, lt=2**31, description="Seed of the first picture; the others count up from it.")
+    size: str | None = Field(
+        None, description="Width and height in pixels, such as 1024x1448  [default: the generator's own]"
+    )
+    strength: float | None = Field(
+        None, gt=0, le=1, description="With --image: how far to leave it, up to 1  [default: the generator's own]"
+    )
+    retry: bool = Field(True, description="Try again what failed in an earlier run.")
+
+    @field_validator("size")
+    @classmethod
+    def _size_is_width_by_height(cls, size: str | None) -> str | None:
+        if size is None:
+            return None
+        found = re.fullmatch(r"(\d{1,5})\s*[x×]\s*(\d{1,5})", size.strip(), re.IGNORECASE | re.ASCII)
+        if not found:
+            raise ValueError("width x height is needed, such as 1024x1448")
+        if not all(SMALLEST_SIDE <= int(side) <= LARGEST_SIDE for side in found.groups()):
+            raise ValueError(f"each side needs {SMALLEST_SIDE} to {LARGEST_SIDE} pixels")
+        return f"{int(found[1])}x{int(found[2])}"
+
+    @property
+    def width_height(self) -> tuple[int, int] | None:
+        """The size as two numbers."""
+        if self.size is None:
+            return None
+        width, height = self.size.split("x")
+        return int(width), int(height)
+
+
+# --------------------------------------------------------------------------------------------------
+# Ids of items and places of files, made from whatever text prompts and generators are named by.
+#
+# Two different names never become one: a name that had to be changed gets eight hex digits of its hash.
+# --------------------------------------------------------------------------------------------------
+
+LONGEST_IN_ID = 80
+LONGEST_IN_PATH = 60
+_SAFE = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
+"""Names that Windows keeps for itself."""
+
+
+def item_id(prompt: str, generator: str, seed: int) -> str:
+    """`<prompt>/<generator>/<seed>`; parts with a slash, a control character or too many letters are shortened."""
+    return f"{_id_part(prompt)}/{_id_part(generator)}/{seed}"
+
+
+def _id_part(name: str) -> str:
+    if len(name) <= LONGEST_IN_ID and "/" not in name and name.isprintable() and name == name.strip():
+        return name
+    cleaned = "".join(letter if letter.isprintable() and letter != "/" else "-" for letter in name.strip())
+    return f"{cleaned[:LONGEST_IN_ID].rstrip()}~{_hash(name)}"
+
+
+def slug(name: str) -> str:
+    """A name for a file or folder on any system: small letters, digits, hyphens and underscores."""
+    if _SAFE.fullmatch(name) and len(name) <= LONGEST_IN_PATH and name not in _RESERVED:
+        return name
+    cleaned = re.sub(r"[^a-z0-9_]+", "-", name.lower()).strip("-_")[:LONGEST_IN_PATH].strip("-_")
+    return f"{cleaned}-{_hash(name)}" if cleaned else _hash(name)
+
+
+def picture_stem(ask: Ask, generator: str) -> str:
+    """Where the files of an ask stand below images/, layouts/ and svg/, without their ending."""
+    return f"{slug(ask.prompt.id)}/{slug(generator)}-{ask.seed}"
+
+
+def ask_digest(ask: Ask) -> str:
+    """Twelve hex digits of everything that decides a picture but the generator; a category decides nothing."""
+    asked = ask.model_dump_json(exclude={"image": True, "layout": True, "prompt": {"category"}})
+    start = hashlib.sha256(ask.image).hexdigest() if ask.image else ""
+    start += hashlib.sha256(ask.layout.encode()).hexdigest() if ask.layout else ""
+    return hashlib.sha256(f"{asked}{start}".encode()).hexdigest()[:12]
+
+
+def _hash(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:8]
+
+
+# --------------------------------------------------------------------------------------------------
+# generations.jsonl: what became of every ask, one line each, appended and flushed as soon as it is known.
+#
+# A picture is on the disk, whole, before its line is. A process killed between the two leaves a picture without a line,
+# which is made again; one killed while writing the line leaves a torn last line, which is cut off and said. Later lines
+# of the same item replace earlier ones.
+# --------------------------------------------------------------------------------------------------
 
 FILE = "generations.jsonl"
-_TOLD = {"what": "a record of a generated picture", "remedy": "remove the line: its picture is then made again"}
+_JOURNAL_WORDS = {
+    "what": "a record of a generated picture",
+    "remedy": "remove the line: its picture is then made again",
+}
 _TORN = f"the last line of {FILE} was torn by an interrupted run; its picture is made again"
 
 
@@ -45,7 +144,7 @@ class Generation(Noun):
     height: int | None = None
     bytes: int | None = None
     sha256: str | None = None
-    source: Source = "generated"
+    source: ItemSource = "generated"
     kind: str | None = None
     """Of a failure: the word to count by."""
     reason: str | None = None
@@ -68,11 +167,11 @@ class Generation(Noun):
 
 def read_generations(folder: Path) -> tuple[dict[str, Generation], str | None]:
     """The last line of every item, and a sentence about a torn last line where there is one."""
-    lines, torn = read_journal(present(folder) / FILE, Generation, **_TOLD)
+    lines, torn = read_journal(present_folder(folder) / FILE, Generation, **_JOURNAL_WORDS)
     return {one.item: one for one in lines}, _TORN if torn else None
 
 
-class Record:
+class GenerationRecord:
     """The open record of a study folder: what is known, and a way to add to it. One process at a time holds it."""
 
     def __init__(self, journal: Journal[Generation]) -> None:
@@ -89,13 +188,140 @@ class Record:
                 self.known[generation.item] = generation
 
 
-def locked(folder: Path) -> AbstractContextManager[IO[bytes]]:
+def lock_record(folder: Path) -> AbstractContextManager[IO[bytes]]:
     """Holds the record of `folder`; BadFile when another run is at work there."""
-    return held(folder / FILE)
+    return hold_journal(folder / FILE)
 
 
 @contextmanager
-def open_record(folder: Path) -> Iterator[Record]:
+def open_record(folder: Path) -> Iterator[GenerationRecord]:
     """The record of `folder`, locked and read; a torn last line is cut off."""
-    with open_journal(folder / FILE, Generation, **_TOLD) as journal:
-        yield Record(journal)
+    with open_journal(folder / FILE, Generation, **_JOURNAL_WORDS) as journal:
+        yield GenerationRecord(journal)
+
+
+# --------------------------------------------------------------------------------------------------
+# What a run of generators reports.
+# --------------------------------------------------------------------------------------------------
+
+GENERATE_FORMAT: Final = "salon-generate-1"
+GONE = "its picture is gone, and another one may not take its place: the item was judged"
+
+
+class GenerationFailure(Noun):
+    """A picture that was wanted and is not there."""
+
+    item: str = Field(description="Id the item would have.")
+    prompt: str = Field(description="Id of the prompt.")
+    generator: str = Field(description="Name of the generator.")
+    seed: int = Field(description="Seed of the ask.")
+    kind: str = Field(description="A word to count by: refused, broken-image, timeout, budget, missing, error.")
+    reason: str = Field(description="Why, in one sentence.")
+
+    @classmethod
+    def of(cls, line: Generation) -> GenerationFailure:
+        """The failure that a line of the record tells."""
+        names = ("item", "prompt", "generator", "seed")
+        told = {name: getattr(line, name) for name in names}
+        if line.ok:
+            return cls(**told, kind="gone", reason=GONE)
+        return cls(**told, kind=line.kind or "error", reason=line.reason or "no reason was given")
+
+
+class GeneratorRun(Noun):
+    """What one generator did."""
+
+    generator: str = Field(description="Name of the generator.")
+    signature: str = Field(description="What would have to be equal for the same pictures.")
+    wanted: int = Field(description="Pictures asked of it.")
+    made: int = Field(description="Pictures made in this run.")
+    reused: int = Field(description="Pictures that were there already.")
+    failed: int = Field(description="Pictures that are not there.")
+
+
+class GenerateReport(Noun):
+    """What a run did, and what is there after it."""
+
+    format: Literal["salon-generate-1"] = Field(GENERATE_FORMAT, description="Name and version of this shape.")
+    study: str = Field(description="The study folder.")
+    wanted: int = Field(description="Prompts x generators x seeds.")
+    made: int = Field(description="Pictures made in this run.")
+    reused: int = Field(description="Pictures that were there already.")
+    failed: int = Field(description="Pictures that are not there.")
+    cost: float | None = Field(description="What the generators said the run has cost, in their price file's currency.")
+    seconds: float = Field(description="How long the run took.")
+    generators: tuple[GeneratorRun, ...] = Field(description="The same for each generator.")
+    failures: tuple[GenerationFailure, ...] = Field(description="Every picture that is not there, and why.")
+    notes: tuple[str, ...] = Field(description="What else should be known.")
+
+    @property
+    def is_complete(self) -> bool:
+        """Is every wanted picture there?"""
+        return self.made + self.reused == self.wanted
+
+    def kinds(self) -> list[tuple[str, int]]:
+        """Failures by kind, the most frequent first."""
+        return Counter(failure.kind for failure in self.failures).most_common()
+
+
+@dataclass(frozen=True)
+class GenerationProgress:
+    """How far a run has come; given to its callback after every picture."""
+
+    wanted: int
+    made: int = 0
+    reused: int = 0
+    failed: int = 0
+    cost: float | None = None
+    last: Generation | None = None
+
+    @property
+    def done(self) -> int:
+        """Pictures whose fate is known."""
+        return self.made + self.reused + self.failed
+
+
+# --------------------------------------------------------------------------------------------------
+# What image-to-image starts from: a picture, and the layout that stands beside it where it is a drawn poster.
+# --------------------------------------------------------------------------------------------------
+
+LONGEST_LAYOUT = 1_000_000
+"""Bytes of a layout that are read; those of the houses have some ten thousand."""
+
+
+class StartPicture(Noun):
+    """A picture to start from."""
+
+    image: bytes = Field(repr=False)
+    layout: str | None = Field(default=None, repr=False)
+
+
+def start_from_generation(line: Generation, folder: Path) -> StartPicture:
+    """A picture that was made here before, as a start; BadFile where it is gone or is not the one it was."""
+    if line.image is None or not line.is_stored(folder):
+        raise BadFile(
+            "the picture to start from is needed as it was made", found="none, or another one", where=line.item,
+            remedy="put the file back, or begin anew in another folder",
+        )  # fmt: skip
+    layout = None if line.layout is None else (folder / line.layout).read_text(encoding="utf-8")
+    return StartPicture(image=(folder / line.image).read_bytes(), layout=layout)
+
+
+def read_start(path: Path) -> StartPicture:
+    """A picture file as a start. One in the images/ of a study takes its layout from layouts/, where it has one."""
+    return StartPicture(image=read_bytes(path), layout=layout_beside(path))
+
+
+def layout_beside(path: Path | str) -> str | None:
+    """The layout of a picture in a study: images/X.png has layouts/X.json; None where there is none."""
+    parts = list(Path(path).resolve().with_suffix(".json").parts)
+    if "images" not in parts:
+        return None
+    at = len(parts) - 1 - parts[::-1].index("images")
+    beside = Path(*parts[:at], "layouts", *parts[at + 1 :])
+    if not beside.is_file() or beside.stat().st_size > LONGEST_LAYOUT:
+        return None
+    try:
+        return beside.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise BadFile("a layout in UTF-8 is needed", found=str(error), where=str(beside)) from None

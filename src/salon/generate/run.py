@@ -1,39 +1,317 @@
-"""The matrix runner: asks every generator for every prompt, keeps each picture before the next is paid for.
-
-Whatever ends a run (the last picture, Ctrl-C, a wrong key, a full disk, kill -9), the folder holds a valid study, and
-the same call goes on where it stopped.
-"""
+"""Prompts x generators x seeds: every picture wanted, what of it is there already, and whether it can be asked for."""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Generator as Stoppable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, TypedDict, runtime_checkable
+from typing import Any, Protocol, TypedDict, runtime_checkable
 
-from salon.errors import BadFile, BadValue, shorten
-from salon.generate.matrix import Matrix, Wanted, judged_items, sort_out, wanted_items
-from salon.generate.names import place
-from salon.generate.record import Generation, Record, open_record
-from salon.generate.results import Failure, GenerateReport, GeneratorRun, Progress
-from salon.generate.settings import GenerateSettings
-from salon.generate.start import Start
-from salon.generate.tables import add_to_study, start_study
-from salon.store.atomic import whole_file
-from salon.store.folder import written_inside
+import pyarrow as pa
+
+from salon.errors import BadFile, BadValue, InputError, shorten
+from salon.generate.record import (
+    GenerateReport,
+    GenerateSettings,
+    Generation,
+    GenerationFailure,
+    GenerationProgress,
+    GenerationRecord,
+    GeneratorRun,
+    StartPicture,
+    ask_digest,
+    item_id,
+    lock_record,
+    open_record,
+    picture_stem,
+)
+from salon.store.atomic_files import put_file, whole_file
+from salon.store.folder import default_name, is_study, open_study, save_study, written_inside
 from salon.store.pictures import ENDINGS, open_header, read_picture
-from salon.store.quick_file import put_file
-from salon.study import Failed, Generator, Made, Prompt, Study
+from salon.study import Ask, Failed, Generator, Item, Made, Prompt, Study
+from salon.study.tables import JUDGMENTS, conform, table_from_nouns
+
+
+@dataclass(frozen=True)
+class PictureRequest:
+    """One picture of the matrix."""
+
+    item: str
+    ask: Ask
+    generator: Generator
+    digest: str
+
+    @property
+    def signature(self) -> str:
+        """The generator's signature as it is recorded."""
+        return str(self.generator.signature)
+
+
+@dataclass
+class Matrix:
+    """Every picture wanted, and what is to be done about it."""
+
+    wanted: list[PictureRequest]
+    make: list[PictureRequest] = field(default_factory=list)
+    reuse: list[PictureRequest] = field(default_factory=list)
+    keep: list[PictureRequest] = field(default_factory=list)
+    """Judged items whose generator or prompt has changed since: another picture may not take their place."""
+    leave: list[PictureRequest] = field(default_factory=list)
+    """Not there and not to be made: failed before, or judged by a picture that is gone and cannot be drawn again."""
+
+    def counts(self) -> list[tuple[str, int, int]]:
+        """(generator, pictures to make, pictures that are there) in the order of the generators."""
+        make = Counter(one.generator.name for one in self.make)
+        total = Counter(one.generator.name for one in self.wanted)
+        return [(name, make[name], total[name] - make[name]) for name in total]
+
+
+def request_pictures(
+    prompts: Sequence[Prompt],
+    generators: Sequence[Generator],
+    settings: GenerateSettings,
+    starts: Mapping[str, StartPicture] | None = None,
+) -> list[PictureRequest]:
+    """The whole matrix, prompt by prompt; refused before anything is spent when a generator cannot do it."""
+    _check_different("prompt", [prompt.id for prompt in prompts], "prompts")
+    _check_different("generator", [generator.name for generator in generators], "--generator")
+    for generator in generators:
+        check_abilities(generator, settings, starts_from_image=starts is not None)
+    width, height = settings.width_height or (None, None)
+    seeds = range(settings.seed, settings.seed + settings.seeds)
+    found = []
+    for prompt in prompts:
+        start = _start_fields(prompt, starts)
+        asks = [
+            Ask(prompt=prompt, seed=seed, width=width, height=height, strength=settings.strength, **start)
+            for seed in seeds
+        ]
+        digests = [ask_digest(ask) for ask in asks]
+        for generator in generators:
+            found += [
+                PictureRequest(item_id(prompt.id, generator.name, ask.seed), ask, generator, digest)
+                for ask, digest in zip(asks, digests)
+            ]
+    return found
+
+
+def _start_fields(prompt: Prompt, starts: Mapping[str, StartPicture] | None) -> dict[str, Any]:
+    """What an ask says of the picture it starts from."""
+    if starts is None:
+        return {}
+    if prompt.id not in starts:
+        raise InputError(
+            "a picture to start from is needed for each prompt", found="none", where=f"prompt {prompt.id!r}"
+        )
+    return {"image": starts[prompt.id].image, "layout": starts[prompt.id].layout}
+
+
+def _check_different(noun: str, names: Sequence[str], where: str) -> None:
+    if not names:
+        raise InputError(f"at least one {noun} is needed", found="none", where=where)
+    again = [name for name, count in Counter(names).items() if count > 1]
+    if again:
+        found = f"{again[0]!r} {names.count(again[0])} times"
+        raise BadValue(f"each {noun} may stand once", found=found, where=where, remedy="rename or remove one of them")
+
+
+def check_abilities(generator: Generator, settings: GenerateSettings, *, starts_from_image: bool) -> None:
+    """BadValue when `generator` cannot do what `settings` ask for."""
+    can, where = generator.abilities, f"generator {generator.name!r}"
+    if starts_from_image and not can.image_to_image:
+        remedy = "leave --image out, or choose another generator"
+        raise BadValue("a generator that starts from a picture is needed", found="one that cannot", where=where,
+                       remedy=remedy)  # fmt: skip
+    if not starts_from_image and not can.text_to_image:
+        remedy = "name the picture with --image"
+        raise BadValue("a picture to start from is needed", found="none", where=where, remedy=remedy)
+    if settings.strength is not None and not starts_from_image:
+        raise BadValue("--strength needs a picture to start from", found="no --image", remedy="add --image FILE")
+    size = settings.width_height
+    if size is not None and can.sizes is not None and size not in can.sizes:
+        possible = ", ".join(f"{width}x{height}" for width, height in can.sizes)
+        raise BadValue("a size that the generator makes is needed", found=settings.size, where=where,
+                       remedy=f"--size one of {possible}; or leave it out")  # fmt: skip
+
+
+def sort_requests(
+    wanted: Sequence[PictureRequest],
+    known: Mapping[str, Generation],
+    folder: Path,
+    judged: Iterable[str],
+    *,
+    retry: bool,
+) -> Matrix:
+    """What is to be made, and what stays as it is."""
+    answered = set(judged)
+    matrix = Matrix(list(wanted))
+    for one in wanted:
+        _sort_request(matrix, one, known.get(one.item), folder, one.item in answered, retry).append(one)
+    return matrix
+
+
+def _sort_request(
+    matrix: Matrix, one: PictureRequest, line: Generation | None, folder: Path, judged: bool, retry: bool
+) -> list[PictureRequest]:
+    if line is None:
+        return matrix.keep if judged else matrix.make
+    same = line.ask == one.digest and line.signature == one.signature
+    if not line.ok:
+        return matrix.make if retry or not same else matrix.leave
+    if not (same or judged):
+        return matrix.make
+    if line.is_stored(folder):
+        return matrix.reuse if same else matrix.keep
+    again = not judged or (same and one.generator.abilities.seeded)
+    return matrix.make if again else matrix.leave
+
+
+def judged_items(study: Study) -> set[str]:
+    """Ids of the items that some judgment names."""
+    found: set[str] = set()
+    for kind in JUDGMENTS:
+        table = study.table(kind)
+        for name in {"a", "b", "item", "items"} & set(table.column_names):
+            column = table.column(name).combine_chunks()
+            flat = column.flatten() if name == "items" else column
+            found.update(flat.unique().to_pylist())
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# From the record of a run to the tables of the study: prompts and items, added to what is there.
+# --------------------------------------------------------------------------------------------------
+
+
+def start_study(folder: Path, prompts: Sequence[Prompt]) -> Study:
+    """The study in `folder` with these prompts in it; a new or empty folder becomes one.
+
+    Prompts are saved before the first picture is made: a line of the record never names one that nobody has.
+    """
+    if is_study(folder):
+        with lock_record(folder):  # nobody's run is disturbed by a study that is saved under it
+            return _with_prompts(folder, prompts)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadFile(
+            "a new folder, an empty one or a study is needed to write to",
+            found="a folder with other files" if folder.is_dir() else "a file",
+            where=str(folder),
+            remedy="choose another -o; nothing was changed",
+        )
+    study = Study.build(default_name(folder), [], tables={"prompts": list(prompts)})
+    save_study(study, folder)
+    return study
+
+
+def _with_prompts(folder: Path, prompts: Sequence[Prompt]) -> Study:
+    study = open_study(folder)
+    _check_prompts(study, prompts)
+    table = _prompt_table(study, prompts)
+    if table != study.table("prompts"):
+        study = replace(study, tables=dict(study.tables) | {"prompts": table})
+        save_study(study, folder, overwrite=True)
+    return study
+
+
+def _prompt_table(study: Study, prompts: Sequence[Prompt]) -> pa.Table:
+    """The study's prompts, with those of the same id replaced and new ones at the end; a known category stays."""
+    texts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    for prompt in prompts:
+        category = prompt.category or (texts[prompt.id].category if prompt.id in texts else None)
+        texts[prompt.id] = prompt.model_copy(update={"category": category})
+    return conform("prompts", table_from_nouns("prompts", texts.values()))
+
+
+def _check_prompts(study: Study, prompts: Sequence[Prompt]) -> None:
+    """A prompt whose items were judged may not become another one under the same id."""
+    held = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    changed = {prompt.id for prompt in prompts if prompt.id in held and not _same_prompt(prompt, held[prompt.id])}
+    if not changed:
+        return
+    judged = judged_items(study)
+    bound = [item.prompt for item in study.nouns("items") if item.prompt in changed and item.id in judged]
+    if bound:
+        raise BadValue(
+            "a prompt whose items were judged must stay as it was",
+            found=f"another text for {bound[0]!r}",
+            where=f"study {study.name!r}",
+            remedy="give the new prompt an id of its own, or choose another study folder",
+        )
+
+
+def _same_prompt(one: Prompt, other: Prompt) -> bool:
+    return one.model_copy(update={"category": None}) == other.model_copy(update={"category": None})
+
+
+def add_to_study(folder: Path, asked: Mapping[str, str], known: Mapping[str, Generation]) -> None:
+    """Save the study with an item for every picture of the record that is there.
+
+    The study is read anew: judgments may have come in while the pictures were made. Items stand in the order of
+    `asked` (item id: digest of its ask), after those of earlier runs, so a run that was interrupted and resumed gives
+    the same study as one that was not.
+    """
+    study = open_study(folder)
+    items = _items(folder, study, asked, known)
+    table = conform("items", table_from_nouns("items", items))
+    if table == study.table("items"):
+        return
+    tables = dict(study.tables) | {"items": table}
+    added = len(items) - study.table("items").num_rows
+    before = study.counts.get("items", 0)
+    changed = study.revised(f"generated items: {added:+d}", tables=tables) if before else replace(study, tables=tables)
+    save_study(changed, folder, overwrite=True)
+
+
+def _items(folder: Path, study: Study, asked: Mapping[str, str], known: Mapping[str, Generation]) -> list[Item]:
+    held = {item.id: item for item in study.nouns("items")}
+    prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    judged = judged_items(study)
+    found: dict[str, Item] = {}
+    for id in dict.fromkeys([*(id for id in held if id not in asked), *asked, *known]):
+        line, before = known.get(id), held.get(id)
+        if before is not None and (line is None or id in judged):
+            found[id] = before
+        elif line is not None and line.prompt in prompts and _is_current(line, asked, folder):
+            found[id] = _item(line, prompts[line.prompt], before)
+    return list(found.values())
+
+
+def _is_current(line: Generation, asked: Mapping[str, str], folder: Path) -> bool:
+    """Is the picture there, and was it made for what is asked now? A reworded prompt has no picture at first."""
+    if not line.ok or line.image is None or line.ask != asked.get(line.item, line.ask):
+        return False
+    return (folder / line.image).is_file()
+
+
+def _item(line: Generation, prompt: Prompt, before: Item | None) -> Item:
+    return Item(
+        id=line.item,
+        prompt=line.prompt,
+        generator=line.generator,
+        image=line.image,
+        category=prompt.category or (before.category if before else None),
+        tier=before.tier if before else None,
+        source=line.source,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# The matrix runner: asks every generator for every prompt, keeps each picture before the next is paid for.
+#
+# Whatever ends a run (the last picture, Ctrl-C, a wrong key, a full disk, kill -9), the folder holds a valid study, and
+# the same call goes on where it stopped.
+# --------------------------------------------------------------------------------------------------
 
 LONGEST_REASON = 1000
-Watch = Callable[[Progress], None]
+GenerationCallback = Callable[[GenerationProgress], None]
 
 
 @runtime_checkable
-class Noting(Protocol):
+class GeneratorWithNotes(Protocol):
     """A generator with something to say at the end: files that no prompt asked for, say."""
 
     def notes(self) -> list[str]:
@@ -46,9 +324,9 @@ def generate_items(
     generators: Sequence[Generator],
     settings: GenerateSettings,
     folder: Path | str,
-    progress: Watch | None = None,
+    progress: GenerationCallback | None = None,
     *,
-    starts: Mapping[str, Start] | None = None,
+    starts: Mapping[str, StartPicture] | None = None,
 ) -> GenerateReport:
     """Make every picture of prompts x generators x seeds that is not in the study `folder` yet.
 
@@ -58,12 +336,12 @@ def generate_items(
     """
     started = time.monotonic()
     home = Path(folder).resolve()
-    wanted = wanted_items(prompts, generators, settings, starts)
+    wanted = request_pictures(prompts, generators, settings, starts)
     study = start_study(home, prompts)
     with open_record(home) as record:
-        _check_free(study, wanted, record)
-        matrix = sort_out(wanted, record.known, home, judged_items(study), retry=settings.retry)
-        run = _Run(home, record, matrix, progress or (lambda _: None))
+        _check_ids_free(study, wanted, record)
+        matrix = sort_requests(wanted, record.known, home, judged_items(study), retry=settings.retry)
+        run = _GenerationRun(home, record, matrix, progress or (lambda _: None))
         try:
             for generator in generators:
                 run.ask(generator)
@@ -72,9 +350,13 @@ def generate_items(
         return run.report(generators, folder, time.monotonic() - started)
 
 
-def _check_free(study: Study, wanted: Sequence[Wanted], record: Record) -> None:
+def _check_ids_free(study: Study, wanted: Sequence[PictureRequest], record: GenerationRecord) -> None:
     """Items that came from elsewhere are not replaced by generated ones."""
-    ours = {one.item: f"images/{place(one.ask, one.generator.name)}." for one in wanted if one.item not in record.known}
+    ours = {
+        one.item: f"images/{picture_stem(one.ask, one.generator.name)}."
+        for one in wanted
+        if one.item not in record.known
+    }
     taken = [
         item.id for item in study.nouns("items") if item.id in ours and not (item.image or "").startswith(ours[item.id])
     ]
@@ -87,7 +369,7 @@ def _check_free(study: Study, wanted: Sequence[Wanted], record: Record) -> None:
         )
 
 
-class _Told(TypedDict):
+class _RequestFields(TypedDict):
     """What every line of the record holds."""
 
     item: str
@@ -98,13 +380,13 @@ class _Told(TypedDict):
     signature: str
 
 
-class _Run:
+class _GenerationRun:
     """One run: what was counted so far, and the way from a generator's answer to a line of the record."""
 
-    def __init__(self, folder: Path, record: Record, matrix: Matrix, watch: Watch) -> None:
+    def __init__(self, folder: Path, record: GenerationRecord, matrix: Matrix, watch: GenerationCallback) -> None:
         self.folder, self.record, self.matrix, self.watch = folder, record, matrix, watch
         there = len(matrix.reuse) + len(matrix.keep)
-        self.so_far = Progress(len(matrix.wanted), reused=there, failed=len(matrix.leave))
+        self.so_far = GenerationProgress(len(matrix.wanted), reused=there, failed=len(matrix.leave))
         self.made: set[str] = set()
         watch(self.so_far)
 
@@ -120,9 +402,9 @@ class _Run:
             self._count(line)
             before = time.monotonic()
 
-    def _kept(self, wanted: Wanted, result: Made | Failed, seconds: float) -> Generation:
+    def _kept(self, wanted: PictureRequest, result: Made | Failed, seconds: float) -> Generation:
         """The picture on the disk, and the line that says so; or the line that says why there is none."""
-        told: _Told = {
+        told: _RequestFields = {
             "item": wanted.item,
             "prompt": wanted.ask.prompt.id,
             "generator": wanted.generator.name,
@@ -132,7 +414,7 @@ class _Run:
         }
         if isinstance(result, Made):
             try:
-                return self._stored(wanted, result, told, _seconds(result, seconds))
+                return self._stored(wanted, result, told, _seconds_taken(result, seconds))
             except BadFile as error:
                 result = Failed(reason=f"{error.needed}; found {error.found}", kind="broken-image")
         if not isinstance(result, Failed):
@@ -140,9 +422,9 @@ class _Run:
         reason = shorten(result.reason, LONGEST_REASON)
         return Generation(**told, ok=False, kind=result.kind, reason=reason, seconds=round(seconds, 3))
 
-    def _stored(self, wanted: Wanted, made: Made, told: _Told, seconds: float) -> Generation:
-        data, format, width, height, changed = _checked(made, travelled=not wanted.generator.abilities.offline)
-        inside = place(wanted.ask, wanted.generator.name)
+    def _stored(self, wanted: PictureRequest, made: Made, told: _RequestFields, seconds: float) -> Generation:
+        data, format, width, height, changed = _check_picture(made, travelled=not wanted.generator.abilities.offline)
+        inside = picture_stem(wanted.ask, wanted.generator.name)
         paths = {"image": f"images/{inside}{ENDINGS[format]}"}
         image = self.folder / paths["image"]
         with written_inside(image):
@@ -198,7 +480,7 @@ class _Run:
             cost=self.so_far.cost,
             seconds=round(seconds, 3),
             generators=tuple(self._part(generator, there) for generator in generators),
-            failures=tuple(Failure.of(self.record.known[item]) for item in missing),
+            failures=tuple(GenerationFailure.of(self.record.known[item]) for item in missing),
             notes=tuple(self._notes(generators)),
         )
 
@@ -225,11 +507,11 @@ class _Run:
         for generator in generators:
             if not generator.abilities.seeded:
                 yield f"{generator.name} does not draw the same picture again from the same seed"
-            if isinstance(generator, Noting):
+            if isinstance(generator, GeneratorWithNotes):
                 yield from generator.notes()
 
 
-def _answers(generator: Generator, todo: Sequence[Wanted]) -> Iterator[tuple[Wanted, Made | Failed]]:
+def _answers(generator: Generator, todo: Sequence[PictureRequest]) -> Iterator[tuple[PictureRequest, Made | Failed]]:
     """Exactly one answer for each ask, also from a generator that forgets one or answers twice."""
     owed = dict(enumerate(todo))
     results = generator.make([one.ask for one in todo])
@@ -244,7 +526,7 @@ def _answers(generator: Generator, todo: Sequence[Wanted]) -> Iterator[tuple[Wan
         yield one, Failed(reason=f"{generator.name} gave no answer", kind="missing")
 
 
-def _checked(made: Made, *, travelled: bool) -> tuple[bytes, str, int, int, str]:
+def _check_picture(made: Made, *, travelled: bool) -> tuple[bytes, str, int, int, str]:
     """Bytes to store, format, width, height, and what was changed; BadFile when it is no whole picture.
 
     A picture that came over a network is decoded whole. One that was encoded on this machine a moment ago is taken by
@@ -258,7 +540,7 @@ def _checked(made: Made, *, travelled: bool) -> tuple[bytes, str, int, int, str]
     return data, format, picture.width, picture.height, "; ".join(picture.notes)
 
 
-def _seconds(made: Made, waited: float) -> float:
+def _seconds_taken(made: Made, waited: float) -> float:
     """The generator's own time where it tells it: many may be at work at once."""
     told = made.facts.get("seconds")
     return round(float(told), 3) if isinstance(told, int | float) and not isinstance(told, bool) else round(waited, 3)

@@ -18,19 +18,19 @@ from datetime import date
 from pathlib import Path
 
 from salon.errors import BadFile
-from salon.judge.chances import place_of
+from salon.judge.chat_protocol import verdict_place
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.vlm import Conversation, Decoding, NoReply, Reply
-from salon.store.atomic import whole_file
+from salon.store.atomic_files import whole_file
 from salon.store.folder import written_inside
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 CANARIES = 8
-_SECOND = 10_000_000
+_SECOND_SAMPLE = 10_000_000
 """Added to the number of the sample, which is the day's: no study asks a question so often."""
 
 
-class Song(Noun):
+class CanaryAnswer(Noun):
     """What one canary answered on one day."""
 
     day: str
@@ -45,7 +45,7 @@ class Song(Noun):
 
 
 @dataclass(frozen=True)
-class Drift:
+class CanaryDrift:
     """Today against the first day."""
 
     day: str
@@ -78,19 +78,19 @@ class Drift:
         return said
 
 
-def choose(conversations: Iterable[Conversation], count: int = CANARIES) -> list[Conversation]:
+def choose_canaries(conversations: Iterable[Conversation], count: int = CANARIES) -> list[Conversation]:
     """`count` of them, spread evenly and almost the same when questions are added."""
-    return heapq.nsmallest(count, conversations, key=_lot)
+    return heapq.nsmallest(count, conversations, key=_rank)
 
 
-def watch(vlm: OpenAIChat, canaries: Sequence[Conversation], path: Path, *, day: date) -> Drift:
+def watch_canaries(vlm: OpenAIChat, canaries: Sequence[Conversation], path: Path, *, day: date) -> CanaryDrift:
     """Ask the canaries for `day`, write their answers to `path`, and compare them with the first day's."""
-    before = read_songs(path)
-    firsts = _firsts(before)
+    before = read_canary_answers(path)
+    firsts = _first_answers(before)
     fresh = [asked for asked in canaries if vlm.key(asked) not in firsts]
-    today = _sung(vlm, canaries, day, again=False) + _sung(vlm, fresh, day, again=True)
+    today = _ask_canaries(vlm, canaries, day, again=False) + _ask_canaries(vlm, fresh, day, again=True)
     with written_inside(path):
-        before = read_songs(path)  # again: another run may have written meanwhile
+        before = read_canary_answers(path)  # again: another run may have written meanwhile
         known = {(song.day, song.question, song.again) for song in before}
         songs = before + [song for song in today if (song.day, song.question, song.again) not in known]
         with whole_file(path) as file:
@@ -98,7 +98,7 @@ def watch(vlm: OpenAIChat, canaries: Sequence[Conversation], path: Path, *, day:
     return _drift(vlm.endpoint.model, [song for song in today if not song.again], songs)
 
 
-def read_songs(path: Path) -> list[Song]:
+def read_canary_answers(path: Path) -> list[CanaryAnswer]:
     """All answers of canaries so far; none before the first day."""
     if not path.exists():
         return []
@@ -111,11 +111,11 @@ def read_songs(path: Path) -> list[Song]:
             where=str(path),
             remedy="move the file away: today then becomes the first day",
         ) from None
-    return [Song.parse(record, where=f"{path}, line {number}") for number, record in enumerate(records, 1)]
+    return [CanaryAnswer.parse(record, where=f"{path}, line {number}") for number, record in enumerate(records, 1)]
 
 
-def _sung(vlm: OpenAIChat, canaries: Sequence[Conversation], day: date, *, again: bool) -> list[Song]:
-    number = day.toordinal() + (_SECOND if again else 0)
+def _ask_canaries(vlm: OpenAIChat, canaries: Sequence[Conversation], day: date, *, again: bool) -> list[CanaryAnswer]:
+    number = day.toordinal() + (_SECOND_SAMPLE if again else 0)
     dated = [
         asked.model_copy(update={"sample": number, "decoding": Decoding(max_tokens=asked.decoding.max_tokens)})
         for asked in canaries
@@ -125,17 +125,19 @@ def _sung(vlm: OpenAIChat, canaries: Sequence[Conversation], day: date, *, again
         asked = canaries[index]
         model = reply.model if isinstance(reply, Reply) else None
         answer = _answer(reply, asked.options)
-        songs.append(Song(day=day.isoformat(), question=vlm.key(asked), again=again, answer=answer, model=model))
+        songs.append(
+            CanaryAnswer(day=day.isoformat(), question=vlm.key(asked), again=again, answer=answer, model=model)
+        )
     return sorted(songs, key=lambda song: song.question)
 
 
-def _drift(asked_for: str, today: list[Song], songs: list[Song]) -> Drift:
-    firsts = _firsts(songs)
+def _drift(asked_for: str, today: list[CanaryAnswer], songs: list[CanaryAnswer]) -> CanaryDrift:
+    firsts = _first_answers(songs)
     seconds = {song.question: song.answer for song in songs if song.again}
     unsteady = {question for question, song in firsts.items() if seconds.get(question, song.answer) != song.answer}
     pairs = [(firsts[song.question], song) for song in today if song.question not in unsteady]
     met = [firsts[song.question] for song in today]
-    return Drift(
+    return CanaryDrift(
         day=today[0].day if today else "",
         since=min((song.day for song in met), default=""),
         compared=len(pairs),
@@ -147,9 +149,9 @@ def _drift(asked_for: str, today: list[Song], songs: list[Song]) -> Drift:
     )
 
 
-def _firsts(songs: Iterable[Song]) -> dict[str, Song]:
+def _first_answers(songs: Iterable[CanaryAnswer]) -> dict[str, CanaryAnswer]:
     """The first answer of each canary."""
-    found: dict[str, Song] = {}
+    found: dict[str, CanaryAnswer] = {}
     for song in songs:
         if not song.again:
             found.setdefault(song.question, song)
@@ -160,16 +162,16 @@ def _answer(reply: Reply | NoReply, options: Sequence[str]) -> str:
     if isinstance(reply, NoReply):
         return f"no reply: {reply.kind}"
     text = reply.text.encode("utf-8", "replace")
-    place = place_of(text, options)
+    place = verdict_place(text, options)
     if place is None:
         return reply.text
     return max((one for one in options if text.startswith(one.encode(), place)), key=len)
 
 
-def _names(songs: Iterable[Song]) -> tuple[str, ...]:
+def _names(songs: Iterable[CanaryAnswer]) -> tuple[str, ...]:
     return tuple(sorted({song.model for song in songs if song.model}))
 
 
-def _lot(asked: Conversation) -> bytes:
+def _rank(asked: Conversation) -> bytes:
     parts = [part if isinstance(part, str) else part.item for part in asked.parts]
     return hashlib.sha256(json.dumps([asked.sample, *parts]).encode()).digest()

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from salon.errors import BadColumns, BadFile, BadValue
-from salon.judge.record import Verdict
-from salon.judge.settings import JudgeSettings
-from salon.store.atomic import present, read_json, whole_file, whole_folder, write_json
-from salon.store.metadata import Metadata, write_metadata
+from salon.errors import BadColumns, BadFile, BadValue, UnknownReference
+from salon.judge.protocol import JudgeSettings, JudgeVerdict
+from salon.store.atomic_files import present_folder, read_json, whole_file, whole_folder, write_json
+from salon.store.folder import Metadata, write_metadata
 from salon.store.parquet_table import arrow_file, check_rows
 from salon.store.table_files import write_table
 from salon.study import Study
-from salon.study.noun import Noun
+from salon.study.answers import Point, Route, Rule, agreed, find_route, majority_of_samples
+from salon.study.nouns import Noun
 
 JUDGES = "judges"
 VERDICTS = "verdicts.parquet"
-RECORD = "judge.json"
+RECORD_FILE = "judge.json"
 _WORD, _TEXT = pa.dictionary(pa.int32(), pa.string()), pa.string()
-SCHEMA = pa.schema(
+VERDICT_SCHEMA = pa.schema(
     {
         "judge": _WORD,
         "protocol": _WORD,
@@ -90,36 +90,36 @@ def judge_names(study: Path | str) -> list[str]:
     return sorted(path.name for path in home.iterdir() if (path / VERDICTS).is_file()) if home.is_dir() else []
 
 
-def write_judge(folder: Path, study: Study, verdicts: Iterable[Verdict], record: JudgeRecord) -> None:
+def write_judge(folder: Path, study: Study, verdicts: Iterable[JudgeVerdict], record: JudgeRecord) -> None:
     """Write a judge's folder, whole or not at all."""
     with whole_folder(folder.resolve()) as new:
         write_metadata(new, Metadata.of(study))
         for kind in study.counts:
             write_table(kind, study.table(kind), new / f"{kind}.parquet")
         write_verdicts(new, verdicts)
-        write_json(new / RECORD, record)
+        write_json(new / RECORD_FILE, record)
 
 
-def write_verdicts(folder: Path, verdicts: Iterable[Verdict] | pa.Table) -> None:
+def write_verdicts(folder: Path, verdicts: Iterable[JudgeVerdict] | pa.Table) -> None:
     """Write verdicts.parquet in `folder`, whole or not at all."""
     table = verdicts if isinstance(verdicts, pa.Table) else verdict_table(verdicts)
     with whole_file(Path(folder) / VERDICTS) as file:
         pq.write_table(table, file, compression="zstd", store_schema=False)
 
 
-def verdict_table(verdicts: Iterable[Verdict]) -> pa.Table:
+def verdict_table(verdicts: Iterable[JudgeVerdict]) -> pa.Table:
     """Verdicts as columns."""
     records = [verdict.model_dump() for verdict in verdicts]
     columns = {}
-    for field in SCHEMA:
+    for field in VERDICT_SCHEMA:
         values: list[Any] = [record[field.name] for record in records]
         columns[field.name] = pa.array(values, _TEXT if field.type == _WORD else field.type).cast(field.type)
-    return pa.table(columns, schema=SCHEMA)
+    return pa.table(columns, schema=VERDICT_SCHEMA)
 
 
 def read_verdicts(folder: Path | str) -> pa.Table:
     """The verdicts in a judge's folder, every column of `SCHEMA` there."""
-    path = present(Path(folder)) / VERDICTS
+    path = present_folder(Path(folder)) / VERDICTS
     try:
         check_rows(path)
         table = pq.read_table(arrow_file(path))
@@ -137,12 +137,99 @@ def read_verdicts(folder: Path | str) -> pa.Table:
         table.column(field.name).cast(field.type)
         if field.name in table.column_names
         else pa.nulls(table.num_rows, field.type)
-        for field in SCHEMA
+        for field in VERDICT_SCHEMA
     ]
-    return pa.table(columns, schema=SCHEMA).combine_chunks()
+    return pa.table(columns, schema=VERDICT_SCHEMA).combine_chunks()
 
 
 def read_record(folder: Path | str) -> JudgeRecord:
     """judge.json of a judge's folder."""
-    path = present(Path(folder)) / RECORD
+    path = present_folder(Path(folder)) / RECORD_FILE
     return JudgeRecord.parse(read_json(path, "the record of a judge is needed"), where=str(path))
+
+
+# --------------------------------------------------------------------------------------------------
+# Several judges for one checklist: what they say together of every point.
+#
+# A judge that gave no readable answer counts among those asked: two of three must agree, not one of one.
+# --------------------------------------------------------------------------------------------------
+
+PointAnswers = dict[tuple[str, str, str], bool | None]
+"""(criterion, item, point) -> what one judge says of it; None where it could not be read."""
+
+
+class SettledPoint(Noun):
+    """What the judges of its route say of one point of one item."""
+
+    criterion: str
+    item: str
+    point: str
+    tag: str | None
+    rule: Rule
+    answer: bool | None
+    """None where the rule gives none: no majority, or nothing that could be read."""
+    yes: int
+    no: int
+    unread: int
+
+    @property
+    def disputed(self) -> bool:
+        """Whether some said yes and some no."""
+        return bool(self.yes and self.no)
+
+
+def settle_points(
+    points: Sequence[Point], routes: Sequence[Route], judges: Mapping[str, PointAnswers]
+) -> list[SettledPoint]:
+    """What the judges say together of every point and item that any judge of its route was asked about."""
+    found = []
+    by_point: dict[str, list[tuple[str, str, str]]] = {}
+    for key in sorted({key for answers in judges.values() for key in answers}):
+        by_point.setdefault(key[2], []).append(key)
+    for point in {point.id: point for point in points}.values():
+        route = find_route(point, routes)
+        for key in by_point.get(point.id, []):
+            said = [judges[name].get(key) for name in route.judges]
+            found.append(_settle_point(key, point, route, said))
+    return found
+
+
+def _settle_point(key: tuple[str, str, str], point: Point, route: Route, said: Sequence[bool | None]) -> SettledPoint:
+    criterion, item, name = key
+    return SettledPoint(
+        criterion=criterion,
+        item=item,
+        point=name,
+        tag=point.tag,
+        rule=route.rule,
+        answer=agreed(said, route.rule),
+        yes=sum(answer is True for answer in said),
+        no=sum(answer is False for answer in said),
+        unread=sum(answer is None for answer in said),
+    )
+
+
+def read_point_answers(study: Path, routes: Sequence[Route]) -> dict[str, PointAnswers]:
+    """What every judge of the routes said, from its folder; UnknownReference for one that was not run."""
+    known = judge_names(study)
+    answers = {}
+    for name in dict.fromkeys(name for route in routes for name in route.judges):
+        folder = judge_folder(study, name)
+        if folder.name not in known:
+            raise UnknownReference(
+                "the judges of every route must have answered",
+                found=f"no answers of {name!r}",
+                where=str(study),
+                remedy=f"salon judge run STUDY --protocol checklist --name {name} ...; there are {', '.join(known)}",
+            )
+        answers[name] = _answers(read_verdicts(folder))
+    return answers
+
+
+def _answers(verdicts: pa.Table) -> PointAnswers:
+    samples: dict[tuple[str, str, str], list[float | None]] = {}
+    columns = verdicts.select(["criterion", "a", "point", "value"]).to_pylist()
+    for row in columns:
+        if row["point"] is not None:
+            samples.setdefault((row["criterion"], row["a"], row["point"]), []).append(row["value"])
+    return {key: majority_of_samples(values) for key, values in samples.items()}

@@ -19,13 +19,12 @@ from typing import Any
 from PIL import Image
 
 from salon.errors import BadFile, BadValue, MissingExtra
-from salon.judge.chances import begun_by, option_chances
-from salon.judge.chat_pictures import PictureSettings
+from salon.judge.chat_protocol import PictureSettings, option_begun, option_chances
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.models.vlm import LoadedVlm, Messages, Said, TooLong, resolved
+from salon.models.vlm import ContextTooLong, LoadedVlm, Messages, VlmAnswer, resolve_device
 from salon.models.weights import fingerprint
-from salon.store.pictures import read_picture, within
-from salon.study.signature import Signature
+from salon.store.pictures import fit_within, read_picture
+from salon.study.nouns import Signature
 
 try:
     import torch
@@ -33,7 +32,7 @@ try:
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
-_Asked = list[tuple[int, Conversation, Messages]]
+_ReadyQuestions = list[tuple[int, Conversation, Messages]]
 _BEFORE = b" \t\r\n\"'([{*`:,"
 """What may share a token with the beginning of an option."""
 
@@ -74,7 +73,7 @@ class LocalVlm:
     def signature(self) -> Signature:
         """The weights and what runs them, known before they are loaded; device and batch change only rounding."""
         where = Path(self.source)
-        _, dtype = resolved(self._device, self._dtype)
+        _, dtype = resolve_device(self._device, self._dtype)
         told = {"source": where.name if where.is_dir() else self.source, "dtype": dtype}
         versions = {"transformers": transformers.__version__, "torch": torch.__version__.partition("+")[0]}
         pixels = {"pictures.pixels": self.pictures.pixels}
@@ -84,7 +83,7 @@ class LocalVlm:
         """(index, reply), batch by batch in the order asked."""
         numbered = enumerate(conversations)
         while chunk := list(islice(numbered, self.batch)):
-            ready: _Asked = []
+            ready: _ReadyQuestions = []
             for index, conversation in chunk:
                 try:
                     ready.append((index, conversation, self._messages(conversation)))
@@ -118,7 +117,7 @@ class LocalVlm:
 
     def _size(self, path: Path) -> tuple[int, int]:
         if path not in self._sizes:
-            self._sizes[path] = within(read_picture(path).image, self.pictures.pixels).size
+            self._sizes[path] = fit_within(read_picture(path).image, self.pictures.pixels).size
         return self._sizes[path]
 
     def _picture_tokens(self, size: tuple[int, int]) -> int:
@@ -142,18 +141,18 @@ class LocalVlm:
             if isinstance(part, str):
                 parts.append({"type": "text", "text": part})
             else:
-                image = within(read_picture(part.path).image, self.pictures.pixels)
+                image = fit_within(read_picture(part.path).image, self.pictures.pixels)
                 parts.append({"type": "image", "image": image})
         return _chat(asked.system, parts)
 
-    def _answered(self, group: _Asked) -> Iterator[tuple[int, Reply | NoReply]]:
+    def _answered(self, group: _ReadyQuestions) -> Iterator[tuple[int, Reply | NoReply]]:
         """The replies of one batch. Where memory is short its halves are tried, down to one question."""
         if not group:
             return
         started = time.perf_counter()
         try:
             said = self._said(group)
-        except TooLong as error:
+        except ContextTooLong as error:
             for row in sorted(error.rows):
                 yield group[row][0], NoReply(kind="too-long", reason=error.reason)
             yield from self._answered([one for row, one in enumerate(group) if row not in error.rows])
@@ -170,7 +169,7 @@ class LocalVlm:
         for (index, asked, _), one in zip(group, said):
             yield index, self._reply(asked, one, seconds)
 
-    def _said(self, group: _Asked) -> list[Said]:
+    def _said(self, group: _ReadyQuestions) -> list[VlmAnswer]:
         first = group[0][1]
         return self.loaded.say(
             [messages for _, _, messages in group],
@@ -180,7 +179,7 @@ class LocalVlm:
             watched=self._beginnings(first.options),
         )
 
-    def _reply(self, asked: Conversation, said: Said, seconds: float) -> Reply:
+    def _reply(self, asked: Conversation, said: VlmAnswer, seconds: float) -> Reply:
         return Reply(
             text=said.text,
             cut=said.cut,
@@ -209,12 +208,12 @@ def _chat(system: str | None, parts: list[dict[str, Any]]) -> Messages:
 
 def _begins_one(text: bytes, options: Sequence[str]) -> bool:
     bare = text.lstrip(_BEFORE)
-    return bool(bare) and begun_by(text, text[: len(text) - len(bare)], options) is not None
+    return bool(bare) and option_begun(text, text[: len(text) - len(bare)], options) is not None
 
 
-def _alike(ready: _Asked) -> list[_Asked]:
+def _alike(ready: _ReadyQuestions) -> list[_ReadyQuestions]:
     """Questions that may share a batch: greedy ones with the same options and length of answer."""
-    groups: dict[object, _Asked] = {}
+    groups: dict[object, _ReadyQuestions] = {}
     for index, asked, messages in ready:
         kind = index if asked.decoding.temperature else (asked.options, asked.decoding.max_tokens)
         groups.setdefault(kind, []).append((index, asked, messages))

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from salon.errors import BadValue, UnknownReference
-from salon.judge.question import Question, wordings
-from salon.judge.settings import JudgeSettings
-from salon.judge.templates import Template, Templates, Way
+from salon.errors import BadFile, BadValue, UnknownReference
+from salon.judge.protocol import JudgeQuestion, JudgeSettings, wordings
 from salon.judge.vlm import Conversation, Sight
 from salon.study import Criterion, Prompt, Study
-from salon.study.point import Point
-from salon.study.prompt import Part
+from salon.study.answers import Point
+from salon.study.nouns import Noun, Part
 from salon.study.tables import JUDGMENTS
 
 View = tuple[Part, ...]
@@ -50,17 +53,17 @@ class Messages:
         """Whether the study says where the picture of `item` is."""
         return bool(self._images[item])
 
-    def shown_prompt(self, question: Question) -> str:
+    def shown_prompt(self, question: JudgeQuestion) -> str:
         """The prompt's text, byte for byte as the people who judged these criteria saw it; "" without a prompt."""
         if question.prompt is None:
             return ""
         views = {self._view(id) for id in question.criteria}
         if len(views) > 1:
-            raise _several_views(question.criteria, views)
+            raise _several_views_error(question.criteria, views)
         own = self.study.criterion(question.criteria[0]).view if len(question.criteria) == 1 else ()
         return self._prompts[question.prompt].view(views.pop() or own)
 
-    def conversation(self, question: Question) -> Conversation:
+    def conversation(self, question: JudgeQuestion) -> Conversation:
         """What the VLM gets."""
         template = self.templates[self._way]
         names = ("image",) if question.b is None else ("image_a", "image_b")
@@ -88,7 +91,7 @@ class Messages:
             self._views[criterion] = shown_view(self.study, criterion, self.settings.cohort)
         return self._views[criterion]
 
-    def _values(self, question: Question) -> dict[str, str]:
+    def _values(self, question: JudgeQuestion) -> dict[str, str]:
         first = self.study.criterion(question.criteria[0])
         values = {
             "prompt": self.shown_prompt(question),
@@ -105,7 +108,7 @@ class Messages:
             return values | {"point": self.point_text(question)}
         return values | {"question": wordings(first)[question.paraphrase or 0] if wordings(first) else ""}
 
-    def point_text(self, question: Question) -> str:
+    def point_text(self, question: JudgeQuestion) -> str:
         """The text of the point: the one of this prompt, or else the one for all, or else its name."""
         name = question.point or ""
         return self._points.get((question.prompt, name)) or self._points.get((None, name)) or name
@@ -118,7 +121,7 @@ class Messages:
             text += f"\nIts scale goes from {words['low']} to {words['high']}; give {words['options']}."
         return text
 
-    def _example(self, question: Question) -> str:
+    def _example(self, question: JudgeQuestion) -> str:
         """What an answer looks like. It names every option, so that it leans towards none."""
         options = self.settings.options
         if self.settings.together:
@@ -127,7 +130,7 @@ class Messages:
         key = KEY[self.settings.protocol]
         return " or ".join(json.dumps({key: option}) for option in options) or f'{{"{key}": NUMBER}}'
 
-    def _shape(self, question: Question, template: Template) -> dict[str, Any] | None:
+    def _shape(self, question: JudgeQuestion, template: Template) -> dict[str, Any] | None:
         """The JSON schema of the answer."""
         if not template.schema_:
             return None
@@ -183,7 +186,7 @@ def shown_view(study: Study, criterion: str, cohort: str | None = None) -> View:
         return next(iter(views.values()), ())
     found = seen_views(study, criterion) or {()}
     if len(found) > 1 and not study.criterion(criterion).view:
-        raise _several_views((criterion,), found)
+        raise _several_views_error((criterion,), found)
     return found.pop() if len(found) == 1 else study.criterion(criterion).view
 
 
@@ -206,10 +209,127 @@ def _cohorts_of(study: Study, criterion: str) -> set[str]:
     return {rater.cohort for rater in people if rater.cohort}
 
 
-def _several_views(criteria: Sequence[str], views: set[View]) -> BadValue:
+def _several_views_error(criteria: Sequence[str], views: set[View]) -> BadValue:
     told = " and ".join(sorted("+".join(view) or "all of it" for view in views))
     return BadValue(
         f"one view of the prompt is needed for {', '.join(criteria)}",
         found=f"cohorts that saw {told}",
         remedy="name the cohort whose view the judge gets with --cohort",
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# The texts judges are asked with: built in, or a user's own; their hash is part of every signature.
+# --------------------------------------------------------------------------------------------------
+
+Way = Literal["compare", "rate", "checklist", "compare-together", "rate-together"]
+_PAIR_PICTURES, _ONE_PICTURE = {"image_a", "image_b"}, {"image"}
+NEEDED: dict[Way, set[str]] = {
+    "compare": _PAIR_PICTURES | {"question"},
+    "rate": _ONE_PICTURE | {"question"},
+    "checklist": _ONE_PICTURE | {"point"},
+    "compare-together": _PAIR_PICTURES | {"criteria"},
+    "rate-together": _ONE_PICTURE | {"criteria"},
+}
+"""What a text cannot do without."""
+_TEXTS = ("prompt", "criterion", "criteria", "rubric", "question", "point", "options", "low", "high", "levels")
+_NAMES = (*_TEXTS, "example", "image", "image_a", "image_b")
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+
+class Template(Noun):
+    """One way of asking."""
+
+    text: str = Field(min_length=1)
+    system: str | None = None
+    schema_: bool = Field(default=True, alias="schema")
+    """Whether an endpoint may be told to hold the model to a JSON schema."""
+
+    @model_validator(mode="after")
+    def _knows_its_placeholders(self) -> Template:
+        unknown = [name for name in _PLACEHOLDER.findall(self.text) if name not in _NAMES]
+        if unknown:
+            raise ValueError(f"no placeholder is called {{{unknown[0]}}}: there are {', '.join(_NAMES)}")
+        return self
+
+    @property
+    def placeholders(self) -> list[str]:
+        """Those in the text, in order."""
+        return _PLACEHOLDER.findall(self.text)
+
+    def filled(self, values: Mapping[str, str], pictures: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The text with `values`, broken where `pictures` stand; a paragraph without its value is left out.
+
+        Everything is filled in at once: braces in a prompt are only text.
+        """
+        parts: list[Any] = [""]
+        for paragraph in self.text.strip("\n").split("\n\n"):
+            names = _PLACEHOLDER.findall(paragraph)
+            if any(name not in pictures and not values.get(name) for name in names):
+                continue
+            parts[-1] += "\n\n" if parts != [""] else ""
+            for number, piece in enumerate(_PLACEHOLDER.split(paragraph)):
+                if number % 2 and piece in pictures:
+                    parts += [pictures[piece], ""]
+                else:
+                    parts[-1] += values[piece] if number % 2 else piece
+        return tuple(part for part in parts if part != "")
+
+
+class Templates(Noun):
+    """All ways of asking, with the version their author gave them."""
+
+    version: str
+    ways: dict[Way, Template]
+
+    @property
+    def hash(self) -> str:
+        """Twelve hex digits that change when any text does."""
+        record = {way: template.model_dump(mode="json") for way, template in sorted(self.ways.items())}
+        return hashlib.sha256(json.dumps(record, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
+
+    def __getitem__(self, way: Way) -> Template:
+        return self.ways[way]
+
+    def opened_by(self, line: str) -> Self:
+        """The same texts, each with `line` before its first one."""
+        plain = line.replace("{", "(").replace("}", ")")  # no placeholder of ours
+        ways = {way: one.model_copy(update={"text": f"{plain}\n{one.text.lstrip()}"}) for way, one in self.ways.items()}
+        return self.model_copy(update={"ways": ways})
+
+    @classmethod
+    def builtin(cls) -> Self:
+        """The texts that come with Salon."""
+        file = resources.files("salon.judge").joinpath("templates", "judge.toml")
+        return cls._parsed(tomllib.loads(file.read_text(encoding="utf-8")), "judge.toml")
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """A user's own texts; ways of asking that the file leaves out are the built-in ones."""
+        try:
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise BadFile("templates in TOML are needed", found=str(error), where=str(path)) from None
+        own = cls._parsed({"version": "own"} | content, str(path))
+        return own.model_copy(update={"ways": cls.builtin().ways | own.ways})
+
+    @classmethod
+    def _parsed(cls, content: dict[str, Any], where: str) -> Self:
+        version = str(content.pop("version"))
+        for way, table in content.items():
+            if way not in NEEDED:
+                raise UnknownReference(
+                    "templates are named after ways of asking",
+                    found=f"[{way}]",
+                    where=where,
+                    remedy=f"one of {', '.join(NEEDED)}",
+                )
+            template = Template.parse(table if isinstance(table, dict) else {}, where=f"{where}, [{way}]")
+            if missing := NEEDED[way] - set(template.placeholders):
+                raise BadFile(
+                    f"the text of [{way}] must hold {{{sorted(missing)[0]}}}",
+                    found="a text without it",
+                    where=where,
+                    remedy="put it where it belongs, or leave the table out to use the built-in text",
+                )
+        return cls.parse({"version": version, "ways": content}, where=where)

@@ -14,30 +14,35 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from urllib.parse import urlsplit
 
-from salon.calls.account import Account
-from salon.calls.address import base_address, is_local
-from salon.calls.answer import Answer, Refusal
-from salon.calls.budget import Budget
-from salon.calls.caller import Caller
-from salon.calls.client import Client
+from salon.calls.call import CallAnswer, Refusal, read_error, read_json, read_usage
+from salon.calls.client import Account, Caller, Client
 from salon.calls.errors import NotServed
-from salon.calls.limits import Limits
-from salon.calls.prices import Prices
-from salon.calls.secret import Secret
-from salon.calls.service import Service
-from salon.calls.store import CallStore
+from salon.calls.service import Budget, CallOrder, Limits, Prices, Secret, Service, base_address, is_local
+from salon.calls.store import CallStore, utc_now
 from salon.errors import BadFile, BadValue
-from salon.judge.chat_call import ChatCall, Endpoint
-from salon.judge.chat_pictures import PictureSettings
-from salon.judge.chat_reply import is_cut_off, no_reply, read_reply, why_unusable, with_cost_of
-from salon.judge.structured import Dialect, Structured
+from salon.judge.chat_protocol import (
+    FROM_BATCH,
+    ChatCall,
+    Dialect,
+    Endpoint,
+    PictureSettings,
+    Structured,
+    is_cut_off,
+    no_reply,
+    read_reply,
+    why_unusable,
+    with_cost_of,
+)
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.study.signature import Setting, Signature
+from salon.store.atomic_files import whole_file
+from salon.study.nouns import Setting, Signature
 
 if TYPE_CHECKING:
     import httpx2
@@ -47,7 +52,7 @@ _OWN |= {"logprobs", "top_logprobs", "stream"}
 """Fields of the request that have a setting of their own, or belong to the question."""
 ROUNDS = 3
 """How often a question is asked in one run, while its replies are cut off."""
-MOST_TOKENS = 65_536
+MOST_REPLY_TOKENS = 65_536
 """Tokens of the longest reply that is asked for because shorter ones were cut off."""
 _NO_MODEL = re.compile(r"model_not_found|\bmodel\b.*(not (found|exist|a valid)|does not exist)", re.I)
 
@@ -69,14 +74,14 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class _Question:
+class _PendingQuestion:
     """A conversation on its way."""
 
     asked: Conversation
     """With as many tokens as are to be asked for next."""
     key: str
-    kept: Answer | None = None
-    cut_off: tuple[Answer, ...] = ()
+    kept: CallAnswer | None = None
+    cut_off: tuple[CallAnswer, ...] = ()
     """Replies with fewer tokens, which were cut off."""
     messages: tuple[dict[str, Any], ...] = ()
 
@@ -105,7 +110,7 @@ class OpenAIChat:
         pictures: PictureSettings | None = None,
         structured: Structured = "auto",
         fields: Mapping[str, Any] | None = None,
-        most_tokens: int = MOST_TOKENS,
+        most_tokens: int = MOST_REPLY_TOKENS,
         allow_http: bool = False,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
@@ -179,7 +184,7 @@ class OpenAIChat:
     def put_aside(self, conversation: Conversation, why: str) -> None:
         """Keep the stored answer as evidence and open its question again; its cost is not forgotten."""
         question = self._looked_up(conversation)
-        if isinstance(question, _Question) and question.kept is not None:
+        if isinstance(question, _PendingQuestion) and question.kept is not None:
             self.store.set_aside(question.kept, why)
 
     def notes(self) -> list[str]:
@@ -212,9 +217,9 @@ class OpenAIChat:
                     self.served[result.model] += 1
                 yield index, result
 
-    def _looked_up(self, conversation: Conversation) -> _Question | NoReply:
+    def _looked_up(self, conversation: Conversation) -> _PendingQuestion | NoReply:
         """The answer in the store, past those that were cut off; or the question that is to be asked."""
-        cut_off: list[Answer] = []
+        cut_off: list[CallAnswer] = []
         asked = conversation
         try:
             key = self.key(asked)
@@ -231,7 +236,7 @@ class OpenAIChat:
                 kept = self.store.find(key)
         except BadFile as error:
             return NoReply(kind="broken-image", reason=str(error))
-        return _Question(asked, key, kept, tuple(cut_off))
+        return _PendingQuestion(asked, key, kept, tuple(cut_off))
 
     def _with_more_tokens(self, asked: Conversation, factor: int = 4) -> Conversation | None:
         """The same question with more tokens for its answer; None at the most there may be."""
@@ -240,7 +245,7 @@ class OpenAIChat:
             return None
         return asked.model_copy(update={"decoding": asked.decoding.model_copy(update={"max_tokens": tokens})})
 
-    def _prepared(self, conversation: Conversation) -> _Question | NoReply:
+    def _prepared(self, conversation: Conversation) -> _PendingQuestion | NoReply:
         """On the consumer's thread: pictures are decoded only for what is not stored, and only a little ahead."""
         question = self._looked_up(conversation)
         if isinstance(question, NoReply) or question.kept is not None:
@@ -250,7 +255,7 @@ class OpenAIChat:
         except BadFile as error:
             return NoReply(kind="broken-image", reason=str(error))
 
-    async def _ask(self, caller: Caller, question: _Question | NoReply) -> Reply | NoReply:
+    async def _ask(self, caller: Caller, question: _PendingQuestion | NoReply) -> Reply | NoReply:
         """The reply; asked for with more tokens while it is cut off, as far as a run goes."""
         if isinstance(question, NoReply):
             return question
@@ -271,10 +276,12 @@ class OpenAIChat:
             question = replace(question, asked=longer, key=self.key(longer), cut_off=(*question.cut_off, answer))
         return with_cost_of(reply, [one for one in question.cut_off if one is not answer])
 
-    async def _outcome(self, caller: Caller, question: _Question) -> tuple[_Question, Answer] | Refusal:
+    async def _outcome(
+        self, caller: Caller, question: _PendingQuestion
+    ) -> tuple[_PendingQuestion, CallAnswer] | Refusal:
         """The answer with the question as it was understood, which may be one of half as many further tokens."""
         outcome = await self._sent(caller, question)
-        if isinstance(outcome, Answer):
+        if isinstance(outcome, CallAnswer):
             return question, outcome
         if not question.cut_off or outcome.kind != "rejected":
             return outcome
@@ -285,9 +292,9 @@ class OpenAIChat:
         if any(one.key == smaller.key for one in question.cut_off):
             return outcome
         again = await self._sent(caller, smaller)
-        return (smaller, again) if isinstance(again, Answer) else again
+        return (smaller, again) if isinstance(again, CallAnswer) else again
 
-    async def _sent(self, caller: Caller, question: _Question) -> Answer | Refusal:
+    async def _sent(self, caller: Caller, question: _PendingQuestion) -> CallAnswer | Refusal:
         """Ask in the dialect that the server is believed to speak, until it understands."""
         while True:
             dialect = self.dialect
@@ -298,12 +305,12 @@ class OpenAIChat:
             if self.dialect == dialect:  # else another call has learnt something meanwhile
                 self.dialect = weaker
 
-    def _call(self, question: _Question, dialect: Dialect) -> ChatCall:
+    def _call(self, question: _PendingQuestion, dialect: Dialect) -> ChatCall:
         body = self.endpoint.body(question.asked, list(question.messages), dialect)
         order = self.endpoint.order(question.asked)
         return ChatCall(url=self.endpoint.url, body=body, order=order, question=question.key)
 
-    def _refused_again(self, refusal: Refusal, question: _Question) -> Reply | NoReply:
+    def _refused_again(self, refusal: Refusal, question: _PendingQuestion) -> Reply | NoReply:
         """What is known of a question without an answer: a server that allows no more tokens leaves it cut off."""
         if not question.cut_off or refusal.kind != "rejected":
             return self._refused(refusal)
@@ -319,3 +326,187 @@ class OpenAIChat:
                 remedy="check the name of the model; the server lists its own at /models",
             )
         return no_reply(refusal)
+
+
+# --------------------------------------------------------------------------------------------------
+# Questions as OpenAI batch files, and their results as stored answers: half the price for a day's patience.
+#
+# `write_batch` writes the questions that the store has no answer to; custom_id is the key of the question. `read_batch`
+# takes the result files back, in any order and number, and keeps each answer under its key: a normal run then finds it
+# like any other. What cannot be taken (failed, foreign, twice, no answer at all) is named line by line, and stays open.
+# --------------------------------------------------------------------------------------------------
+
+MOST_BATCH_LINES = 50_000
+MOST_BATCH_BYTES = 190_000_000
+"""The most that one batch file may hold, a little below the protocol's 200 MB."""
+
+
+@dataclass
+class BatchWritten:
+    """What was written."""
+
+    files: list[Path] = field(default_factory=list)
+    written: int = 0
+    stored: int = 0
+    """Questions that have an answer already, or are asked twice."""
+    broken: list[str] = field(default_factory=list)
+    """Questions that cannot be asked, because of a picture, and why."""
+
+
+@dataclass(frozen=True)
+class BatchFault:
+    """A line of a result file that brought no answer."""
+
+    where: str
+    kind: str
+    """failed, foreign, duplicate or broken."""
+    reason: str
+
+
+@dataclass
+class BatchReceived:
+    """What was taken back."""
+
+    kept: int = 0
+    known: int = 0
+    """Answers that were in the store before."""
+    missing: int = 0
+    """Questions that no file so far has answered."""
+    faults: list[BatchFault] = field(default_factory=list)
+
+
+def write_batch(
+    vlm: OpenAIChat,
+    conversations: Iterable[Conversation],
+    path: Path,
+    *,
+    most_lines: int = MOST_BATCH_LINES,
+    most_bytes: int = MOST_BATCH_BYTES,
+) -> BatchWritten:
+    """Write what is not yet answered to `path`, numbered (`judge-001.jsonl` ...) in files that a server takes.
+
+    A batch cannot learn what the endpoint understands: set `structured` to what it is known to take.
+    """
+    out, seen = BatchWritten(), set[str]()
+    with ExitStack() as stack:
+        file: BinaryIO | None = None
+        lines = size = 0
+        for conversation in conversations:
+            line = _batch_line(vlm, conversation, seen, out)
+            if line is None:
+                continue
+            if file is None or lines >= most_lines or size + len(line) > most_bytes:
+                stack.close()
+                name = path.with_name(f"{path.stem}-{len(out.files) + 1:03d}{path.suffix or '.jsonl'}")
+                file, lines, size = stack.enter_context(whole_file(name)), 0, 0
+                out.files.append(name)
+            file.write(line)
+            lines, size = lines + 1, size + len(line)
+            out.written += 1
+    return out
+
+
+def _batch_line(vlm: OpenAIChat, asked: Conversation, seen: set[str], out: BatchWritten) -> bytes | None:
+    """One question as a line; None, and counted, when there is nothing to ask."""
+    try:
+        key = vlm.key(asked)
+        if key in seen or vlm.store.find(key) is not None:
+            out.stored += 1
+            return None
+        body = vlm.endpoint.body(asked, vlm.endpoint.messages(asked), vlm.dialect)
+    except BadFile as error:
+        out.broken.append(str(error))
+        return None
+    seen.add(key)
+    url = urlsplit(vlm.endpoint.url).path
+    record = {"custom_id": key, "method": "POST", "url": url, "body": body}
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def read_batch(vlm: OpenAIChat, conversations: Iterable[Conversation], paths: Sequence[Path]) -> BatchReceived:
+    """Keep the answers in result files. Only answers to `conversations` are taken: any other line is foreign."""
+    orders: dict[str, CallOrder] = {}
+    for conversation in conversations:
+        try:
+            orders[vlm.key(conversation)] = vlm.endpoint.order(conversation)
+        except BadFile:  # its picture is gone: there is no key, and the run will say so
+            continue
+    taken = BatchReceived()
+    answered: set[str] = set()
+    with vlm.store.transaction():  # one flush for all of them: a flush takes longer than an answer
+        for where, line in _batch_lines(paths):
+            fault = _take_answer(vlm, line, orders, answered, taken)
+            if fault is not None:
+                taken.faults.append(BatchFault(where, *fault))
+    taken.missing = sum(vlm.store.find(key) is None for key in orders)
+    return taken
+
+
+def _batch_lines(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                for number, line in enumerate(file, 1):
+                    if line.strip():
+                        yield f"{path.name}, line {number}", line
+        except OSError as error:
+            raise BadFile("a batch result file is needed", found=error.strerror, where=str(path)) from None
+
+
+def _take_answer(
+    vlm: OpenAIChat, line: bytes, orders: dict[str, CallOrder], answered: set[str], taken: BatchReceived
+) -> tuple[str, str] | None:
+    """Keep the answer in one line; or (kind, reason) why there is none to keep."""
+    try:
+        record = read_json(line)
+        key, response = record["custom_id"], record.get("response")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return "broken", "no line of a batch result"
+    if not isinstance(key, str) or key not in orders:
+        return "foreign", f"custom_id {key!r} is no question of this run"
+    failure = _failure(record, response)
+    if failure is not None:
+        return "failed", failure
+    if key in answered:
+        return "duplicate", "this question was answered before in these files; the first answer stays"
+    answer = _answer(vlm, key, response, str(record.get("id") or "batch"), orders[key])
+    why = why_unusable(answer)
+    if why is not None:
+        return "broken", why
+    answered.add(key)
+    if vlm.store.find(key) is not None:
+        taken.known += 1
+    else:
+        vlm.store.keep(answer, vlm.endpoint.url)
+        taken.kept += 1
+    return None
+
+
+def _failure(record: dict[str, Any], response: Any) -> str | None:
+    """What the server says against this question, if it did not answer."""
+    if record.get("error"):
+        return ": ".join(filter(None, read_error(json.dumps(record).encode())))
+    if not isinstance(response, dict):
+        return "no response"
+    if response.get("status_code") != 200:
+        _, message = read_error(json.dumps(response.get("body")).encode())
+        return f"{response.get('status_code')}: {message}"
+    return None
+
+
+def _answer(vlm: OpenAIChat, key: str, response: dict[str, Any], id: str, order: CallOrder) -> CallAnswer:
+    body = response.get("body")
+    tokens_in, tokens_out = read_usage(body)
+    cost = vlm.service.prices.cost(order, tokens_in, tokens_out)
+    return CallAnswer(
+        key=key,
+        status=200,
+        headers={FROM_BATCH: id, "content-type": "application/json"},
+        body=json.dumps(body, ensure_ascii=False).encode(),
+        seconds=0.0,
+        attempts=1,
+        at=utc_now(),
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=None if cost is None else float(cost),
+    )

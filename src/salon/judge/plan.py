@@ -11,18 +11,24 @@ from functools import cached_property
 from pathlib import Path
 
 from salon.errors import BadFile, BadValue
-from salon.judge.checklist import checklist_questions, ticked_points
-from salon.judge.messages import Messages, seen_views
-from salon.judge.pairs import Pair, pair_questions
-from salon.judge.points import check_scale, point_questions
-from salon.judge.question import Question, every_order_and_sample, wordings
-from salon.judge.settings import JudgeSettings
-from salon.judge.templates import Templates
+from salon.judge.messages import Messages, Templates, seen_views
+from salon.judge.protocol import (
+    JudgeQuestion,
+    JudgeSettings,
+    Pair,
+    check_scale,
+    checklist_questions,
+    every_order_and_sample,
+    pair_questions,
+    point_questions,
+    ticked_points,
+    wordings,
+)
 from salon.judge.vlm import Conversation
 from salon.store.pictures import is_inside, read_picture
 from salon.study import Criterion, Study
-from salon.study.point import Point
-from salon.study.signature import Setting, Signature
+from salon.study.answers import Point
+from salon.study.nouns import Setting, Signature
 
 Step = Callable[[str], None]
 BYTES_PER_TOKEN = 4
@@ -30,7 +36,7 @@ BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
-class Estimate:
+class RunEstimate:
     """A run in figures, before it."""
 
     calls: int
@@ -51,7 +57,7 @@ class JudgePlan:
     settings: JudgeSettings
     templates: Templates
     criteria: tuple[str, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[JudgeQuestion, ...]
     messages: Messages
     points: tuple[Point, ...] = ()
     """Points of a checklist, with their rules."""
@@ -119,7 +125,7 @@ class JudgePlan:
         total = f"{len(self.questions):,} calls"
         return f"{' x '.join(factors)} = {total}" if math.prod(counts) == len(self.questions) else total
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> RunEstimate:
         """Calls and tokens; nothing is sent."""
         calls = pictures = size = 0
         for conversation in self.conversations():
@@ -127,7 +133,7 @@ class JudgePlan:
             calls += 1
             pictures += len(conversation.sights)
             size += sum(len(text.encode()) for text in texts)
-        return Estimate(calls, pictures, -(-size // BYTES_PER_TOKEN), calls * self.settings.decoding.max_tokens)
+        return RunEstimate(calls, pictures, -(-size // BYTES_PER_TOKEN), calls * self.settings.decoding.max_tokens)
 
 
 def plan_run(
@@ -152,7 +158,7 @@ def plan_run(
     points = points or (ticked_points(study) if settings.protocol == "checklist" else ())
     questions = _questions(study, criteria, settings, pairs, points)
     if not questions:
-        raise _nothing_to_ask(settings, study)
+        raise _no_questions_error(settings, study)
     messages = Messages(study, Path(folder), settings, texts, points=points)
     for question in {(one.prompt, one.criteria): one for one in questions}.values():
         messages.shown_prompt(question)  # a prompt without the parts of its view is found now
@@ -207,7 +213,7 @@ def _questions(
     settings: JudgeSettings,
     pairs: Sequence[Pair] | None,
     points: Sequence[Point],
-) -> list[Question]:
+) -> list[JudgeQuestion]:
     if settings.protocol == "compare":
         return pair_questions(study, criteria, settings, pairs)
     if settings.protocol == "rate":
@@ -215,7 +221,7 @@ def _questions(
     return checklist_questions(study, criteria, settings, points)
 
 
-def _nothing_to_ask(settings: JudgeSettings, study: Study) -> BadValue:
+def _no_questions_error(settings: JudgeSettings, study: Study) -> BadValue:
     remedies = {
         "compare": "people judged no pair here: compare all pairs with --pairs all, or give a file of pairs",
         "rate": "the study has no items",

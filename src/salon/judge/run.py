@@ -1,15 +1,16 @@
-"""A judge at work: asks every question of a plan, reads the replies, writes STUDY/judges/NAME whole.
+"""A judge's verdicts as ordinary judgments: what its samples and both orders say together, one answer a question.
 
-The folder is made from the replies alone, in the order of the questions. A run that is killed leaves the folder as it
-was; run again, it finds its answers in the call store, each with the time it was given, and comes to the same bytes.
+`verdicts.parquet` keeps every order and sample. The tables beside it hold what `salon check` and `salon fuse` should
+count: a pair is won where both orders agree, a tie where they do not, and skipped where one could not be read.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -17,25 +18,94 @@ from pydantic import Field
 
 from salon.errors import BadValue, InputError
 from salon.judge.folder import JudgeRecord, judge_folder, read_record, write_judge
-from salon.judge.judgments import judged_study
-from salon.judge.many import Reader
-from salon.judge.pairs import Pair
+from salon.judge.messages import Templates
 from salon.judge.plan import JudgePlan, Step, plan_run
-from salon.judge.record import Verdict
-from salon.judge.settings import JudgeSettings
-from salon.judge.templates import Templates
-from salon.judge.unread import PutsAside, UnreadCount, UnreadLimits, expects_unread
-from salon.judge.vlm import Measuring, NoReply, Reply, Vlm
+from salon.judge.protocol import (
+    JudgeSettings,
+    JudgeVerdict,
+    Pair,
+    both_orders,
+    majority_outcome,
+    mean_value,
+    rated_criterion,
+)
+from salon.judge.verdicts import UnreadCount, UnreadLimits, VerdictReader, VlmWithStore, expects_unread
+from salon.judge.vlm import NoReply, Reply, Vlm, VlmWithContextLimit
 from salon.store.folder import written_inside
-from salon.study import Study
-from salon.study.noun import Noun
-from salon.study.point import Point
+from salon.study import Checklist, Comparison, Design, Judgment, Rater, Rating, Study
+from salon.study.answers import Point, majority_of_samples
+from salon.study.nouns import Noun
+
+_TABLES = {"compare": "comparisons", "rate": "ratings", "checklist": "checklists"}
+
+
+def build_judged_study(plan: JudgePlan, judge: str, verdicts: Sequence[JudgeVerdict], *, simulated: bool) -> Study:
+    """The study that holds one judge's judgments of the items of `plan`."""
+    protocol = plan.settings.protocol
+    complete = protocol != "compare" or (plan.settings.pairs == "all" and plan.settings.limit is None)
+    criteria = [plan.study.criterion(id) for id in plan.criteria]
+    return Study.build(
+        f"{plan.study.name}, judged by {judge}",
+        [rated_criterion(criterion) for criterion in criteria] if protocol == "rate" else criteria,
+        compare_within=plan.study.compare_within,
+        design=Design(kind="complete" if complete else "unknown"),
+        simulated=simulated,
+        tables={
+            "prompts": plan.study.table("prompts"),
+            "items": plan.study.table("items"),
+            "raters": [Rater(id=judge, kind="model")],
+            _TABLES[protocol]: list(judgments(verdicts)),
+        },
+    )
+
+
+def judgments(verdicts: Iterable[JudgeVerdict]) -> Iterator[Judgment]:
+    """One judgment for each pair, item or checklist and criterion."""
+    ordered = sorted(verdicts, key=_about)
+    for (criterion, a, b), group in groupby(ordered, key=_about):
+        found = list(group)
+        about = {"criterion": criterion, "rater": found[0].judge}
+        if found[0].protocol == "compare":
+            yield _comparison(about | {"a": a, "b": b}, found)
+        elif found[0].protocol == "rate":
+            value = mean_value([verdict.value for verdict in found])
+            yield Rating(**about, item=a, value=value, skipped=_why(found) if value is None else None)
+        else:
+            yield _checklist(about | {"item": a}, found)
+
+
+def _about(verdict: JudgeVerdict) -> tuple[str, str, str]:
+    return verdict.criterion, verdict.a, verdict.b or ""
+
+
+def _comparison(about: dict[str, str], found: Sequence[JudgeVerdict]) -> Comparison:
+    first, second = (majority_outcome([one.outcome for one in found if one.left == left]) for left in ("a", "b"))
+    outcome = both_orders(first, second)
+    return Comparison(**about, outcome=outcome, skipped=_why(found) if outcome is None else None)
+
+
+def _checklist(about: dict[str, str], found: Sequence[JudgeVerdict]) -> Checklist:
+    points = sorted({one.point or "" for one in found})
+    votes = [majority_of_samples([one.value for one in found if one.point == point]) for point in points]
+    return Checklist(**about, points=tuple(points), answers=tuple(votes))
+
+
+def _why(found: Sequence[JudgeVerdict]) -> str:
+    return "broken image" if any(one.failed == "broken-image" for one in found) else "cannot judge"
+
+
+# --------------------------------------------------------------------------------------------------
+# A judge at work: asks every question of a plan, reads the replies, writes STUDY/judges/NAME whole.
+#
+# The folder is made from the replies alone, in the order of the questions. A run that is killed leaves the folder as it
+# was; run again, it finds its answers in the call store, each with the time it was given, and comes to the same bytes.
+# --------------------------------------------------------------------------------------------------
 
 SHORTER = "show smaller pictures with --pixels, ask for shorter answers with --max-tokens, or shorten the prompt"
 
 
 @dataclass(frozen=True)
-class Progress:
+class JudgeProgress:
     """How far a run has come; given to its callback after every reply."""
 
     wanted: int
@@ -50,7 +120,7 @@ class Progress:
     """What was found out before the first question was asked."""
 
 
-Watch = Callable[[Progress], None]
+JudgeCallback = Callable[[JudgeProgress], None]
 
 
 class JudgeRun(Noun):
@@ -76,7 +146,7 @@ class JudgeRun(Noun):
 
 
 @runtime_checkable
-class Noting(Protocol):
+class VlmWithNotes(Protocol):
     """A VLM with something to say at the end: answers that moved, a model that changed its name."""
 
     def notes(self) -> list[str]:
@@ -89,7 +159,7 @@ def judge_study(
     folder: Path | str,
     vlm: Vlm,
     settings: JudgeSettings,
-    progress: Watch | None = None,
+    progress: JudgeCallback | None = None,
     *,
     overwrite: bool = False,
     unread: UnreadLimits | None = None,
@@ -111,7 +181,7 @@ def judge_study(
 def run_plan(
     plan: JudgePlan,
     vlm: Vlm,
-    progress: Watch | None = None,
+    progress: JudgeCallback | None = None,
     *,
     overwrite: bool = False,
     unread: UnreadLimits | None = None,
@@ -122,21 +192,21 @@ def run_plan(
     check_may_replace(plan, vlm, overwrite=overwrite)
     foreseen = too_long_notes(plan, vlm)
     limits = unread or UnreadLimits()
-    told, again = _asked(plan, vlm, progress or (lambda _: None), foreseen, limits)
+    told, again = _ask_all(plan, vlm, progress or (lambda _: None), foreseen, limits)
     verdicts = [verdict for verdict_list, _ in told for verdict in verdict_list]
     repeated = [f"asked again, because the stored reply could not be read: {again:,}"] if again else []
-    notes = (*foreseen, *plan.notes, *repeated, *(vlm.notes() if isinstance(vlm, Noting) else ()))
+    notes = (*foreseen, *plan.notes, *repeated, *(vlm.notes() if isinstance(vlm, VlmWithNotes) else ()))
     record = _record(plan, vlm, verdicts)
-    judged = judged_study(plan, vlm.name, verdicts, simulated=record.simulated)
+    judged = build_judged_study(plan, vlm.name, verdicts, simulated=record.simulated)
     with written_inside(target):
         check_may_replace(plan, vlm, overwrite=overwrite)  # again: another run may have ended since this one began
         write_judge(target, judged, verdicts, record)
     return _run(record, plan, target, verdicts, sum(stored for _, stored in told), time.monotonic() - started, notes)
 
 
-def reads(plan: JudgePlan, vlm: Vlm) -> Callable[[int, Reply | NoReply], bool]:
+def readable_by(plan: JudgePlan, vlm: Vlm) -> Callable[[int, Reply | NoReply], bool]:
     """Whether every verdict of a reply, given with the index of its question, can be read."""
-    reader = Reader(plan.study, plan.settings, vlm.name)
+    reader = VerdictReader(plan.study, plan.settings, vlm.name)
 
     def is_readable(index: int, reply: Reply | NoReply) -> bool:
         return all(verdict.unparsed is None for verdict in reader.verdicts(plan.questions[index], reply))
@@ -149,7 +219,7 @@ def too_long_notes(plan: JudgePlan, vlm: Vlm) -> tuple[str, ...]:
 
     They are asked all the same, get no reply and are counted; a run of nothing else is a mistake.
     """
-    found = list(vlm.too_long(plan.conversations())) if isinstance(vlm, Measuring) else []
+    found = list(vlm.too_long(plan.conversations())) if isinstance(vlm, VlmWithContextLimit) else []
     if not found:
         return ()
     index, reason = found[0]
@@ -161,17 +231,17 @@ def too_long_notes(plan: JudgePlan, vlm: Vlm) -> tuple[str, ...]:
     return (f"{told}; the first is {where}: {reason} ({SHORTER})",)
 
 
-def _asked(
-    plan: JudgePlan, vlm: Vlm, watch: Watch, notes: tuple[str, ...], limits: UnreadLimits
-) -> tuple[list[tuple[list[Verdict], bool]], int]:
+def _ask_all(
+    plan: JudgePlan, vlm: Vlm, watch: JudgeCallback, notes: tuple[str, ...], limits: UnreadLimits
+) -> tuple[list[tuple[list[JudgeVerdict], bool]], int]:
     """The verdicts of every question in order, and whether its reply was known already; how many were asked again."""
-    reader = Reader(plan.study, plan.settings, vlm.name)
+    reader = VerdictReader(plan.study, plan.settings, vlm.name)
     asked_of = len(plan.criteria) if plan.settings.together else 1
     simulated = expects_unread(vlm.signature.method)
     allowed = UnreadLimits(most_unread=1) if simulated else limits
     count = UnreadCount(vlm.name, plan.settings, asked_of * len(plan.questions), allowed)
-    so_far = Progress(len(plan.questions), notes=notes)
-    found: list[tuple[list[Verdict], bool]] = [([], False)] * len(plan.questions)
+    so_far = JudgeProgress(len(plan.questions), notes=notes)
+    found: list[tuple[list[JudgeVerdict], bool]] = [([], False)] * len(plan.questions)
     again: set[int] = set()
     watch(so_far)
     for index, reply in _replies_read(plan, vlm, reader, again, keep=limits.keep_unread):
@@ -193,16 +263,16 @@ def _asked(
 
 
 def _replies_read(
-    plan: JudgePlan, vlm: Vlm, reader: Reader, again: set[int], *, keep: bool
+    plan: JudgePlan, vlm: Vlm, reader: VerdictReader, again: set[int], *, keep: bool
 ) -> Iterator[tuple[int, Reply | NoReply]]:
     """One reply for each question; a stored one that cannot be read is put aside and its question asked again.
 
     The indices of such questions are added to `again`.
     """
     for index, reply in _replies(plan, vlm, range(len(plan.questions))):
-        stored = isinstance(reply, Reply) and reply.stored and isinstance(vlm, PutsAside) and not keep
+        stored = isinstance(reply, Reply) and reply.stored and isinstance(vlm, VlmWithStore) and not keep
         reasons = [verdict.unparsed for verdict in reader.verdicts(plan.questions[index], reply)] if stored else []
-        if any(reasons) and isinstance(vlm, PutsAside):
+        if any(reasons) and isinstance(vlm, VlmWithStore):
             vlm.put_aside(plan.messages.conversation(plan.questions[index]), f"unread: {next(filter(None, reasons))}")
             again.add(index)
         else:
@@ -238,7 +308,12 @@ def check_may_replace(plan: JudgePlan, vlm: Vlm, *, overwrite: bool = False) -> 
     except InputError:
         before = None
     same = before and (before.vlm, before.templates) == _identity(plan, vlm)
-    if before and same and _how(before.settings) == _how(plan.settings) and before.questions <= len(plan.questions):
+    if (
+        before
+        and same
+        and _answer_settings(before.settings) == _answer_settings(plan.settings)
+        and before.questions <= len(plan.questions)
+    ):
         return
     raise BadValue(
         "a judge's answers are only replaced by the same judge's, asked in the same way",
@@ -252,12 +327,12 @@ def _identity(plan: JudgePlan, vlm: Vlm) -> tuple[str, str]:
     return str(vlm.signature), f"{plan.templates.version}-{plan.templates.hash}"
 
 
-def _how(settings: JudgeSettings) -> JudgeSettings:
+def _answer_settings(settings: JudgeSettings) -> JudgeSettings:
     """What decides an answer: neither how many questions are asked nor about which pairs."""
     return settings.model_copy(update={"limit": None, "pairs": "judged"})
 
 
-def _record(plan: JudgePlan, vlm: Vlm, verdicts: Sequence[Verdict]) -> JudgeRecord:
+def _record(plan: JudgePlan, vlm: Vlm, verdicts: Sequence[JudgeVerdict]) -> JudgeRecord:
     who, texts = _identity(plan, vlm)
     return JudgeRecord(
         judge=vlm.name,
@@ -279,7 +354,7 @@ def _run(
     record: JudgeRecord,
     plan: JudgePlan,
     target: Path,
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[JudgeVerdict],
     stored: int,
     seconds: float,
     notes: tuple[str, ...],

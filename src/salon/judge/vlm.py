@@ -13,8 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from salon.study.noun import Noun
-from salon.study.signature import Signature
+from salon.study.nouns import Noun, Signature
 
 
 class Sight(Noun):
@@ -109,7 +108,7 @@ class Vlm(Protocol):
 
 
 @runtime_checkable
-class Measuring(Protocol):
+class VlmWithContextLimit(Protocol):
     """A VLM that can tell before it is asked which questions it could not take."""
 
     def too_long(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, str]]:

@@ -8,30 +8,38 @@ words = encode_texts(encoder, texts)               # (texts, 384)
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from salon.engine.processes import cores
-from salon.engine.run import each_batch
-from salon.engine.work import Done, EngineSettings, Row, Task
+from salon.engine.work import EngineSettings, Row, WorkSummary, WorkTask, run_batches
 from salon.errors import BadFile, BadValue
-from salon.models.embedding_cache import EmbeddingCache, Shelf
-from salon.models.encoder import Encoder, Vectors, picture_parts
+from salon.models.cache import cache_file
+from salon.models.encoders import Encoder, Vectors, picture_parts
+from salon.store.atomic_files import put_file
 from salon.store.pictures import read_bytes, read_picture
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows: one process at a time
+    fcntl = None  # type: ignore[assignment]  # Windows has none
 
 __all__ = ["EmbeddingCache", "encode_pictures", "encode_texts"]
 
-_NAMED = 3
+_MAX_NAMED = 3
 """Bad pictures that an error names."""
-_TEXTS = 1024
+_TEXTS_PER_BATCH = 1024
 """Texts encoded before they are kept."""
 
 
@@ -52,13 +60,13 @@ def encode_pictures(
     names = [part.name for part in encoder.parts] if parts is None else list(parts)
     hashes, unreadable = _hashes(paths)
     unique = {sha: str(Path(path).absolute()) for path, sha in zip(paths, hashes) if sha}  # workers may run elsewhere
-    store = _Store(encoder, names, list(unique), cache or EmbeddingCache())
+    store = _VectorStore(encoder, names, list(unique), cache or EmbeddingCache())
     tell = progress or (lambda count: None)
     missing = store.missing()
     tell(len(paths) - sum(map(len, missing.values())))
     for lacking, keys in missing.items():
         work = Embedding(encoder, lacking, _threads(settings))
-        unreadable |= _compute(work, [Task(sha, (unique[sha], sha)) for sha in keys], store, settings, tell)
+        unreadable |= _compute(work, [WorkTask(sha, (unique[sha], sha)) for sha in keys], store, settings, tell)
     if unreadable:
         raise _unreadable(unreadable, len(paths))
     order = np.array([store.place[sha] for sha in hashes], np.intp)
@@ -74,8 +82,8 @@ def encode_texts(encoder: Encoder, texts: Sequence[str], *, cache: EmbeddingCach
     shelf = (cache or EmbeddingCache()).shelf(_text_signature(encoder), encoder.text_width)
     rows, known = shelf.read(keys)
     missing = np.flatnonzero(~known)
-    for start in range(0, len(missing), _TEXTS):
-        some = missing[start : start + _TEXTS]
+    for start in range(0, len(missing), _TEXTS_PER_BATCH):
+        some = missing[start : start + _TEXTS_PER_BATCH]
         rows[some] = encoder.texts([unique[keys[place]] for place in some])
         shelf.keep([keys[place] for place in some], rows[some])
     place = {key: row for row, key in enumerate(keys)}
@@ -99,7 +107,7 @@ class Embedding:
 
     def _look(self, asked: Sequence[tuple[str, str]]) -> list[Row]:
         with ThreadPoolExecutor(self.threads or cores()) as threads:  # decoders leave Python's lock alone
-            opened = list(threads.map(_opened, asked))
+            opened = list(threads.map(_open_picture, asked))
         good = [(image, sha) for (image, _), (_, sha) in zip(opened, asked) if image is not None]
         found = picture_parts(self.encoder, [image for image, _ in good], self.parts, [sha for _, sha in good])
         rows = iter(zip(*(found[part] for part in self.parts)))
@@ -111,7 +119,7 @@ class Embedding:
         ]
 
 
-def _opened(asked: tuple[str, str]) -> tuple[Any, str | None]:
+def _open_picture(asked: tuple[str, str]) -> tuple[Any, str | None]:
     """The picture at a path, or None and why; its bytes must still have the hash they are kept under."""
     path, sha = asked
     try:
@@ -121,7 +129,7 @@ def _opened(asked: tuple[str, str]) -> tuple[Any, str | None]:
     return (None, "a file that changes while it is read") if picture.sha256 != sha else (picture.image, None)
 
 
-class _Store:
+class _VectorStore:
     """Rows of the pictures asked for, by part: what the cache knows, and what is added."""
 
     def __init__(self, encoder: Encoder, names: Sequence[str], keys: list[str], cache: EmbeddingCache) -> None:
@@ -146,14 +154,18 @@ class _Store:
 
 
 def _compute(
-    work: Embedding, tasks: list[Task], store: _Store, settings: EngineSettings | None, tell: Callable[[int], None]
+    work: Embedding,
+    tasks: list[WorkTask],
+    store: _VectorStore,
+    settings: EngineSettings | None,
+    tell: Callable[[int], None],
 ) -> dict[str, str]:
     """Add all vectors to the store; paths of those that could not be computed, and why."""
     bad: dict[str, str] = {}
     paths = {task.key: task.value[0] for task in tasks}
     with tempfile.TemporaryDirectory(prefix="salon-") as folder:  # what is done is in the cache: there a run goes on
-        steps = each_batch(work, tasks, folder, settings, tell)
-        for batch, rows in (finished := _Finished(steps)):
+        steps = run_batches(work, tasks, folder, settings, tell)
+        for batch, rows in (finished := _BatchSteps(steps)):
             bad |= {task.value[0]: row["unreadable"] for task, row in zip(batch, rows) if row.get("unreadable")}
             good = [(task.key, row) for task, row in zip(batch, rows) if not row.get("unreadable")]
             for part in work.parts if good else ():
@@ -162,15 +174,15 @@ def _compute(
     return bad | {paths[lost.key]: f"its worker ended: {lost.reason}" for lost in finished.done.lost}
 
 
-class _Finished:
+class _BatchSteps:
     """The steps of a run, and what it says at its end."""
 
-    done: Done
+    done: WorkSummary
 
-    def __init__(self, steps: Generator[tuple[tuple[Task, ...], list[Row]], None, Done]) -> None:
+    def __init__(self, steps: Generator[tuple[tuple[WorkTask, ...], list[Row]], None, WorkSummary]) -> None:
         self._steps = steps
 
-    def __iter__(self) -> Iterator[tuple[tuple[Task, ...], list[Row]]]:
+    def __iter__(self) -> Iterator[tuple[tuple[WorkTask, ...], list[Row]]]:
         self.done = yield from self._steps
 
 
@@ -190,7 +202,7 @@ def _hashes(paths: Sequence[Path]) -> tuple[list[str], dict[str, str]]:
     return ["" if str(path) in bad else str(found[Path(path)]) for path in paths], bad
 
 
-def _shelf(encoder: Encoder, name: str, cache: EmbeddingCache) -> Shelf:
+def _shelf(encoder: Encoder, name: str, cache: EmbeddingCache) -> EmbeddingTable:
     part = next((part for part in encoder.parts if part.name == name), None)
     if part is None:
         known = ", ".join(part.name for part in encoder.parts)
@@ -211,10 +223,141 @@ def _threads(settings: EngineSettings | None) -> int | None:
 
 def _unreadable(bad: dict[str, str], total: int) -> BadFile:
     folder = os.path.commonpath([Path(path).absolute().parent for path in bad])
-    first = [f"{os.path.relpath(path, folder)} ({why})" for path, why in list(bad.items())[:_NAMED]]
+    first = [f"{os.path.relpath(path, folder)} ({why})" for path, why in list(bad.items())[:_MAX_NAMED]]
     return BadFile(
         "pictures that can be read are needed",
-        found=f"{len(bad):,} of {total:,} that cannot: {', '.join(first)}{', ...' if len(bad) > _NAMED else ''}",
+        found=f"{len(bad):,} of {total:,} that cannot: {', '.join(first)}{', ...' if len(bad) > _MAX_NAMED else ''}",
         where=folder,
         remedy="mend or remove them; the vectors of all others are kept, so the next run is short",
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# Vectors that were worked out once, on disk: one plain file of float32 rows, and a list of whose they are.
+#
+#     FOLDER/<hash of the signature>/about.json    what the vectors depend on, for people
+#     FOLDER/<hash of the signature>/rows.f32      one row of float32 after the other, mapped into memory to be read
+#     FOLDER/<hash of the signature>/rows.index    for each row 32 bytes, the hash of its content, and 8 bytes, its
+# check
+#
+# Rows are only ever appended, under a lock, and listed once they are there: a process that is killed leaves rows that
+# nobody lists, and the next one writes over them. The check covers signature, content hash and row, and is compared
+# whenever a row is read. So whatever happens to the files, a row that is not the right one counts as missing: it costs
+# the time to compute it again, never a wrong vector. The folder may be deleted at any time. Where it cannot be written,
+# nothing is kept.
+# --------------------------------------------------------------------------------------------------
+
+FORMAT: Final = "salon.embeddings/1"
+_CHECK = 8
+_ENTRY = np.dtype([("key", "u1", 32), ("check", "u1", _CHECK)])
+_BYTES = np.dtype([("key", "V32"), ("check", f"V{_CHECK}")])
+
+
+class EmbeddingCache:
+    """Vectors by signature and content hash, in a folder that any number of processes may share."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = cache_file().parent / "embeddings" if folder is None else Path(folder)
+
+    def shelf(self, signature: str, width: int) -> EmbeddingTable:
+        """The vectors of one kind."""
+        return EmbeddingTable(self.folder, signature, width)
+
+
+class EmbeddingTable:
+    """Vectors of one width that depend on the same things."""
+
+    def __init__(self, folder: Path, signature: str, width: int) -> None:
+        self.signature, self.width = signature, width
+        self._mark = hashlib.sha256(f"{FORMAT}\n{width}\n{signature}".encode()).digest()
+        self.folder = folder / self._mark.hex()[:16]
+        self.rows, self.index = self.folder / "rows.f32", self.folder / "rows.index"
+
+    def read(self, keys: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
+        """(keys, width) float32 for different `keys`, each a SHA-256 in hex, and which of them are known.
+
+        The rows of those that are not hold zeros.
+        """
+        found, known = np.zeros((len(keys), self.width), np.float32), np.zeros(len(keys), np.bool_)
+        wanted = {bytes.fromhex(key): place for place, key in enumerate(keys)}
+        entries, rows = self._listed()
+        likely = _likely(entries, list(wanted))
+        for row, (key, check) in zip(likely.tolist(), entries[likely].view(_BYTES).tolist()):
+            place = wanted.get(key)
+            vector = rows[row].copy()  # so that what is checked is what is given, whoever writes meanwhile
+            if place is not None and check == self._check(key, vector):
+                found[place], known[place] = vector, True
+        return found, known
+
+    def keep(self, keys: Sequence[str], vectors: Vectors) -> None:
+        """Append vectors. One that is known already is listed again, and the last that is whole counts."""
+        rows = np.ascontiguousarray(vectors, "<f4")
+        entries = _entries([bytes.fromhex(key) for key in keys])
+        checks = [self._check(key.tobytes(), row) for key, row in zip(entries["key"], rows, strict=True)]
+        entries["check"] = np.frombuffer(b"".join(checks), np.uint8).reshape(-1, _CHECK)
+        with suppress(OSError), self._locked():
+            there = self._whole()
+            _write(self.rows, rows.tobytes(), at=there * self.width * 4)
+            _write(self.index, entries.tobytes(), at=there * _ENTRY.itemsize)
+
+    def _check(self, key: bytes, row: np.ndarray) -> bytes:
+        digest = hashlib.blake2b(key, digest_size=_CHECK, key=self._mark)
+        digest.update(row.data)
+        return digest.digest()
+
+    def _whole(self) -> int:
+        """Rows that are there and listed."""
+        sizes = [path.stat().st_size if path.is_file() else 0 for path in (self.rows, self.index)]
+        return min(sizes[0] // (self.width * 4), sizes[1] // _ENTRY.itemsize)
+
+    def _listed(self) -> tuple[np.ndarray, np.ndarray]:
+        """The list, and the rows as they lie on disk."""
+        with suppress(OSError, ValueError):
+            if count := self._whole():
+                entries = np.fromfile(self.index, _ENTRY, count)
+                mapped = np.memmap(self.rows, "<f4", "r", shape=(count, self.width))
+                return entries, mapped.view(np.ndarray)  # the same bytes; taking a row off a memmap itself is slow
+        return np.empty(0, _ENTRY), np.empty((0, self.width), "<f4")
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Nobody else appends until the block ends, or this process does."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        about = self.folder / "about.json"
+        if not about.exists():
+            told = {"format": FORMAT, "signature": self.signature, "width": self.width, "dtype": "<f4"}
+            put_file(about, json.dumps(told, indent=1).encode())
+        with open(self.folder / "lock", "ab") as lock:
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _entries(keys: Sequence[bytes]) -> np.ndarray:
+    entries = np.zeros(len(keys), _ENTRY)
+    entries["key"] = np.frombuffer(b"".join(keys), np.uint8).reshape(-1, 32)
+    return entries
+
+
+def _likely(entries: np.ndarray, keys: Sequence[bytes]) -> NDArray[np.intp]:
+    """Entries whose key begins as one of `keys` does: nearly all that were not asked for are left out, and fast."""
+    if not len(entries) or not keys:
+        return np.empty(0, np.intp)
+    asked = np.sort(_starts(_entries(keys)))
+    starts = _starts(entries)
+    nearest = np.minimum(np.searchsorted(asked, starts), len(asked) - 1)
+    return np.flatnonzero(asked[nearest] == starts)
+
+
+def _starts(entries: np.ndarray) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(entries["key"][:, :8]).view("<u8")[:, 0]
+
+
+def _write(path: Path, data: bytes, *, at: int) -> None:
+    """Write `data` from `at` on, over rows that nobody lists. Nothing is cut off: somebody may have it mapped."""
+    number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+    with open(number, "r+b", buffering=0) as file:
+        file.seek(at)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[file.write(rest) :]

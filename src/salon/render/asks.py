@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from salon.render.layout import DefectKind
 from salon.study import Prompt
-from salon.study.prompt import normalized
+from salon.study.nouns import normalize_text
 
 ASKS: dict[DefectKind, str] = {
     "low-contrast": "Strong contrast between letters and ground.",
@@ -33,8 +33,8 @@ ASKS: dict[DefectKind, str] = {
 
 def asked_against(prompt: Prompt) -> frozenset[DefectKind]:
     """The flaws that a prompt asks to avoid, in these words; case, spaces and the last stop do not matter."""
-    text = normalized(prompt.view())
-    return frozenset(kind for kind, ask in ASKS.items() if normalized(ask).rstrip(".") in text)
+    text = normalize_text(prompt.view())
+    return frozenset(kind for kind, ask in ASKS.items() if normalize_text(ask).rstrip(".") in text)
 
 
 def with_asks(prompt: Prompt, kinds: Iterable[DefectKind]) -> Prompt:

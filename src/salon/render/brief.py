@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 Category = Literal[
     "presentations",

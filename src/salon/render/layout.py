@@ -13,7 +13,7 @@ from pydantic import Field
 
 from salon.render.brief import Align, Brief
 from salon.render.chance import Seeds
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 Role = Literal[
     "ground", "picture", "panel", "ornament", "headline", "subhead", "body", "cta", "when", "where", "brand", "extra",

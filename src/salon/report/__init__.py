@@ -6,12 +6,25 @@
 Pages need no other file, no network and no JavaScript; everything in them is escaped.
 """
 
-from salon.report.block import Badge, Block, Card, Details, Figure, Figures, Note, Prose, Verdict, Verdicts
-from salon.report.located import located
+from salon.report.blocks import (
+    Badge,
+    Block,
+    Card,
+    Cell,
+    Chart,
+    ChartRow,
+    Column,
+    Details,
+    Note,
+    Prose,
+    Table,
+    VerdictLine,
+    Verdicts,
+    columns_of,
+)
 from salon.report.page import Page, Section, standalone_svg
 from salon.report.svg import SMALL, WIDE
-from salon.report.table import Cell, Column, Table, columns_of
-from salon.report.values import disagreements, estimate_value, value
+from salon.report.values import disagreements, estimate_value, located, value
 
 __all__ = [
     "SMALL",
@@ -20,16 +33,16 @@ __all__ = [
     "Block",
     "Card",
     "Cell",
+    "Chart",
+    "ChartRow",
     "Column",
     "Details",
-    "Figure",
-    "Figures",
     "Note",
     "Page",
     "Prose",
     "Section",
     "Table",
-    "Verdict",
+    "VerdictLine",
     "Verdicts",
     "columns_of",
     "disagreements",

@@ -14,11 +14,10 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from salon.report.block import Badge, Block, Note
+from salon.report.blocks import Badge, Block, Column, Note, Table
 from salon.report.page import Section
 from salon.report.svg import element
-from salon.report.table import Column, Table
-from salon.report.words import brief, fixed, listed, one_way
+from salon.report.words import brief, fixed, join_names, one_way
 
 Size = Literal["", "four", "small", "wide", "pairs", "duel"]
 """How large frames are: as large as a prompt needs, four in a row, small, wide, wide enough for two pictures, or two
@@ -31,7 +30,7 @@ _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
-class Frame:
+class FilmFrame:
     """One picture of a filmstrip and what goes with it; what is empty is left out."""
 
     title: str
@@ -56,46 +55,46 @@ class Frame:
 class Filmstrip(Block):
     """Frames from left to right, as many in a row as there is room for."""
 
-    frames: Sequence[Frame]
+    frames: Sequence[FilmFrame]
     label: str = ""
     size: Size = ""
 
     def __html__(self) -> str:
         heading = element("p", self.label, class_="film-label") if self.label else ""
-        return Markup("").join([heading, film(*map(_frame, self.frames), size=self.size)])
+        return Markup("").join([heading, film_grid(*map(_frame, self.frames), size=self.size)])
 
 
-def film(*frames: Markup, size: Size = "") -> Markup:
+def film_grid(*frames: Markup, size: Size = "") -> Markup:
     """A grid of frames."""
     return element("div", *frames, class_=f"film {size}".rstrip())
 
 
-def shown(picture: str, alt: str, missing: str = "no picture") -> Markup:
+def picture_or_note(picture: str, alt: str, missing: str = "no picture") -> Markup:
     """A picture, or what stands in its place."""
     if not picture:
         return element("div", brief(missing, 160), class_="unshown")
     return Markup('<img class="shown" src="{}" alt="{}">').format(picture, brief(alt))
 
 
-def told(label: str, inside: str | Markup) -> Markup:
+def labelled_text(label: str, inside: str | Markup) -> Markup:
     """Words under a picture, and what they are."""
     return element("div", element("span", label, class_="told-label"), inside, class_="told")
 
 
-def _frame(frame: Frame) -> Markup:
+def _frame(frame: FilmFrame) -> Markup:
     title = element("strong", frame.title)
     return element(
         "div",
         element("p", title, Markup(frame.badge.__html__()) if frame.badge else None, class_="frame-head"),
-        shown(frame.picture, frame.alt, frame.missing),
+        picture_or_note(frame.picture, frame.alt, frame.missing),
         element(
             "div",
             *(
                 element("p", element("span", name), element("span", value), class_="frame-number")
                 for name, value in frame.numbers
             ),
-            told("prompt", marked_changes(frame.before, frame.prompt)) if frame.prompt else None,
-            told("what was said", _remarks(frame.remarks)) if frame.remarks else None,
+            labelled_text("prompt", mark_changes(frame.before, frame.prompt)) if frame.prompt else None,
+            labelled_text("what was said", _remarks(frame.remarks)) if frame.remarks else None,
             element("p", frame.note, class_="told") if frame.note else None,
         ),
         class_="frame",
@@ -126,7 +125,7 @@ def waiting_section(waiting: Mapping[str, int]) -> list[Section]:
     """What chains wait for, and how many; nothing where none does."""
     if not waiting:
         return []
-    told = listed(Markup("{} for {}").format(fixed(count, 0), what) for what, count in waiting.items())
+    told = join_names(Markup("{} for {}").format(fixed(count, 0), what) for what, count in waiting.items())
     words = Markup("Chains wait: {}. The same command goes on; until then these numbers are provisional.").format(told)
     return [Section("Not done", [Note(words, tone="open")])]
 
@@ -134,7 +133,7 @@ def waiting_section(waiting: Mapping[str, int]) -> list[Section]:
 # -- what changed ----------------------------------------------------------------------------------------------------
 
 
-def marked_changes(before: str | None, after: str) -> Markup:
+def mark_changes(before: str | None, after: str) -> Markup:
     """`after` with the words that `before` has not marked as new, and those it has lost marked as old.
 
     Long stretches without a change are cut to their ends. Without a `before` nothing is marked.

@@ -30,22 +30,22 @@ def fixed(x: Number | None, decimals: int = 3) -> str:
     """`x` with exactly `decimals` digits after the point: 0.159, −0.067."""
     if x is None:
         return MISSING
-    value = _checked(x)
+    value = _require_number(x)
     if math.isinf(value):
         return "∞" if value > 0 else MINUS + "∞"
-    text = f"{rounded(abs(value), decimals):,.{decimals}f}"
+    text = f"{round_half_up(abs(value), decimals):,.{decimals}f}"
     negative = value < 0 and any(c in "123456789" for c in text)
     return (MINUS if negative else "") + text.replace(",", THIN)
 
 
-def rounded(x: float, decimals: int) -> Decimal:
+def round_half_up(x: float, decimals: int) -> Decimal:
     """Half goes up, as people round: 62.5 is 63, and 0.0625 to three digits is 0.063."""
     return Decimal(repr(x)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
 
 
 def significant(x: Number | None, digits: int = 3) -> str:
     """`x` to `digits` significant digits, never in scientific notation inside 1e-6..1e15."""
-    if x is None or x == 0 or math.isinf(_checked(x)):
+    if x is None or x == 0 or math.isinf(_require_number(x)):
         return fixed(x, 0)
     size = _magnitude(x, digits)
     if not -7 <= size < 15:
@@ -107,7 +107,7 @@ def p_value(p: float | None) -> str:
     """0.038, 0.0015, 3.2e−6, < 1e−10. More digits are shown where two would cross .05, .01 or .001."""
     if p is None:
         return MISSING
-    if not 0 <= _checked(p) <= 1:
+    if not 0 <= _require_number(p) <= 1:
         raise BadValue("a p value between 0 and 1 is needed", found=p)
     if p < LEAST_P:
         return f"< 1e{MINUS}10"
@@ -136,7 +136,7 @@ def percent(x: Number | None, decimals: int | None = None) -> str:
     """15%, 2.5%, 0.08%: as many digits as the size asks for unless told."""
     if x is None:
         return MISSING
-    hundred = 100 * _checked(x)
+    hundred = 100 * _require_number(x)
     if decimals is None:
         small = abs(hundred)
         decimals = 0 if small == 0 or small >= 9.95 else 1 if small >= 0.95 else 2
@@ -147,7 +147,7 @@ def duration(seconds: float | None) -> str:
     """350 µs, 12 ms, 1.4 s, 2 min 05 s, 3 h 20 min, 4 d 3 h."""
     if seconds is None:
         return MISSING
-    size = abs(_checked(seconds))
+    size = abs(_require_number(seconds))
     sign = MINUS if seconds < 0 else ""
     for unit, factor in (("µs", 1e6), ("ms", 1e3), ("s", 1.0)):
         scaled = size * factor
@@ -178,7 +178,7 @@ def plain(x: object) -> int | float | None:
     value = item() if callable(item) else x
     if value is None or isinstance(value, int | float):
         if isinstance(value, float):
-            _checked(value)
+            _require_number(value)
         return value
     raise BadValue("a number is needed", found=repr(x))
 
@@ -189,7 +189,7 @@ def _before_point(text: str) -> str:
     return value.split(".")[0] if "." in value else value.rstrip("%")
 
 
-def _checked(x: Number) -> float:
+def _require_number(x: Number) -> float:
     value = float(x)
     if math.isnan(value):
         raise BadValue("a number is needed", found="NaN", remedy="pass None where there is no value")
@@ -209,5 +209,5 @@ def _p_decimals(p: float) -> int:
 
 
 def _crosses_landmark(p: float, places: int) -> bool:
-    shown = float(rounded(p, places))
+    shown = float(round_half_up(p, places))
     return any((p < mark) != (shown < mark) for mark in P_LANDMARKS)

@@ -7,19 +7,21 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from salon.errors import BadFile
-from salon.report import palette, svg
-from salon.report.block import Block, Card, slug, templates
-from salon.store.quick_file import put_file
+from salon.errors import BadFile, BadValue
+from salon.report import svg
+from salon.report.blocks import Block, Card, Chart, ChartRow, Details, slug, templates
+from salon.report.svg import Drawing, LegendKey, legend
+from salon.store.atomic_files import put_file
 
 GENERATOR = b'<meta name="generator" content="salon">'
 """What every page of Salon's holds in its head."""
@@ -77,7 +79,7 @@ class Page:
 
 def ground() -> str:
     """What all of Salon's pages stand on, those of the studio too: colours, type, links, focus."""
-    return palette.css() + "\n" + asset("ground.css")
+    return palette_css() + "\n" + asset("ground.css")
 
 
 def style() -> str:
@@ -93,7 +95,7 @@ def icon() -> str:
 
 def standalone_svg(drawing: str) -> str:
     """A drawing as the text of an .svg file that follows the reader's theme."""
-    return svg.standalone(drawing, palette.css() + "\n" + asset("chart.css"))
+    return svg.standalone(drawing, palette_css() + "\n" + asset("chart.css"))
 
 
 def anchors(titles: Sequence[str], otherwise: str = "section") -> list[str]:
@@ -150,3 +152,265 @@ def page_target(target: str | os.PathLike[str]) -> Path:
 def _is_page(path: Path) -> bool:
     with path.open("rb") as file:
         return GENERATOR in file.read(2000)
+
+
+# --------------------------------------------------------------------------------------------------
+# Colours, once: light and dark values of every CSS variable. The contrast test reads what `css` writes.
+#
+# Cohorts, null and alert stay apart for colour-blind eyes (blue, ochre, grey, crimson differ in lightness or in
+# the blue-yellow direction), and none of them carries meaning without words, a shape or a dash beside it.
+# --------------------------------------------------------------------------------------------------
+
+LIGHT = {
+    "paper": "#fbfaf6",
+    "card": "#ffffff",
+    "ink": "#1f1d1a",
+    "soft": "#5e5a52",
+    "rule": "#e2ddd2",
+    "rule-strong": "#b9b2a4",
+    "edge": "#8c8576",
+    "accent": "#8a3b1e",
+    "cohort-1": "#2a5ea3",
+    "cohort-2": "#9c5305",
+    "cohort-3": "#0b4d3e",
+    "cohort-4": "#641f66",
+    "null": "#68635a",
+    "null-wash": "#efebe2",
+    "alert": "#8c061a",
+    "good": "#14735d",
+    "heat-above": "#7fb2e0",
+    "heat-below": "#eeab72",
+}
+
+DARK = {
+    "paper": "#161512",
+    "card": "#1e1c19",
+    "ink": "#efeae0",
+    "soft": "#aba498",
+    "rule": "#35322c",
+    "rule-strong": "#5c574d",
+    "edge": "#7a7467",
+    "accent": "#eb9d77",
+    "cohort-1": "#84b3ee",
+    "cohort-2": "#e6a250",
+    "cohort-3": "#a1eac4",
+    "cohort-4": "#a683cd",
+    "null": "#a09a8e",
+    "null-wash": "#2a2823",
+    "alert": "#f95b5b",
+    "good": "#66c4a7",
+    "heat-above": "#2f659d",
+    "heat-below": "#8d4f16",
+}
+
+
+def palette_css() -> str:
+    """Light by default and on paper; dark by the system's wish or by the reader's toggle."""
+    return "\n".join(
+        [
+            _css_block(":root", "light", LIGHT),
+            "@media screen and (prefers-color-scheme: dark) {",
+            _css_block(':root:not([data-theme="light"])', "dark", DARK),
+            "}",
+            "@media screen {",
+            _css_block(':root[data-theme="dark"]', "dark", DARK),
+            "}",
+        ]
+    )
+
+
+def _css_block(selector: str, scheme: str, colors: dict[str, str]) -> str:
+    lines = "".join(f"  --{name}: {value};\n" for name, value in colors.items())
+    return f"{selector} {{\n  color-scheme: {scheme};\n{lines}}}"
+
+
+# --------------------------------------------------------------------------------------------------
+# Charts as figures of a paper: SVG files that need no style sheet, in the widths of one and two columns.
+#
+#     for figure in paper_figures(page.sections):
+#         figure.svg(ONE_COLUMN)
+#
+# Colors are those of the light theme on white. Every rule of the style sheet is written into the elements, because many
+# programs read SVG without CSS.
+# --------------------------------------------------------------------------------------------------
+
+ONE_COLUMN = 85
+"""Millimeters of a figure in one column."""
+TWO_COLUMNS = 178
+"""Millimeters of a figure over two columns."""
+PIXELS = 4
+"""Pixels of a drawing in a millimeter: its text of 12 pixels is 8.5 points tall in print."""
+MARGIN = 4
+"""Pixels of white around a drawing."""
+FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+
+_COLORS = {**LIGHT, "paper": "#ffffff"}
+_COMPOUND = re.compile(r'(?P<tag>[a-z]*)(?P<classes>(?:\.[\w-]+)*)(?:\[class\*="(?P<part>[^"]+)"\])?')
+_PAINTED = frozenset({
+    "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap",
+    "stroke-linejoin", "font-size", "font-weight", "font-family",
+})  # fmt: skip
+_GEOMETRY = frozenset({
+    "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "d", "width", "height", "transform", "text-anchor",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A chart of a page, ready to be written to files."""
+
+    name: str
+    """No two of a page are alike."""
+    drawing: Drawing
+    csv: str
+    keys: tuple[LegendKey, ...] = ()
+    """What the page explains beside the chart, and a file must explain in it."""
+    caption: str = ""
+
+    def svg(self, millimeters: int) -> str:
+        """The text of an .svg file of this width."""
+        return ElementTree.tostring(self.tree(millimeters), encoding="unicode") + "\n"
+
+    def tree(self, millimeters: int) -> ElementTree.Element:
+        """The same as elements: svg, title, desc, g, rect, line, circle, path and text with attributes of their own."""
+        source = ElementTree.fromstring(self.drawing.at(millimeters * PIXELS - 2 * MARGIN))
+        width, height = map(float, (source.get("viewBox") or "").split()[2:])
+        keys, used = legend(self.keys, 0, 0, width)
+        whole = (width + 2 * MARGIN, height + used + 2 * MARGIN)
+        corner = f"{-MARGIN:g}"
+        root = ElementTree.Element("svg", {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "viewBox": f"{corner} {corner} {whole[0]:g} {whole[1]:g}",
+            "width": f"{millimeters}mm",
+            "height": f"{whole[1] * millimeters / whole[0]:.2f}mm",
+            "font-family": FONTS,
+        })  # fmt: skip
+        ElementTree.SubElement(root, "rect", {
+            "x": corner, "y": corner, "width": f"{whole[0]:g}", "height": f"{whole[1]:g}", "fill": _COLORS["paper"],
+        })  # fmt: skip
+        if self.keys:
+            root.extend(_plain_elements(ElementTree.fromstring(keys)))
+        body = ElementTree.SubElement(root, "g", {"transform": f"translate(0 {used:g})"}) if self.keys else root
+        for number, child in enumerate(source):
+            if child.tag in ("title", "desc"):
+                words = ElementTree.Element(child.tag)
+                words.text = child.text
+                root.insert(number, words)
+            else:
+                body.extend(_plain_elements(child))
+        return root
+
+
+def paper_figures(sections: Sequence[Section]) -> list[PaperFigure]:
+    """Every chart of a page, in its order."""
+    charts = [found for section in sections for found in _charts(section.blocks)]
+    names = anchors([figure.name for figure, *_ in charts])
+    return [
+        PaperFigure(
+            name, figure.drawing, figure.csv, keys, " ".join(filter(None, (figure.heading, _caption_words(caption))))
+        )
+        for name, (figure, keys, caption) in zip(names, charts)
+        if isinstance(figure.drawing, Drawing)
+    ]
+
+
+def _caption_words(caption: str) -> str:
+    """A caption without markup."""
+    return caption.striptags() if isinstance(caption, Markup) else caption
+
+
+def _charts(blocks: Sequence[object]) -> Iterator[tuple[Chart, tuple[LegendKey, ...], str]]:
+    """Charts with the keys and the caption that they have on the page, their own or that of their row."""
+    for block in blocks:
+        if isinstance(block, Chart) and isinstance(block.drawing, Drawing):
+            yield block, (), block.caption
+        elif isinstance(block, ChartRow):
+            keys = tuple(
+                LegendKey(swatch, words, "line" if "line" in swatch else "box") for swatch, words in block.legend
+            )
+            yield from ((figure, keys, own or block.caption) for figure, _, own in _charts(block.figures))
+        elif isinstance(block, Details):
+            yield from _charts(block.blocks)
+
+
+# -- the style sheet, written into elements ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Rule:
+    tag: str
+    classes: frozenset[str]
+    part: str | None
+    declarations: Mapping[str, str]
+
+    @property
+    def weight(self) -> tuple[int, int]:
+        return len(self.classes) + (self.part is not None), bool(self.tag)
+
+    def holds(self, tag: str, classes: str) -> bool:
+        return (
+            self.tag in ("", tag)
+            and self.classes <= set(classes.split())
+            and (self.part is None or self.part in classes)
+        )
+
+
+@cache
+def _rules() -> tuple[_Rule, ...]:
+    """The rules of chart.css for the parts of a chart at rest, the strongest last."""
+    rules = []
+    for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", asset("chart.css")):
+        lines = (line.partition(":") for line in body.split(";") if line.strip())
+        declarations = {name.strip(): value.strip() for name, _, value in lines}
+        for selector in (part.strip() for part in selectors.split(",")):
+            if ":hover" in selector or selector == "svg.chart":
+                continue
+            match = _COMPOUND.fullmatch(selector.removeprefix("svg.chart "))
+            if match is None:
+                raise BadValue("a selector of one element, classes or part of a class is needed", found=selector)
+            classes = frozenset(match["classes"].split(".")) - {""}
+            rules.append(_Rule(match["tag"], classes, match["part"], declarations))
+    return tuple(sorted(rules, key=lambda rule: rule.weight))
+
+
+@cache
+def _styles(tag: str, classes: str) -> Mapping[str, str]:
+    """What the style sheet says of an element, variables replaced."""
+    said: dict[str, str] = {}
+    for rule in _rules():
+        if rule.holds(tag, classes):
+            said |= rule.declarations
+    if font := said.pop("font", ""):
+        said.setdefault("font-size", font.split()[0])
+    return {name: _value(value, said).removesuffix("px") for name, value in said.items()}
+
+
+def _value(value: str, said: Mapping[str, str]) -> str:
+    """`value` with its variables replaced: those of the element first, then colors."""
+
+    def known(match: re.Match[str]) -> str:
+        own = said.get(f"--{match[1]}")
+        return _COLORS[match[1]] if own is None else _value(own, said)
+
+    return re.sub(r"var\(--([\w-]+)\)", known, value)
+
+
+def _plain_elements(element: ElementTree.Element) -> list[ElementTree.Element]:
+    """An element without classes; none for what cannot be seen, two for text with a halo."""
+    styles = _styles(element.tag, element.get("class", ""))
+    if element.tag == "title" or styles.get("fill") == "transparent":
+        return []
+    given = {name: value for name, value in element.attrib.items() if name in _GEOMETRY | _PAINTED}
+    painted = {name: value for name, value in styles.items() if name in _PAINTED}
+    copy = ElementTree.Element(element.tag, {**given, **painted})
+    if element.tag == "text":
+        copy.text = "".join([element.text or "", *(child.tail or "" for child in element)])
+    else:
+        copy.extend([plain for child in element for plain in _plain_elements(child)])
+    if styles.get("paint-order") != "stroke":
+        return [copy]
+    halo = ElementTree.Element(copy.tag, {**copy.attrib, "fill": "none"})
+    halo.text = copy.text
+    for name in [name for name in copy.attrib if name.startswith("stroke")]:
+        del copy.attrib[name]
+    return [halo, copy]

@@ -6,12 +6,18 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
+import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
+
+from salon.errors import BadValue
+from salon.report import numbers
 
 WIDE = 840
 """Pixels of a full-width drawing: the text column of a page on a desk."""
@@ -67,7 +73,7 @@ class Drawing(Markup):
         return Drawing(self.at(width), width, self._draw, self._rows)
 
 
-def drawn(rows: Callable[..., Rows]) -> Callable[[Callable[..., Markup]], Callable[..., Drawing]]:
+def redrawable(rows: Callable[..., Rows]) -> Callable[[Callable[..., Markup]], Callable[..., Drawing]]:
     """Make a function of `width` return a Drawing. Phones get `drawing.at(NARROW)`: text keeps its size.
 
     `rows` takes the same arguments without `width` and gives the numbers that are drawn.
@@ -88,7 +94,7 @@ def drawn(rows: Callable[..., Rows]) -> Callable[[Callable[..., Markup]], Callab
 
 def canvas(width: float, height: float, title: str, description: str, *children: object) -> Markup:
     """The root: scales by its viewBox, and tells a screen reader what it shows."""
-    body = Markup("".join(_legible(c) for c in children if c is not None))
+    body = Markup("".join(_escaped(c) for c in children if c is not None))
     digest = hashlib.blake2s(f"{title}{description}{body}".encode(errors="replace"), digest_size=5).hexdigest()
     return element(
         "svg",
@@ -98,7 +104,7 @@ def canvas(width: float, height: float, title: str, description: str, *children:
         class_="chart",
         role="img",
         aria_labelledby=f"t{digest} d{digest}",
-        viewBox=f"0 0 {_short(width)} {_short(height)}",
+        viewBox=f"0 0 {_short_number(width)} {_short_number(height)}",
         width=width,
         height=height,
     )
@@ -107,8 +113,8 @@ def canvas(width: float, height: float, title: str, description: str, *children:
 def element(tag: str, *children: object, **attributes: object) -> Markup:
     """`<tag ...>children</tag>`; everything that is not Markup is escaped, None attributes are left out."""
     named = ((k.rstrip("_").replace("_", "-"), v) for k, v in attributes.items() if v is not None)
-    written = "".join(f' {name}="{_legible(_short(v))}"' for name, v in named)
-    inside = "".join(_legible(c) for c in children if c is not None)
+    written = "".join(f' {name}="{_escaped(_short_number(v))}"' for name, v in named)
+    inside = "".join(_escaped(c) for c in children if c is not None)
     return Markup(f"<{tag}{written}>{inside}</{tag}>")
 
 
@@ -186,7 +192,7 @@ def _glyph_width(glyph: str) -> float:
     return 0.79 if glyph.isupper() else 0.64
 
 
-def _short(value: object) -> object:
+def _short_number(value: object) -> object:
     """Numbers to a hundredth of a pixel."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         return value
@@ -194,6 +200,175 @@ def _short(value: object) -> object:
     return "0" if shown == "-0" else shown
 
 
-def _legible(value: object) -> str:
+def _escaped(value: object) -> str:
     """Escaped, and without the characters XML forbids: a NUL in an id must not break the page."""
     return value if isinstance(value, Markup) else clean(str(escape(value)))
+
+
+# --------------------------------------------------------------------------------------------------
+# From numbers to pixels: linear scales, and ticks a person would have chosen.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LinearScale:
+    """Maps [low, high] onto pixels [start, stop]."""
+
+    low: float
+    high: float
+    start: float
+    stop: float
+
+    def __call__(self, x: float) -> float:
+        return self.start + (x - self.low) / (self.high - self.low) * (self.stop - self.start)
+
+    def ticks(self, room: float) -> list[float]:
+        """Round values inside the domain, about one per `room` pixels; two at least, for one tells no scale."""
+        most = max(2, int(abs(self.stop - self.start) / room))
+        return next(found for more in itertools.count(most) if len(found := ticks(self.low, self.high, more)) > 1)
+
+
+def domain(
+    values: Iterable[float | None],
+    *,
+    include: Iterable[float] = (),
+    pad: float = 0.04,
+    within: tuple[float, float] | None = None,
+) -> tuple[float, float]:
+    """The range of known `values` and of `include`, a little wider but `within` its ends; never empty or reversed."""
+    known = [float(v) for v in [*values, *include] if v is not None]
+    if not known or not all(map(math.isfinite, known)):
+        raise BadValue("at least one finite value is needed to draw an axis", found=known[:5])
+    low, high = min(known), max(known)
+    margin = pad * (high - low) if high > low else max(abs(high), 1.0) * 0.1
+    least, most = within or (-math.inf, math.inf)
+    return min(low, max(low - margin, least)), max(high, min(high + margin, most))
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """At most about `most` multiples of 1, 2, 2.5 or 5 times a power of ten in [low, high]."""
+    raw = (high - low) / max(1, most)
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= raw * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    places = max(0, 4 - math.floor(math.log10(step)))
+    return [round(i * step, places) for i in range(first, last + 1)]
+
+
+def tick_labels(values: Sequence[float], *, percent: bool = False) -> list[str]:
+    """All ticks with the same number of decimals, as few as tell them apart."""
+    scaled = [100 * v if percent else v for v in values]
+    step = min((abs(b - a) for a, b in itertools.pairwise(scaled)), default=1.0)
+    places = next((d for d in range(15) if all(abs(round(v, d) - v) < 1e-3 * step for v in scaled)), 15)
+    return [numbers.fixed(v, places) + ("%" if percent else "") for v in scaled]
+
+
+def lanes(positions: Sequence[float], labels: Sequence[str]) -> list[int]:
+    """For labels centred at `positions`: the lowest lane where each fits beside its neighbours."""
+    ends: list[float] = []
+    chosen = [0] * len(positions)
+    for i in sorted(range(len(positions)), key=lambda i: positions[i]):
+        half = text_width(labels[i]) / 2
+        lane = next((k for k, end in enumerate(ends) if positions[i] - half >= end + 10), len(ends))
+        ends[lane : lane + 1] = [positions[i] + half]
+        chosen[i] = lane
+    return chosen
+
+
+def spread(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Positions moved as little as a greedy pass can, to stand at least `gap` apart within [low, high]."""
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
+    placed = [0.0] * len(positions)
+    floor = low
+    for i in order:
+        placed[i] = max(positions[i], floor)
+        floor = placed[i] + gap
+    ceiling = high
+    for i in reversed(order):
+        placed[i] = min(placed[i], ceiling)
+        ceiling = placed[i] - gap
+    return placed
+
+
+# --------------------------------------------------------------------------------------------------
+# What charts share around their marks: axes, grid lines, a legend.
+# --------------------------------------------------------------------------------------------------
+
+LINE = 18
+"""Pixels from one line of text to the next."""
+_X_ROOM = 70
+"""Pixels between two ticks of a horizontal axis, about."""
+
+
+@dataclass(frozen=True)
+class LegendKey:
+    """One entry of a legend: a `swatch` class of the style sheet and its words."""
+
+    swatch: str
+    words: str
+    shape: str = "box"
+    """box, line, dot or diamond."""
+    shade: float | None = None
+    """How much of its color a box has, of 1."""
+
+
+def x_axis(scale: LinearScale, y: float, width: float, *, room: float = _X_ROOM, label: str = "") -> Markup:
+    """Ticks and their numbers under a line at height `y`, none beyond the `width` of the drawing; the label below."""
+    values = scale.ticks(room)
+    parts = [line(scale.start, y, scale.stop, y, "axis")]
+    for value, words in zip(values, tick_labels(values)):
+        x, half = scale(value), text_width(words) / 2
+        inside = min(max(x, half), width - half)
+        parts += [line(x, y, x, y + 4, "axis"), text(inside, y + LINE, words, "tick", anchor="middle")]
+    if label:
+        span = abs(scale.stop - scale.start)
+        middle = (scale.start + scale.stop) / 2
+        parts.append(text(middle, y + 2 * LINE + 2, label, "axis-label", anchor="middle", room=span))
+    return group(*parts)
+
+
+def x_grid(scale: LinearScale, top: float, bottom: float) -> Markup:
+    """Vertical hairlines at the ticks."""
+    return group(*(line(scale(v), top, scale(v), bottom, "grid") for v in scale.ticks(_X_ROOM)))
+
+
+def y_grid(scale: LinearScale, left: float, right: float, *, room: float = 42, percent: bool = False) -> Markup:
+    """Horizontal hairlines with their numbers at the left."""
+    values = scale.ticks(room)
+    parts = []
+    for value, words in zip(values, tick_labels(values, percent=percent)):
+        y = scale(value)
+        parts += [line(left, y, right, y, "grid"), text(left - 7, y + 4, words, "tick", anchor="end")]
+    return group(*parts)
+
+
+def y_ticks_width(scale: LinearScale, *, room: float = 42, percent: bool = False) -> float:
+    """Pixels the numbers of `y_grid` need left of the plot."""
+    return 10 + max(text_width(words) for words in tick_labels(scale.ticks(room), percent=percent))
+
+
+def legend(keys: Sequence[LegendKey], left: float, top: float, width: float) -> tuple[Markup, float]:
+    """The entries in rows no wider than `width`, and the height they take."""
+    parts, x, y = [], left, top + 11
+    for key in keys:
+        needed = 20 + text_width(key.words) + 14
+        if x > left and x + needed > left + width:
+            x, y = left, y + LINE
+        parts += [_swatch(key, x, y), text(x + 20, y, key.words, "label", room=width - 20)]
+        x += needed
+    return group(*parts, class_="legend"), (y - top + 11 if keys else 0)
+
+
+def _swatch(key: LegendKey, x: float, y: float) -> Markup:
+    if key.shape == "line":
+        return line(x, y - 4, x + 14, y - 4, f"{key.swatch} stroke")
+    if key.shape == "dot":
+        return element("circle", cx=x + 7, cy=y - 4, r=4.5, class_=key.swatch)
+    if key.shape == "diamond":
+        return element("path", d=diamond(x + 7, y - 4, 5.5), class_=key.swatch)
+    return rect(x + 1, y - 10, 12, 12, key.swatch, fill_opacity=key.shade)
+
+
+def diamond(x: float, y: float, r: float) -> str:
+    """The path of a square on its tip."""
+    return f"M{x:.2f} {y - r:.2f}L{x + r:.2f} {y:.2f}L{x:.2f} {y + r:.2f}L{x - r:.2f} {y:.2f}Z"

@@ -24,7 +24,7 @@ SHORT_START = 4
 """A shared beginning of names shorter than this is kept."""
 
 
-class Levelled(Protocol):
+class HasLevel(Protocol):
     """Any report whose intervals have one level."""
 
     @property
@@ -41,7 +41,7 @@ def brief(name: str, most: int = LONGEST_NAME) -> str:
     return f"{words[: most * 2 // 3]}…{words[-(most // 3) :]}"
 
 
-def numbered(names: Iterable[str]) -> list[str]:
+def number_repeats(names: Iterable[str]) -> list[str]:
     """Names in their order; one that stood before gets a number behind it."""
     taken: Counter[str] = Counter()
     found = []
@@ -51,7 +51,7 @@ def numbered(names: Iterable[str]) -> list[str]:
     return found
 
 
-def told_apart(names: Iterable[str], most: int = LONGEST_NAME) -> dict[str, str]:
+def distinct_names(names: Iterable[str], most: int = LONGEST_NAME) -> dict[str, str]:
     """Each name and how it is printed: brief, and numbered where two would read alike."""
     printed = {name: brief(name, most) for name in names}
     again = Counter(printed.values())
@@ -73,7 +73,7 @@ def one_way(words: str) -> str:
     return clean(words.translate(dict.fromkeys(TURNS)))
 
 
-def whole(name: str) -> Markup:
+def unbroken_name(name: str) -> Markup:
     """A rater's name that does not break at its hyphens."""
     shown = brief(name, RATER_NAME)
     return element("span", shown, class_="whole") if len(shown) <= UNBROKEN else Markup.escape(shown)
@@ -90,7 +90,7 @@ def sentence(words: str) -> str:
     return started if started.endswith((".", "!", "?")) or not started else f"{started}."
 
 
-def counted(n: int, noun: str, nouns: str = "") -> Markup:
+def count_noun(n: int, noun: str, nouns: str = "") -> Markup:
     """`1 prompt`, `80 prompts`."""
     return Markup("{} {}").format(value(n, None, numbers.count(n)), noun if n == 1 else nouns or f"{noun}s")
 
@@ -114,18 +114,18 @@ def law_range_note(figure: Estimate) -> Markup:
     return Markup("interval {}; {}").format(law_range((figure.low, figure.high)), point)
 
 
-def scored(x: float | None, sd: float | None = None) -> Markup:
+def score_text(x: float | None, sd: float | None = None) -> Markup:
     """A score on any scale, with the standard deviation that its scorer states."""
     decimals = numbers.score_decimals(x)
     return fixed(x, decimals) if sd is None else Markup("{} ± {}").format(fixed(x, decimals), fixed(sd, decimals))
 
 
-def level_words(report: Levelled) -> Markup:
+def level_words(report: HasLevel) -> Markup:
     """95%."""
     return value(report.level, None, numbers.percent(report.level))
 
 
-def listed(names: Iterable[object]) -> Markup:
+def join_names(names: Iterable[object]) -> Markup:
     """`a`, `a and b`, `a, b and c`; what is not Markup is escaped."""
     words = [Markup("{}").format(name) for name in names]
     if len(words) < 2:
@@ -133,14 +133,14 @@ def listed(names: Iterable[object]) -> Markup:
     return Markup(", ").join(words[:-1]) + Markup(" and ") + words[-1]
 
 
-def first_of(names: Iterable[str], most: int = 12) -> str:
+def first_names(names: Iterable[str], most: int = 12) -> str:
     """The first different names in a plain line, and how many more there are."""
     given = list(dict.fromkeys(names))
     more = f" and {len(given) - most} more" if len(given) > most else ""
     return ", ".join(given[:most]) + more
 
 
-def gathered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+def group_by_reason(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     """(name, reason) pairs as one (reason, names) entry for each reason."""
     names: dict[str, list[str]] = {}
     for name, reason in pairs:

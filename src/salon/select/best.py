@@ -1,32 +1,326 @@
-"""The best of the items of every prompt, as one report.
+"""The best of several items, and why.
 
-A picture that was wanted and not made is not chosen from: the choice is among those that were made, and how many were
-wanted stands beside it. A prompt without a single picture has no pick, and is counted.
+    total_i = weighted mean of its criteria (`weights`), sd_i its standard deviation where scorers state one
+    bound_i = total_i - k sd_i
+
+The item with the highest bound is chosen. What is said beside it:
+
+    tied           items that cannot be told from the chosen one: |total_i - total_best| <= z sqrt(sd_i² + sd_best²),
+                   z for a two-sided test at `level`; without sds, equal totals only. Ties are declared, not settled:
+                   the highest bound is chosen all the same.
+    equal bounds   the first in the given order, or one drawn by seed (from sorted ids: their order does not matter)
+    good enough    a bound below `least` is not: then nothing is chosen
+    no score       an item without a finite number under a criterion that counts is never chosen; it is counted. So
+                   is one with an infinite sd, and one with numbers beyond 1e60: no sum could hold their squares
+    sds            a criterion that has an sd for some scored items only is taken as having none, and that is noted
+
+The chosen total overstates: of several noisy numbers the largest one was lucky (`salon.stats.uncertain_scores`).
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
+from scipy.special import ndtri
 
-from salon.errors import TooFew
-from salon.select.pick import POLICY, Outcome, Pick, PickSettings, pick
-from salon.select.route import Choice
-from salon.select.score_table import ScoreTable
-from salon.select.weights import Blend, ScoreColumn
-from salon.study.noun import Noun
-from salon.study.signature import Signature
+from salon.errors import BadValue, TooFew
+from salon.select.route import RouteChoice
+from salon.select.scores import ScoreTable
+from salon.select.weights import FARTHEST, Blend, ScorerColumn
+from salon.study.nouns import Noun, Signature
 
-FORMAT: Final = "salon-best-1"
-NOT_MADE = "a picture that was not made is not chosen from: the choice is among those that were, and both are counted"
+Floats = NDArray[np.float64]
+PickOutcome = Literal["best", "only", "equal", "none good enough", "none scored"]
+UNSCORED_ITEM_POLICY = "an item without a finite score under a criterion that counts is never chosen, and is counted"
+_CLOSE = 1e-12
+"""Relative distance of two totals that are one number but for rounding."""
+
+
+class PickSettings(Noun):
+    """How one of several items is chosen."""
+
+    k: float = Field(1.0, ge=0, le=10, description="Standard deviations taken off a score before the best is chosen.")
+    least: float | None = Field(None, description="Lowest bound that is good enough; below it nothing is chosen.")
+    level: float = Field(0.95, gt=0, lt=1, description="Level at which two items can be told apart.")
+    ties: Literal["first", "seed"] = Field("first", description="Of equal items: the first, or one drawn by seed.")
+    seed: int = Field(0, ge=0, lt=2**32, description="Seed of everything drawn by chance, pictures included.")
+
+
+class ItemStanding(Noun):
+    """One item as it stood when the choice was made."""
+
+    item: str
+    index: int = Field(description="Place among the items as they were given, from 0.")
+    rank: int | None = Field(description="By bound, 1 the best, equal ones alike; null without a score.")
+    total: float | None
+    sd: float | None = Field(description="Null where a scorer states none.")
+    bound: float | None = Field(description="Total less k standard deviations.")
+    contributions: dict[str, float] = Field(description="What each criterion adds to the total.")
+    missing: tuple[str, ...] = Field((), description="Criteria that count and gave no finite number.")
+    tied: bool = Field(False, description="Cannot be told from the chosen one (or from the best, if none is chosen).")
+
+
+class Pick(Noun):
+    """What was chosen, why, and among what."""
+
+    chosen: str | None
+    index: int | None = Field(description="Place of the chosen one among the items as they were given, from 0.")
+    outcome: PickOutcome
+    why: str = Field(description="One sentence.")
+    tied: tuple[str, ...] = Field(description="Others that cannot be told from it.")
+    margin: float | None = Field(description="Bound of the best less the next; null where there is no next.")
+    n: int
+    unscored: int
+    standings: tuple[ItemStanding, ...] = Field(description="Best first; items without a score last.")
+    weights: dict[str, float] = Field(description="By criterion; they sum to 1.")
+    scale: str
+    notes: tuple[str, ...] = ()
+    missing: str = UNSCORED_ITEM_POLICY
+    signature: Signature
+
+    @property
+    def best(self) -> ItemStanding | None:
+        """The highest bound, whether it was good enough or not."""
+        return self.standings[0] if self.standings[0].rank is not None else None
+
+
+def pick(
+    values: ArrayLike,
+    sds: ArrayLike | None,
+    blend: Blend,
+    *,
+    items: Sequence[str] | None = None,
+    settings: PickSettings | None = None,
+) -> Pick:
+    """The best of n items by `values` (n, D), columns as `blend.criteria`; None and NaN are missing scores.
+
+    `sds` has the same shape, NaN or None where a scorer states no standard deviation.
+    """
+    settings = settings or PickSettings()
+    table, names = _table(values, blend), _names(values, items)
+    given = _given_errors(sds, table)
+    table = _drop_extremes(table, given)
+    errors, notes = _errors(given, table, blend)
+    totals = blend.totals(table)
+    spreads = np.zeros(len(totals)) if errors is None else blend.spreads(errors)
+    bounds = totals - settings.k * spreads
+    order = _order(bounds, names, settings)
+    tied = _tied(totals, spreads, int(order[0]), settings.level)
+    stated = None if errors is None else spreads
+    standings = [_standing(int(i), names, table, blend, totals, stated, bounds, tied) for i in order]
+    return _build_pick(standings, blend, settings, notes, _hash(names, table, errors))
+
+
+# -- what is given -----------------------------------------------------------------------------------------------------
+
+
+def _numbers(values: ArrayLike) -> Floats:
+    """None becomes NaN."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadValue("a table of numbers, items by criteria, is needed", found=type(values).__name__) from None
+
+
+def _table(values: ArrayLike, blend: Blend) -> Floats:
+    table = _numbers(values)
+    if table.size == 0:
+        raise TooFew("at least one item is needed to choose from", found="none")
+    if table.ndim == 1 and len(blend.terms) == 1:
+        table = table[:, None]
+    return blend.checked(table)
+
+
+def _given_errors(sds: ArrayLike | None, table: Floats) -> Floats | None:
+    """(n, D) standard deviations as they were given, NaN where there is none."""
+    if sds is None:
+        return None
+    errors = _numbers(sds)
+    errors = errors[:, None] if errors.ndim == 1 and table.shape[1] == 1 else errors
+    if errors.shape != table.shape:
+        raise BadValue("a standard deviation for each score is needed", found=f"{errors.shape} for {table.shape}")
+    if (errors < 0).any():
+        raise BadValue("a standard deviation is a number from 0 up", found=float(errors[errors < 0][0]))
+    return errors
+
+
+def _drop_extremes(table: Floats, errors: Floats | None) -> Floats:
+    """NaN where a score, or its sd, is infinite or too large: an sd left out instead would only make a bound rise."""
+    far = ~(np.abs(table) <= FARTHEST)
+    return np.where(far if errors is None else far | (errors > FARTHEST), np.nan, table)
+
+
+def _names(values: ArrayLike, items: Sequence[str] | None) -> tuple[str, ...]:
+    count = len(np.asarray(values, dtype=object))
+    names = tuple(map(str, range(count))) if items is None else tuple(items)
+    if len(names) != count:
+        raise BadValue("a row of scores for each item is needed", found=f"{count} rows for {len(names)} items")
+    if len(set(names)) < count:
+        again = next(name for name in names if names.count(name) > 1)
+        raise BadValue("each item may stand once", found=f"{again!r} {names.count(again)} times")
+    return names
+
+
+def _errors(errors: Floats | None, table: Floats, blend: Blend) -> tuple[Floats | None, tuple[str, ...]]:
+    """(n, D) standard deviations, 0 under a criterion that has none; None where no criterion has any."""
+    if errors is None:
+        return None, ()
+    scored = np.isfinite(table)
+    stated = np.isfinite(errors) & scored
+    whole = stated.any(axis=0) & (stated == scored).all(axis=0)
+    partly = stated.any(axis=0) & ~whole & blend.counts
+    notes = tuple(
+        f"{criterion}: {int(stated[:, d].sum())} of {int(scored[:, d].sum())} scores have a standard deviation; "
+        "taken as having none"
+        for d, criterion in enumerate(blend.criteria)
+        if partly[d]
+    )
+    if not (whole & blend.counts).any():
+        return None, notes
+    return np.where(whole & stated, errors, 0.0), notes
+
+
+# -- the choice --------------------------------------------------------------------------------------------------------
+
+
+def _order(bounds: Floats, names: tuple[str, ...], settings: PickSettings) -> NDArray[np.int64]:
+    """Items by falling bound; the first or a drawn one of equals; those without a score last."""
+    place = np.arange(len(names))
+    if settings.ties == "seed":
+        drawn = np.random.default_rng([settings.seed, 11]).permutation(len(names))
+        place = np.empty(len(names), np.int64)
+        place[np.argsort(np.array(names, dtype=object), kind="stable")] = drawn
+    rounded = np.array([np.nan if np.isnan(one) else float(f"{one:.12g}") for one in bounds])
+    return np.lexsort((place, -np.nan_to_num(rounded, nan=-np.inf)))
+
+
+def _tied(totals: Floats, spreads: Floats, best: int, level: float) -> NDArray[np.bool_]:
+    apart = np.abs(totals - totals[best])
+    z = float(ndtri((1 + level) / 2))
+    reach = z * np.hypot(spreads, spreads[best]) + _CLOSE * np.maximum(1.0, np.abs(totals[best]))
+    tied = np.asarray(apart <= reach)  # False for NaN
+    tied[best] = False
+    return tied
+
+
+def _standing(
+    i: int,
+    names: tuple[str, ...],
+    table: Floats,
+    blend: Blend,
+    totals: Floats,
+    spreads: Floats | None,
+    bounds: Floats,
+    tied: NDArray[np.bool_],
+) -> ItemStanding:
+    missing = tuple(
+        id for d, id in enumerate(blend.criteria) if blend.terms[d].share > 0 and not np.isfinite(table[i, d])
+    )
+    parts = blend.contributions(table[i : i + 1])[0]
+    known = {id: float(part) for id, part, on in zip(blend.criteria, parts, blend.counts) if on and np.isfinite(part)}
+    if missing:
+        return ItemStanding(
+            item=names[i], index=i, rank=None, total=None, sd=None, bound=None, contributions=known, missing=missing
+        )
+    above = bounds > bounds[i] + _CLOSE * max(1.0, abs(float(bounds[i])))
+    return ItemStanding(
+        item=names[i], index=i, rank=1 + int(above.sum()), total=float(totals[i]),
+        sd=None if spreads is None else float(spreads[i]), bound=float(bounds[i]), contributions=known,
+        tied=bool(tied[i]),
+    )  # fmt: skip
+
+
+def _build_pick(
+    standings: Sequence[ItemStanding], blend: Blend, settings: PickSettings, notes: tuple[str, ...], data: str
+) -> Pick:
+    ranked = [one for one in standings if one.rank is not None]
+    outcome = _outcome(ranked, len(standings), settings)
+    chosen = ranked[0] if outcome in ("best", "only", "equal") else None
+    margin = None if len(ranked) < 2 else float((ranked[0].bound or 0) - (ranked[1].bound or 0))
+    return Pick(
+        chosen=None if chosen is None else chosen.item,
+        index=None if chosen is None else chosen.index,
+        outcome=outcome,
+        why=_why(outcome, ranked, settings),
+        tied=tuple(one.item for one in ranked if one.tied),
+        margin=margin,
+        n=len(standings),
+        unscored=len(standings) - len(ranked),
+        standings=tuple(standings),
+        weights=blend.shares,
+        scale=blend.scale,
+        notes=notes,
+        signature=_signature(blend, settings, data),
+    )
+
+
+def _outcome(ranked: Sequence[ItemStanding], n: int, settings: PickSettings) -> PickOutcome:
+    if not ranked:
+        return "none scored"
+    if settings.least is not None and (ranked[0].bound or 0.0) < settings.least:
+        return "none good enough"
+    if n == 1:
+        return "only"
+    return "equal" if len(ranked) > 1 and ranked[1].rank == 1 else "best"
+
+
+def _why(outcome: PickOutcome, ranked: Sequence[ItemStanding], settings: PickSettings) -> str:
+    if outcome == "none scored":
+        return "No item has a score under every criterion that counts."
+    best = ranked[0]
+    bound = f"{best.bound:.4g}" + ("" if best.sd is None else f" ({best.total:.4g} less {settings.k:g} sd)")
+    if outcome == "none good enough":
+        return f"The best bound, {bound} of {best.item}, is below {settings.least:.4g}."
+    if outcome == "only":
+        return f"The only item there is, at {bound}."
+    if outcome == "equal":
+        same = sum(one.rank == 1 for one in ranked)
+        how = "the first" if settings.ties == "first" else f"drawn with seed {settings.seed}"
+        return f"{same} items are equal at {bound}; {how} is taken."
+    tied = sum(one.tied for one in ranked)
+    told = f"; {tied} cannot be told from it at {settings.level:g}" if tied else ""
+    return f"Highest bound of {len(ranked)}: {bound}{told}."
+
+
+def _signature(blend: Blend, settings: PickSettings, data: str) -> Signature:
+    weights = ",".join(f"{id}={share:.6g}" for id, share in blend.shares.items() if share > 0)
+    told = {"k": settings.k, "least": settings.least, "level": settings.level, "ties": settings.ties,
+            "weights": weights, "reference": blend.reference}  # fmt: skip
+    return Signature(
+        method="select-pick", data=data, settings=told, seed=settings.seed if settings.ties == "seed" else None
+    )
+
+
+def _hash(names: tuple[str, ...], table: Floats, errors: Floats | None) -> str:
+    digest = hashlib.sha256(json.dumps(names, ensure_ascii=False).encode())
+    for part in (table, errors):
+        digest.update(b"\0" if part is None else np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()[:12]
+
+
+# --------------------------------------------------------------------------------------------------
+# The best of the items of every prompt, as one report.
+#
+# A picture that was wanted and not made is not chosen from: the choice is among those that were made, and how many were
+# wanted stands beside it. A prompt without a single picture has no pick, and is counted.
+# --------------------------------------------------------------------------------------------------
+
+BEST_FORMAT: Final = "salon-best-1"
+MISSING_POLICY = (
+    "a picture that was not made is not chosen from: the choice is among those that were, and both are counted"
+)
 NO_ERRORS = "no scorer states an error: only items with equal totals are called tied, near ones may be luck"
-LUCK = "the score of a chosen item overstates it: of several noisy numbers the largest was lucky"
+LUCK_POLICY = "the score of a chosen item overstates it: of several noisy numbers the largest was lucky"
 
 
-class Offered(Noun):
+class OfferedPicture(Noun):
     """A picture that may be chosen for a prompt."""
 
     item: str
@@ -35,7 +329,7 @@ class Offered(Noun):
     image: str | None = Field(None, description="Path inside the folder that was chosen from.")
 
 
-class NotMade(Noun):
+class MissingPicture(Noun):
     """A picture that was wanted and is not there."""
 
     prompt: str
@@ -62,15 +356,17 @@ class PromptPick(Noun):
     text: str = ""
     wanted: int = Field(description="Pictures that were to be there.")
     not_made: dict[str, int] = Field(default_factory=dict, description="Of these, not made, by kind of failure.")
-    outcome: Outcome | Literal["none made"]
-    items: tuple[Offered, ...]
-    route: Choice | None = Field(None, description="Who was called to draw it, and why; null unless routes decided.")
+    outcome: PickOutcome | Literal["none made"]
+    items: tuple[OfferedPicture, ...]
+    route: RouteChoice | None = Field(
+        None, description="Who was called to draw it, and why; null unless routes decided."
+    )
     values: dict[str, tuple[float | None, ...]] = Field(description="By criterion, scores of the items in order.")
     pick: Pick | None
     runner_up: RunnerUp | None = Field(None, description="Second by bound; null where fewer than two have a score.")
 
     @property
-    def chosen(self) -> Offered | None:
+    def chosen(self) -> OfferedPicture | None:
         """The chosen item."""
         return None if self.pick is None or self.pick.index is None else self.items[self.pick.index]
 
@@ -78,7 +374,7 @@ class PromptPick(Noun):
 class BestReport(Noun):
     """One choice for every prompt."""
 
-    format: Literal["salon-best-1"] = FORMAT
+    format: Literal["salon-best-1"] = BEST_FORMAT
     place: str
     prompts: int
     items: int
@@ -89,12 +385,12 @@ class BestReport(Noun):
     reasons: dict[str, int] = Field(description="Why scores are missing, and how often.")
     wanted: int = Field(description="Pictures that were to be there.")
     not_made: dict[str, int] = Field(description="Pictures not made, by kind of failure.")
-    columns: tuple[ScoreColumn, ...]
+    columns: tuple[ScorerColumn, ...]
     weights: dict[str, float] = Field(description="By criterion; they sum to 1.")
     scale: str
     settings: PickSettings
     picks: tuple[PromptPick, ...]
-    policies: tuple[str, ...] = (POLICY, NOT_MADE, LUCK)
+    policies: tuple[str, ...] = (UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY)
     notes: tuple[str, ...] = ()
     signature: Signature
 
@@ -104,32 +400,32 @@ class BestReport(Noun):
 
 
 def choose_best(
-    offered: Sequence[Offered],
+    offered: Sequence[OfferedPicture],
     table: ScoreTable,
     blend: Blend,
     settings: PickSettings,
     *,
     place: str,
     texts: Mapping[str, str] | None = None,
-    not_made: Sequence[NotMade] = (),
-    routes: Mapping[str, Choice] | None = None,
+    not_made: Sequence[MissingPicture] = (),
+    routes: Mapping[str, RouteChoice] | None = None,
     notes: Sequence[str] = (),
 ) -> BestReport:
     """Choose one item of every prompt, prompts in the order in which they come."""
-    groups: dict[str | None, list[Offered]] = {}
+    groups: dict[str | None, list[OfferedPicture]] = {}
     for one in offered:
         groups.setdefault(one.prompt, []).append(one)
     if not groups and not not_made:
         raise TooFew("items to choose from are needed", found="none", where=place)
-    lacking: dict[str | None, list[NotMade]] = {}
+    lacking: dict[str | None, list[MissingPicture]] = {}
     for lost in not_made:
         groups.setdefault(lost.prompt, [])
         lacking.setdefault(lost.prompt, []).append(lost)
     told = {
-        prompt: _told(prompt, some, texts or {}, lacking.get(prompt, ()), routes or {})
+        prompt: _prompt_facts(prompt, some, texts or {}, lacking.get(prompt, ()), routes or {})
         for prompt, some in groups.items()
     }
-    picks = tuple(_picked(told[prompt], some, table, blend, settings) for prompt, some in groups.items())
+    picks = tuple(_pick_prompt(told[prompt], some, table, blend, settings) for prompt, some in groups.items())
     made = [one.pick for one in picks if one.pick is not None]
     return BestReport(
         place=place,
@@ -147,9 +443,9 @@ def choose_best(
         scale=blend.scale,
         settings=settings,
         picks=picks,
-        policies=(POLICY, NOT_MADE, LUCK, *_error_words(made)),
+        policies=(UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY, *_error_words(made)),
         notes=(*notes, *dict.fromkeys(note for one in made for note in one.notes)),
-        signature=_signature(table, settings, made),
+        signature=_best_signature(table, settings, made),
     )
 
 
@@ -158,12 +454,12 @@ def _error_words(made: Sequence[Pick]) -> tuple[str, ...]:
     return (NO_ERRORS,) if best and all(one.sd is None for one in best) else ()
 
 
-def _told(
+def _prompt_facts(
     prompt: str | None,
-    some: Sequence[Offered],
+    some: Sequence[OfferedPicture],
     texts: Mapping[str, str],
-    lost: Sequence[NotMade],
-    routes: Mapping[str, Choice],
+    lost: Sequence[MissingPicture],
+    routes: Mapping[str, RouteChoice],
 ) -> dict[str, Any]:
     """What is known of a prompt before anything is chosen."""
     return {
@@ -176,8 +472,8 @@ def _told(
     }
 
 
-def _picked(
-    told: Mapping[str, Any], some: Sequence[Offered], table: ScoreTable, blend: Blend, settings: PickSettings
+def _pick_prompt(
+    told: Mapping[str, Any], some: Sequence[OfferedPicture], table: ScoreTable, blend: Blend, settings: PickSettings
 ) -> PromptPick:
     if not some:
         return PromptPick(**told, outcome="none made", values={}, pick=None)
@@ -202,7 +498,7 @@ def _runner_up(made: Pick) -> RunnerUp | None:
     )
 
 
-def _signature(table: ScoreTable, settings: PickSettings, made: Sequence[Pick]) -> Signature:
+def _best_signature(table: ScoreTable, settings: PickSettings, made: Sequence[Pick]) -> Signature:
     scorers = ",".join(dict.fromkeys(column.scorer for column in table.columns))
     told = dict(made[0].signature.settings) if made else {}
     seed = settings.seed if settings.ties == "seed" else None

@@ -12,39 +12,53 @@ what failed, and writes the same files.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+from markupsafe import Markup
 from pydantic import Field
 
 from salon.errors import BadValue
-from salon.generate.results import Failure
+from salon.generate.record import GenerateSettings, GenerationFailure
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
-from salon.judge.picture_source import PictureSource
-from salon.judge.score import FOLDER as SCORES
-from salon.judge.score import ScoreSettings
-from salon.judge.scorers.named import scorer_named
-from salon.select.best import BestReport, NotMade, Offered, choose_best
-from salon.select.best_page import best_page
-from salon.select.pick import PickSettings
-from salon.select.reference import ScoreReference
-from salon.select.route import Choice
-from salon.select.scores import Watch, picture_scores, score_columns, study_scores
-from salon.select.weights import Blend, ScoreColumn, blend, read_weights
-from salon.store.atomic import whole_file, write_json
+from salon.judge.measurements.table import MEASUREMENTS
+from salon.judge.picture_scores import PictureSource
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import SCORES_FOLDER as SCORES
+from salon.judge.scoring import ScoreSettings
+from salon.report import Badge, Block, Card, Column, Details, Note, Page, Section, Table, located, value
+from salon.report.blocks import Tone
+from salon.report.filmstrip import FilmFrame, Filmstrip, missing_section
+from salon.report.svg import element, rect
+from salon.report.words import brief, count_noun, fixed, join_names, one_way, score_text, sentence
+from salon.select.best import (
+    BestReport,
+    ItemStanding,
+    MissingPicture,
+    OfferedPicture,
+    PickSettings,
+    PromptPick,
+    RunnerUp,
+    choose_best,
+)
+from salon.select.route import RouteChoice
+from salon.select.scores import StepCallback, picture_scores, score_columns, study_scores
+from salon.select.weights import Blend, ScorerColumn, ScoreReference, blend_columns, read_weights
+from salon.store.atomic_files import whole_file, write_json
 from salon.store.folder import open_study
-from salon.store.plain_table import write_plain
+from salon.store.pictures import picture_url
+from salon.store.plain_files import write_plain
 from salon.study import Generator, Prompt, Scorer
-from salon.study.noun import Noun
+from salon.study.nouns import Noun, builtin_criteria
 
-FOLDER = "best"
-Routing = Mapping[str, Choice]
+BEST_FOLDER = "best"
+Routing = Mapping[str, RouteChoice]
 """Who draws a prompt, and why, by the prompt's id."""
 
 
-class Wish(Noun):
+class BestSettings(Noun):
     """What is wanted: weights, how scales are made one, and how one of several is chosen."""
 
     weights: str | None = Field(None, description="Criterion weights: typography=3,mood=1; *=1 for all others.")
@@ -52,22 +66,22 @@ class Wish(Noun):
     equal_scales: bool = False
     pick: PickSettings = PickSettings()
 
-    def blend(self, columns: Sequence[ScoreColumn]) -> Blend:
+    def blend(self, columns: Sequence[ScorerColumn]) -> Blend:
         """How columns of scores become one number."""
         given = read_weights(self.weights, [one.criterion for one in columns])
-        return blend(columns, given, reference=self.reference, equal=self.equal_scales)
+        return blend_columns(columns, given, reference=self.reference, equal=self.equal_scales)
 
 
 def best_of_study(
     folder: Path,
     words: Sequence[str],
-    wish: Wish,
+    wish: BestSettings,
     *,
     scorers: Sequence[Scorer] = (),
     scoring: ScoreSettings | None = None,
-    watch: Watch = lambda doing, done, wanted: None,
-    not_made: Sequence[NotMade] = (),
-    among: Callable[[Offered], bool] = lambda one: True,
+    watch: StepCallback = lambda doing, done, wanted: None,
+    not_made: Sequence[MissingPicture] = (),
+    among: Callable[[OfferedPicture], bool] = lambda one: True,
     routing: Routing | None = None,
     notes: Sequence[str] = (),
 ) -> BestReport:
@@ -76,11 +90,11 @@ def best_of_study(
     if not study.counts.get("items"):
         if not not_made:
             raise BadValue("a study with items is needed", found="none", where=str(folder))
-        raise _nothing_made(folder, not_made)
+        raise _no_pictures_error(folder, not_made)
     table = study_scores(study, folder, words, scoring, watch, scorers=scorers, check=wish.blend)
     items = {item.id: item for item in study.nouns("items")}
     found = [
-        Offered(item=id, prompt=items[id].prompt, generator=items[id].generator, image=items[id].image)
+        OfferedPicture(item=id, prompt=items[id].prompt, generator=items[id].generator, image=items[id].image)
         for id in table.items
     ]
     texts = {prompt.id: prompt.view() for prompt in study.nouns("prompts")}
@@ -90,7 +104,7 @@ def best_of_study(
     )  # fmt: skip
 
 
-def _nothing_made(folder: Path, not_made: Sequence[NotMade]) -> BadValue:
+def _no_pictures_error(folder: Path, not_made: Sequence[MissingPicture]) -> BadValue:
     kinds = ", ".join(dict.fromkeys(f"{one.kind}: {one.reason}" for one in not_made))
     return BadValue(
         "pictures to choose from are needed", found=f"none of {len(not_made)} was made ({kinds})", where=str(folder),
@@ -102,47 +116,47 @@ def best_of_pictures(
     source: PictureSource,
     scores: Path,
     words: Sequence[str],
-    wish: Wish,
+    wish: BestSettings,
     *,
     place: str,
     scoring: ScoreSettings | None = None,
-    watch: Watch = lambda doing, done, wanted: None,
+    watch: StepCallback = lambda doing, done, wanted: None,
 ) -> BestReport:
     """The best of the pictures of every prompt, where they are no study; tables of scores go to `scores`."""
     table = picture_scores(source, scores, words, scoring, watch, check=wish.blend)
     known = set(table.items)
-    found: list[Offered] = []
+    found: list[OfferedPicture] = []
     texts: dict[str, str] = {}
     for one in source:
         if one.item not in known:
             continue
         image = str(one.image) if isinstance(one.image, Path) else None
-        found.append(Offered(item=one.item, prompt=one.prompt.id if one.prompt else None, image=image))
+        found.append(OfferedPicture(item=one.item, prompt=one.prompt.id if one.prompt else None, image=image))
         texts |= {one.prompt.id: one.prompt.view()} if one.prompt else {}
     return choose_best(found, table, wish.blend(table.columns), wish.pick, place=place, texts=texts)
 
 
-def best_of_drawn(
+def draw_and_pick(
     prompts: Sequence[Prompt],
     generators: Sequence[Generator],
     drawing: GenerateSettings,
     folder: Path,
     words: Sequence[str],
-    wish: Wish,
+    wish: BestSettings,
     *,
     routing: Routing | None = None,
     scorers: Sequence[Scorer] = (),
     scoring: ScoreSettings | None = None,
-    watch: Watch = lambda doing, done, wanted: None,
+    watch: StepCallback = lambda doing, done, wanted: None,
     notes: Sequence[str] = (),
 ) -> BestReport:
     """Draw N pictures of every prompt (N = `drawing.seeds`, of each generator), then choose the best of each.
 
     With `routing`, each prompt is drawn only by the generator it names.
     """
-    everyone = [*(scorer_named(word, scoring) for word in words), *scorers]
+    everyone = [*(make_scorer(word, scoring) for word in words), *scorers]
     wish.blend(score_columns(everyone))  # refused before anything is drawn
-    lost: list[Failure] = []
+    lost: list[GenerationFailure] = []
     said: list[str] = list(notes)
     asked = {prompt.id for prompt in prompts}
     drawn = {generator.name for generator in generators}
@@ -157,7 +171,7 @@ def best_of_drawn(
     return best_of_study(
         folder, (), wish, scorers=everyone, scoring=scoring, watch=watch, routing=routing,
         notes=tuple(dict.fromkeys(said)),
-        not_made=[NotMade(prompt=one.prompt, generator=one.generator, kind=one.kind, reason=one.reason)
+        not_made=[MissingPicture(prompt=one.prompt, generator=one.generator, kind=one.kind, reason=one.reason)
                   for one in lost],
         among=lambda one: one.prompt in asked and one.generator in drawn and _drawn_for(one, routing)
         and one.item.rpartition("/")[2] in seeds,
@@ -174,7 +188,7 @@ def _shares(
     return [share for share in shares if share[0]]
 
 
-def _drawn_for(one: Offered, routing: Routing | None) -> bool:
+def _drawn_for(one: OfferedPicture, routing: Routing | None) -> bool:
     return routing is None or routing[one.prompt or ""].generator == one.generator
 
 
@@ -206,3 +220,287 @@ def scores_beside(place: Path, out: Path | None) -> Path:
     if out is not None:
         return out / SCORES
     return place / SCORES if place.is_dir() else place.with_name(f"{place.stem}-{SCORES}")
+
+
+# --------------------------------------------------------------------------------------------------
+# The page of best of N: for every prompt the pick beside its runner-up, why it was picked, and the other items.
+#
+# Pictures come first, then the reason in words and criterion by criterion, then the numbers of the whole report.
+# --------------------------------------------------------------------------------------------------
+
+PROMPTS_SHOWN, PROMPTS_OPEN, ITEMS_SHOWN = 24, 4, 12
+"""Prompts that are shown, those open at once, and items of each."""
+_WIDTH, _LARGE = 320, 720
+"""Pixels across of a small picture, and of the two that are shown side by side."""
+_REACH = 100
+"""Half the width of the drawing that shows for which of the two a criterion speaks."""
+_OUTCOME_WORDS = {
+    "best": "chosen",
+    "only": "the only one",
+    "equal": "equal items",
+    "none good enough": "none is good enough",
+    "none scored": "none has a score",
+    "none made": "no picture was made",
+}
+
+
+def best_page(report: BestReport, pictures: Path) -> Page:
+    """The page; pictures come from the folder `pictures`."""
+    here = located(report)
+    return Page(
+        title="The best of each",
+        tab=f"Best of {brief(report.place, 40)}",
+        subtitle=Markup("{} of {}, chosen by {}.{}").format(
+            count_noun(here.chosen, "picture"), count_noun(here.items, "item"),
+            brief(", ".join(criterion_name(id) for id, share in report.weights.items() if share > 0), 120),
+            " Some pictures were not made or have no score: see Missing." if report.unscored or report.not_made else "",
+        ),
+        kicker="Salon select best",
+        sections=[_picks(here, pictures), _rule(here), *_missing(here), Section("In numbers", [_Cards(_cards(here))])],
+        notes=[*map(sentence, report.policies), *map(sentence, report.notes)],
+        signature=one_way(str(report.signature)),
+    )  # fmt: skip
+
+
+def criterion_name(id: str) -> str:
+    """What a criterion is called: its own name where Salon knows it, else its id."""
+    known = builtin_criteria().get(id)
+    return known.title if known else id
+
+
+def criterion_question(id: str) -> str:
+    """What is asked under a criterion, or what its measurement tells; empty for one that Salon does not know."""
+    known = builtin_criteria().get(id)
+    if known:
+        return known.question or ""
+    return MEASUREMENTS[id].tells if id in MEASUREMENTS else ""
+
+
+@dataclass(frozen=True)
+class _Cards(Block):
+    """Cards below the pictures: at the head of a page they would come before them."""
+
+    cards: list[Card]
+
+    def __html__(self) -> str:
+        return element("div", *(Markup(card.__html__()) for card in self.cards), class_="cards")
+
+
+def _cards(report: BestReport) -> list[Card]:
+    sure = any(one.sd is not None for pick in report.picks if pick.pick for one in pick.pick.standings)
+    cards = [
+        Card("Chosen", Markup("{} of {}").format(fixed(report.chosen, 0), fixed(report.prompts, 0)), "prompts"),
+        Card("Not told from another", fixed(report.tied, 0),
+             "chosen, and a tie is declared" if sure else "no scorer states an error: only equal totals tie",
+             "open" if report.tied else "clear" if sure else "thin"),
+    ]  # fmt: skip
+    refused = report.outcomes.get("none good enough", 0)
+    if report.settings.least is not None:
+        cards.append(Card("None good enough", fixed(refused, 0), "prompts", "open" if refused else "clear"))
+    if report.unscored:
+        cards.append(Card("Without a score", fixed(report.unscored, 0), "items, never chosen", "alert"))
+    if report.not_made:
+        lost = sum(report.not_made.values())
+        cards.append(Card("Not made", Markup("{} of {}").format(str(lost), fixed(report.wanted, 0)), "pictures wanted",
+                          "alert"))  # fmt: skip
+    return cards
+
+
+def _rule(report: BestReport) -> Section:
+    rows = [
+        {"criterion": column.criterion, "share": report.weights[column.criterion], "scorer": column.scorer,
+         "better": "higher" if column.higher_is_better else "lower"}
+        for column in report.columns
+    ]  # fmt: skip
+    columns = [Column("criterion", "Criterion"), Column("share", "Weight", "number"), Column("scorer", "Scorer"),
+               Column("better", "Better")]  # fmt: skip
+    k, least = report.settings.k, report.settings.least
+    told = Markup("The weighted mean of these, in {}; less {} standard deviations where scorers state one.").format(
+        brief(report.scale, 120), value(k, None, f"{k:g}")
+    )
+    if least is not None:
+        told += Markup(" Below {} nothing is chosen.").format(score_text(least))
+    return Section("By what", [Table(columns, rows, caption="Weights sum to 1", sortable=False)], told)
+
+
+def _missing(report: BestReport) -> list[Section]:
+    groups = {"no score": report.reasons, "not made": report.not_made}
+    missing = [(what, why, count) for what, some in groups.items() for why, count in some.items()]
+    return missing_section(missing, "What could not be made or scored")
+
+
+# -- prompts -----------------------------------------------------------------------------------------------------------
+
+
+def _picks(report: BestReport, pictures: Path) -> Section:
+    blocks = [
+        _prompt(one, pictures, open=number < PROMPTS_OPEN) for number, one in enumerate(report.picks[:PROMPTS_SHOWN])
+    ]
+    shown = (
+        f" The first {len(blocks)} of {len(report.picks)} prompts are shown." if len(blocks) < report.prompts else ""
+    )
+    return Section(
+        "The picks", blocks,
+        "Of every prompt: the pick beside the runner-up, what speaks for which of them, and the other items, best "
+        f"first.{shown}",
+    )  # fmt: skip
+
+
+def _prompt(one: PromptPick, pictures: Path, *, open: bool) -> Details:
+    soft = Markup('<span class="soft">{}</span>').format(_OUTCOME_WORDS[one.outcome])
+    title = Markup("{} {}").format(brief(one.text or one.prompt or "no prompt", 90), soft)
+    blocks: list[Block] = [] if one.route is None else [Note(sentence(one.route.why))]
+    if one.pick is None:
+        return Details(title, [*blocks, Note(f"None of {one.wanted} pictures was made.", tone="open")], open=open)
+    tone: Tone = "clear" if one.pick.chosen is not None else "open"
+    first = 1 if one.runner_up is None else 2
+    large = [_large(one, standing, pictures) for standing in one.pick.standings[:first]]
+    blocks += [Filmstrip(large, size="duel"), Note(pick_reason(one), tone=tone)]
+    if one.runner_up is not None:
+        blocks.append(_Balance(one, one.runner_up))
+    rest = one.pick.standings[first:ITEMS_SHOWN]
+    if rest:
+        left = len(one.pick.standings) - first - len(rest)
+        label = f"The others, best first; {left} more are not shown." if left else "The others, best first."
+        blocks.append(Filmstrip([_frame(one, standing, pictures) for standing in rest], label, size="small"))
+    if one.not_made:
+        lost = ", ".join(f"{count} {kind}" for kind, count in one.not_made.items())
+        blocks.append(Note(f"Not made, of {one.wanted} wanted: {lost}.", tone="open"))
+    return Details(title, blocks, open=open)
+
+
+def pick_reason(one: PromptPick) -> Markup:
+    """Why this item and not the runner-up, in words; then by what rule."""
+    pick, second = one.pick, one.runner_up
+    if pick is None:
+        return Markup("")
+    rule = Markup.escape(sentence(pick.why))
+    if second is None or pick.outcome == "equal":
+        return rule
+    speaks = [_name(id) for id, part in second.ahead.items() if part > 0]
+    against = [_name(id) for id, part in reversed(second.ahead.items()) if part < 0]
+    best = "The pick" if pick.chosen is not None else "The best"
+    if sum(second.ahead.values()) <= 0:
+        words = Markup("{} has no higher total than the runner-up, but its scorers are surer of it.").format(best)
+    elif against:
+        words = Markup("{} is ahead of the runner-up in {}, and behind in {}: what it gains is more.").format(
+            best, join_names(speaks), join_names(against)
+        )
+    elif len(second.ahead) == 1:
+        words = Markup("{} is ahead of the runner-up in {}, the only criterion.").format(best, join_names(speaks))
+    elif len(speaks) == len(second.ahead):
+        words = Markup("{} is ahead of the runner-up in every criterion, most in {}.").format(best, speaks[0])
+    else:
+        words = Markup("{} is ahead of the runner-up in {}, and behind in nothing.").format(best, join_names(speaks))
+    return words + " " + rule
+
+
+def _name(id: str) -> Markup:
+    return element("strong", brief(criterion_name(id), 40))
+
+
+@dataclass(frozen=True)
+class _Balance(Block):
+    """Criterion by criterion: the score of the pick on the left, of the runner-up on the right, and who is ahead."""
+
+    one: PromptPick
+    second: RunnerUp
+
+    def __html__(self) -> str:
+        return element("ul", *self._rows(), class_="balance")
+
+    def _rows(self) -> Iterator[Markup]:
+        assert self.one.pick is not None
+        best = self.one.pick.standings[0].index
+        largest = max(map(abs, self.second.ahead.values()), default=0.0) or 1.0
+        for id, ahead in self.second.ahead.items():
+            values = self.one.values[id]
+            words = "the pick is ahead" if ahead > 0 else "the pick is behind" if ahead < 0 else "the two are even"
+            adds = Markup("; in the total that is {}").format(score_text(ahead)) if ahead else None
+            yield element(
+                "li",
+                element("p", _name(id), " ", element("span", brief(criterion_question(id), 160), class_="soft")
+                        if criterion_question(id) else None, class_="balance-name"),
+                element("span", score_text(values[best]), class_="balance-value"),
+                _bar(float(ahead) / largest),
+                element("span", score_text(values[self.second.index]), class_="balance-value"),
+                element("p", words, adds, class_="balance-said"),
+            )  # fmt: skip
+
+
+def _bar(part: float) -> Markup:
+    """A bar from the middle toward the item that a criterion speaks for."""
+    length = abs(part) * _REACH
+    start = _REACH - length if part > 0 else _REACH
+    bar = rect(start, 2, length, 8, "", fill="var(--good)" if part > 0 else "var(--cohort-2)")
+    middle = rect(_REACH - 0.5, 0, 1, 12, "", fill="var(--rule-strong)")
+    return element("svg", bar, middle, viewBox=f"0 0 {2 * _REACH} 12", preserveAspectRatio="none", aria_hidden="true",
+                   class_="balance-bar")  # fmt: skip
+
+
+def _large(one: PromptPick, standing: ItemStanding, pictures: Path) -> FilmFrame:
+    offered = one.items[standing.index]
+    if one.pick is not None and standing.item == one.pick.chosen:
+        title = "The pick"
+    elif one.runner_up is not None and standing.item == one.runner_up.item:
+        title = "The runner-up"
+    else:
+        title = "The best" if standing.rank is not None else "Not ranked"
+    return FilmFrame(
+        title=title,
+        picture=_picture(offered, pictures, _LARGE),
+        alt=offered.item,
+        note=_note(one, offered, standing),
+        badge=_badge(one, standing),
+    )
+
+
+def _frame(one: PromptPick, standing: ItemStanding, pictures: Path) -> FilmFrame:
+    offered = one.items[standing.index]
+    return FilmFrame(
+        title=f"Rank {standing.rank}" if standing.rank is not None else "Not ranked",
+        picture=_picture(offered, pictures, _WIDTH),
+        alt=offered.item,
+        numbers=[*_total(standing), *_contribution_numbers(standing.contributions)],
+        note=_note(one, offered, standing),
+        badge=_badge(one, standing),
+    )
+
+
+def _badge(one: PromptPick, standing: ItemStanding) -> Badge | None:
+    if one.pick is not None and standing.item == one.pick.chosen:
+        return Badge("chosen", "clear", one.pick.why)
+    if standing.rank is None:
+        return Badge("no score", "alert", "never chosen")
+    return Badge("tied", "open", "cannot be told from the best") if standing.tied else None
+
+
+def _total(standing: ItemStanding) -> list[tuple[str, Markup | str]]:
+    if standing.total is None:
+        return []
+    total: list[tuple[str, Markup | str]] = [("total", score_text(standing.total, standing.sd))]
+    return total if standing.sd is None else [*total, ("lower bound", score_text(standing.bound))]
+
+
+def _contribution_numbers(contributions: Mapping[str, float]) -> list[tuple[str, Markup | str]]:
+    if len(contributions) < 2:
+        return []
+    return [(brief(id.rpartition("/")[2], 26), score_text(part)) for id, part in contributions.items()]
+
+
+def _note(one: PromptPick, offered: OfferedPicture, standing: ItemStanding) -> str:
+    missing = f"No score under {', '.join(standing.missing)}. " if standing.missing else ""
+    leads = [criterion_name(id) for id in standing.contributions if _leads(one, standing, id)]
+    best = f"The best of all in {', '.join(leads)}. " if leads and len(standing.contributions) > 1 else ""
+    return missing + best + brief(f"{offered.item}", 60)
+
+
+def _leads(one: PromptPick, standing: ItemStanding, criterion: str) -> bool:
+    """Whether nothing is better under a criterion, and something is worse."""
+    parts = [other.contributions.get(criterion) for other in (one.pick.standings if one.pick else ())]
+    known = [part for part in parts if part is not None]
+    return min(known) < max(known) == standing.contributions[criterion]
+
+
+def _picture(offered: OfferedPicture, pictures: Path, width: int) -> str:
+    return "" if offered.image is None else picture_url(pictures / offered.image, width)

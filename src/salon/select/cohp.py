@@ -23,16 +23,18 @@ This module decides; it draws and scores nothing (`salon.select.cohp_run` does).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
 from scipy.special import stdtrit
 
 from salon.errors import BadValue
-from salon.stats.paired_means import mean_interval
+from salon.select.weights import ScorerColumn
+from salon.stats.ranks import mean_interval
 from salon.stats.result import Estimate
-from salon.study.noun import Noun
+from salon.study import Prompt
+from salon.study.nouns import Noun
 
 TRIES: dict[str, int] = {"paper": 4, "released": 2}
 STRENGTHS: dict[str, str] = {"paper": "0.8,0.8,0.5", "released": "0.8,0.8,0.8,0.5"}
@@ -91,7 +93,7 @@ class CohpSettings(Noun):
         return generators * self.each + self.rounds * self.batch
 
 
-class Seen(Noun):
+class ChainPicture(Noun):
     """One picture that was asked for."""
 
     item: str
@@ -111,7 +113,7 @@ class GeneratorMean(Noun):
     unscored: int = Field(description="Pictures that were made and have no score.")
 
 
-class Decision(Noun):
+class ChainDecision(Noun):
     """What was decided after stage 1 (round 0) or after a round, and on what ground."""
 
     prompt: str
@@ -121,13 +123,13 @@ class Decision(Noun):
     best: str | None = Field(description="The best item of this round; null where none has a score.")
     strength: float | None = Field(None, description="Strength of this round; null in stage 1, or when drawn anew.")
     began: str | None = Field(None, description="The item that this round started from.")
-    seen: tuple[Seen, ...]
+    seen: tuple[ChainPicture, ...]
     means: tuple[GeneratorMean, ...] = ()
     tied: tuple[str, ...] = Field((), description="Stage 1: generators that cannot be told from the chosen one.")
     why: str
 
 
-class Answer(Noun):
+class ChainAnswer(Noun):
     """The picture that a chain ends with."""
 
     item: str | None = Field(description="Null where the released rule keeps none.")
@@ -138,47 +140,49 @@ class Answer(Noun):
     why: str
 
 
-def best_seen(seen: Sequence[Seen]) -> Seen | None:
+def best_picture(seen: Sequence[ChainPicture]) -> ChainPicture | None:
     """The highest score, the first of equals; None where there is none."""
     scored = [one for one in seen if one.score is not None]
     return max(scored, key=lambda one: one.score or 0.0, default=None)
 
 
-def choose_generator(prompt: str, seen: Mapping[str, Sequence[Seen]]) -> Decision | None:
+def choose_generator(prompt: str, seen: Mapping[str, Sequence[ChainPicture]]) -> ChainDecision | None:
     """Stage 1: who goes on, by the pictures of each generator; None while no picture has a score."""
     means = tuple(_mean(name, pictures) for name, pictures in seen.items())
     known = [one for one in means if one.figure is not None]
     if not known:
         return None
     chosen = max(known, key=lambda one: one.figure.value if one.figure else 0.0)
-    start = best_seen(seen[chosen.generator])
+    start = best_picture(seen[chosen.generator])
     everything = tuple(one for pictures in seen.values() for one in pictures)
-    best = best_seen(everything)
+    best = best_picture(everything)
     assert start is not None
     assert best is not None
     tied = tuple(one.generator for one in known if one is not chosen and not _apart(seen, chosen, one))
-    return Decision(
+    return ChainDecision(
         prompt=prompt, round=0, generator=chosen.generator, start=start.item, best=best.item, seen=everything,
         means=means, tied=tied, why=_why_generator(chosen, tied, len(seen)),
     )  # fmt: skip
 
 
-def choose_start(before: Decision, number: int, strength: float | None, seen: Sequence[Seen]) -> Decision:
+def choose_start(
+    before: ChainDecision, number: int, strength: float | None, seen: Sequence[ChainPicture]
+) -> ChainDecision:
     """Stage 2: what the round after `number` starts from."""
-    best = best_seen(seen)
+    best = best_picture(seen)
     missing = sum(one.score is None for one in seen)
     if best is None:
         why = f"none of {len(seen)} pictures has a score: the next round has the same start"
     else:
         without = f", {missing} without one" if missing else ""
         why = f"the highest score of {len(seen)} pictures{without}"
-    return Decision(
+    return ChainDecision(
         prompt=before.prompt, round=number, generator=before.generator, start=best.item if best else before.start,
         best=best.item if best else None, strength=strength, began=before.start, seen=tuple(seen), why=why,
     )  # fmt: skip
 
 
-def choose_answer(decisions: Sequence[Decision], settings: CohpSettings) -> Answer:
+def choose_answer(decisions: Sequence[ChainDecision], settings: CohpSettings) -> ChainAnswer:
     """What a chain ends with: the best of everything seen, or what the released rule keeps."""
     if not decisions:
         raise BadValue("a chain that has begun is needed", found="no decision")
@@ -186,23 +190,23 @@ def choose_answer(decisions: Sequence[Decision], settings: CohpSettings) -> Answ
     if settings.variant == "released":
         pool = [(number, picture) for number, picture in pool if number > 0 and (picture.score or 0.0) > 0]
         if not pool:
-            return Answer(item=None, score=None, round=None, generator=None, why="no score of stage 2 exceeds 0")
+            return ChainAnswer(item=None, score=None, round=None, generator=None, why="no score of stage 2 exceeds 0")
     number, best = max(pool, key=lambda one: one[1].score or 0.0)
     tied = tuple(picture.item for _, picture in pool if picture.score == best.score and picture.item != best.item)
     among = "scores above 0 in stage 2" if settings.variant == "released" else "scored pictures of both stages"
     equal = f"; the first of {len(tied) + 1} with the same score" if tied else ""
-    return Answer(item=best.item, score=best.score, round=number, generator=best.generator, tied=tied,
+    return ChainAnswer(item=best.item, score=best.score, round=number, generator=best.generator, tied=tied,
                   why=f"the highest of {len(pool)} {among}{equal}")  # fmt: skip
 
 
 # -- generators --------------------------------------------------------------------------------------------------------
 
 
-def _scores(pictures: Sequence[Seen]) -> list[float]:
+def _scores(pictures: Sequence[ChainPicture]) -> list[float]:
     return [one.score for one in pictures if one.score is not None]
 
 
-def _mean(name: str, pictures: Sequence[Seen]) -> GeneratorMean:
+def _mean(name: str, pictures: Sequence[ChainPicture]) -> GeneratorMean:
     values = _scores(pictures)
     failed = sum(not one.made for one in pictures)
     figure = mean_interval(values, level=LEVEL, unit="picture") if values else None
@@ -212,7 +216,7 @@ def _mean(name: str, pictures: Sequence[Seen]) -> GeneratorMean:
     )  # fmt: skip
 
 
-def _apart(seen: Mapping[str, Sequence[Seen]], one: GeneratorMean, other: GeneratorMean) -> bool:
+def _apart(seen: Mapping[str, Sequence[ChainPicture]], one: GeneratorMean, other: GeneratorMean) -> bool:
     """Whether two generators can be told apart: Welch's interval of the difference leaves 0 out.
 
     Means of one picture cannot, nor can scores of which neither set varies: a spread that is not shown is not none.
@@ -232,3 +236,70 @@ def _why_generator(chosen: GeneratorMean, tied: Sequence[str], among: int) -> st
     value = chosen.figure.value if chosen.figure else 0.0
     told = f"; not told apart from {', '.join(tied)}" if tied else ""
     return f"{chosen.generator} has the highest mean of {among}, {value:.3g}{told}"
+
+
+# --------------------------------------------------------------------------------------------------
+# What a run of chains gave: every decision, every answer, and means by round.
+#
+# Means are over prompts, with t intervals over prompts. A prompt without a number in a round (nothing was made, nothing
+# could be scored) is left out of that round's mean and counted.
+# --------------------------------------------------------------------------------------------------
+
+COHP_FORMAT: Final = "salon.cohp/1"
+
+
+class ChainLevel(Noun):
+    """Where the chains stood after a round; stage 1 is round 0."""
+
+    round: int
+    best: Estimate | None = Field(description="Mean score of the best picture of the round.")
+    so_far: Estimate | None = Field(description="Mean score of the best picture up to then.")
+    true_best: Estimate | None = Field(None, description="Mean true quality of the best picture of the round.")
+    true_so_far: Estimate | None = Field(None, description="Mean true quality of the best picture up to then.")
+    missing: int = Field(description="Prompts without a scored picture in this round.")
+
+
+class PromptChain(Noun):
+    """The chain of one prompt."""
+
+    prompt: Prompt
+    decisions: tuple[ChainDecision, ...]
+    answer: ChainAnswer | None = Field(description="Null while the chain waits.")
+    waits: str = Field("", description="What it waits for; empty when it is done.")
+
+
+class CohpReport(Noun):
+    """The whole run."""
+
+    format: Literal["salon.cohp/1"] = Field(COHP_FORMAT, description="Name and version of this shape.")
+    study: str
+    settings: CohpSettings
+    generators: tuple[str, ...]
+    columns: tuple[ScorerColumn, ...]
+    weights: dict[str, float]
+    scale: str
+    prompts: int
+    asked: int = Field(description="Pictures asked for.")
+    failed: dict[str, int] = Field(description="Pictures that were not made, by kind.")
+    unscored: int = Field(description="Pictures that were made and have no score.")
+    chosen: dict[str, int] = Field(description="Prompts by the generator that was chosen.")
+    not_apart: int = Field(description="Prompts whose chosen generator cannot be told from another.")
+    answers: dict[int, int] = Field(description="Prompts by the round that their answer comes from.")
+    empty_rounds: int = Field(description="Rounds without a scored picture: the next had the same start.")
+    redrawn: tuple[str, ...] = Field(description="Generators that could not start from a picture, and drew anew.")
+    waiting: dict[str, int]
+    levels: tuple[ChainLevel, ...]
+    gain: Estimate | None = Field(description="Score of the answer less the best of stage 1, prompt by prompt.")
+    true_gain: Estimate | None = Field(description="The same in true quality, where posters were drawn by houses.")
+    images: dict[str, str] = Field(description="Item to its path inside the study folder.")
+    values: dict[str, dict[str, float]] = Field(description="Item to its scores by criterion.")
+    truth: dict[str, float] = Field(description="Item to its true quality, where it is known.")
+    policies: tuple[str, ...]
+    notes: tuple[str, ...]
+    signature: str
+    chains: tuple[PromptChain, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every chain went through all rounds."""
+        return not self.waiting

@@ -1,154 +1,281 @@
-"""From the record of a run of chains to its report."""
+"""The page of a run of chains: means by round, who was chosen, and the filmstrip of every prompt."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
+from markupsafe import Markup
 
-from salon.generate.record import read_generations
-from salon.select.cohp import CohpSettings, Decision, Seen, best_seen, choose_answer
-from salon.select.cohp_results import CohpReport, Level, PromptChain
-from salon.select.refine.scores import true_marks
-from salon.select.score_table import ScoreTable
-from salon.select.weights import Blend
-from salon.stats.paired_means import mean_interval
-from salon.stats.result import Estimate
-from salon.store.folder import open_study
-from salon.study import Generator, Prompt, Signature
-
-POLICIES = (
-    "The answer is the best of everything seen, in both stages; equal scores: the earlier picture.",
-    "A generator's mean is over the pictures it has a score for; those not made or not scored are counted beside it. "
-    "One without any is not chosen.",
-    "A round without a scored picture leaves the next one the same start. A prompt without a scored picture in stage 1 "
-    "waits; the same command tries again.",
-    "What was decided stays decided: a failure of a decided round is not tried again.",
-    "The score of an answer is raised by the choice itself: of many noisy numbers the largest was lucky. What it is "
-    "worth, others have to say.",
+from salon.report import (
+    SMALL,
+    Badge,
+    Block,
+    Card,
+    Chart,
+    ChartRow,
+    Column,
+    Details,
+    Note,
+    Page,
+    Section,
+    Table,
+    charts,
+    estimate_value,
+    located,
 )
-RELEASED = ("As released: an answer must come from stage 2 and exceed 0, so of scores below 0 none is kept.",)
+from salon.report.blocks import Tone
+from salon.report.filmstrip import FilmFrame, Filmstrip, missing_section, strip_section, waiting_section
+from salon.report.numbers import MISSING, common_decimals
+from salon.report.words import brief, count_noun, fixed, one_way, score_text, sentence
+from salon.select.cohp import (
+    ChainDecision,
+    ChainLevel,
+    ChainPicture,
+    CohpReport,
+    GeneratorMean,
+    PromptChain,
+    best_picture,
+)
+from salon.stats.result import Estimate
+from salon.store.pictures import picture_url
+
+CHAINS_SHOWN, CHAINS_OPEN = 16, 2
+"""Prompts that are shown, and of these open at once."""
+_WIDTH, _NARROW = 320, 180
+"""Narrowest frame: four stand in a row."""
 
 
-def report_chain(
-    folder: Path,
-    generators: Sequence[Generator],
-    settings: CohpSettings,
-    decisions: Sequence[Decision],
-    table: ScoreTable | None,
-    blend: Blend,
-    *,
-    notes: Sequence[str] = (),
-) -> CohpReport:
-    """What there is in `folder` now."""
-    study = open_study(folder)
-    known, _ = read_generations(folder)
-    prompts = list(study.nouns("prompts"))
-    chains = tuple(_chain(prompt, decisions, settings) for prompt in prompts)
-    seen = [one for chain in chains for decision in chain.decisions for one in decision.seen]
-    marks = true_marks(folder)
-    truth = {} if marks is None else marks.values
-    done = [chain for chain in chains if chain.decisions]
-    rounds = range(settings.rounds + 1)
-    able = {one.name for one in generators if one.abilities.image_to_image and one.abilities.strength}
-    told = {key: value for key, value in settings.model_dump(exclude={"seed"}).items() if value is not None}
-    told |= {"generators": ",".join(one.name for one in generators)}
-    told |= {} if table is None else {"scorers": ",".join(column.scorer for column in table.columns)}
-    return CohpReport(
-        study=str(folder),
-        settings=settings,
-        generators=tuple(one.name for one in generators),
-        columns=() if table is None else table.columns,
-        weights=blend.shares,
-        scale=blend.scale,
-        prompts=len(prompts),
-        asked=len(seen),
-        failed=dict(Counter(_kind(one) for one in seen if not one.made).most_common()),
-        unscored=sum(one.made and one.score is None for one in seen),
-        chosen=dict(Counter(chain.decisions[0].generator for chain in done).most_common()),
-        not_apart=sum(bool(chain.decisions[0].tied) for chain in done),
-        answers=_answers(chains),
-        empty_rounds=sum(one.best is None for chain in chains for one in chain.decisions),
-        redrawn=tuple(sorted({chain.decisions[0].generator for chain in done} - able)),
-        waiting=dict(Counter(chain.waits for chain in chains if chain.waits).most_common()),
-        levels=tuple(_level(done, number, truth, len(prompts)) for number in rounds if done),
-        gain=_gain(done, None),
-        true_gain=_gain(done, truth) if truth else None,
-        images={one.item: line.image for one in seen if (line := known.get(one.item)) and line.image},
-        values=_values(table),
-        truth=truth,
-        policies=POLICIES + (RELEASED if settings.variant == "released" else ()),
-        notes=tuple(notes),
-        signature=str(Signature(method="cohp", data=study.hash[:12], settings=told, seed=settings.seed)),
-        chains=chains,
-    )  # fmt: skip
-
-
-def _chain(prompt: Prompt, decisions: Sequence[Decision], settings: CohpSettings) -> PromptChain:
-    mine = {one.round: one for one in decisions if one.prompt == prompt.id and one.round <= settings.rounds}
-    row = tuple(mine[number] for number in sorted(mine))
-    if not row:
-        return PromptChain(prompt=prompt, decisions=(), answer=None, waits="a scored picture in stage 1")
-    waits = "" if len(row) == settings.rounds + 1 else f"round {len(row)}"
-    return PromptChain(prompt=prompt, decisions=row, answer=choose_answer(row, settings), waits=waits)
-
-
-def _answers(chains: Sequence[PromptChain]) -> dict[int, int]:
-    found = (chain.answer.round for chain in chains if chain.answer is not None)
-    return dict(sorted(Counter(number for number in found if number is not None).items()))
-
-
-def _kind(one: Seen) -> str:
-    return one.missing.partition(":")[0] or "error"
-
-
-def _values(table: ScoreTable | None) -> dict[str, dict[str, float]]:
-    if table is None:
-        return {}
-    return {
-        item: {name: float(value) for name, value in zip(table.criteria, row, strict=True) if np.isfinite(value)}
-        for item, row in zip(table.items, table.values, strict=True)
-    }
-
-
-# -- means -------------------------------------------------------------------------------------------------------------
-
-
-def _level(chains: Sequence[PromptChain], number: int, truth: Mapping[str, float], prompts: int) -> Level:
-    rows = [chain.decisions for chain in chains if len(chain.decisions) > number]
-    best = [found for row in rows if (found := best_seen(row[number].seen))]
-    so_far = [found for row in rows if (found := _so_far(row, number))]
-    return Level(
-        round=number,
-        best=_mean([one.score for one in best]),
-        so_far=_mean([one.score for one in so_far]),
-        true_best=_mean([truth.get(one.item) for one in best]) if truth else None,
-        true_so_far=_mean([truth.get(one.item) for one in so_far]) if truth else None,
-        missing=prompts - len(best),
+def cohp_page(report: CohpReport, folder: Path) -> Page:
+    """The page; pictures come from the study `folder`."""
+    here = located(report)
+    scorers = brief(", ".join(column.scorer for column in report.columns), 120)
+    return Page(
+        title="Who draws, then which picture",
+        tab=f"CoHP: {brief(', '.join(report.generators), 60)}",
+        subtitle=Markup("{} and {}; {} decides.").format(
+            count_noun(len(report.generators), "generator"), count_noun(here.prompts, "prompt"), scorers
+        ),
+        kicker="Salon select cohp",
+        cards=_cards(here),
+        sections=[
+            *waiting_section(here.waiting),
+            _rounds(here),
+            _chosen(here),
+            *_missing(here),
+            _strips(here, folder),
+        ],
+        notes=[*report.policies, *map(sentence, report.notes)],
+        signature=one_way(report.signature),
     )
 
 
-def _so_far(row: Sequence[Decision], number: int) -> Seen | None:
-    return best_seen([picture for one in row[: number + 1] for picture in one.seen])
+def _cards(report: CohpReport) -> list[Card]:
+    lost = sum(report.failed.values())
+    ties = Markup("{} of {}").format(fixed(report.not_apart, 0), fixed(report.prompts, 0))
+    made = Markup("{} of {}").format(fixed(report.asked - lost, 0), fixed(report.asked, 0))
+    cards = [
+        Card("Pictures", made, "made of those asked for", "alert" if lost else "plain"),
+        Card("Generator not told apart", ties, "prompts, in stage 1", "open" if report.not_apart else "clear"),
+    ]  # fmt: skip
+    for name, gain in (("Gain of stage 2", report.gain), ("Gain in true quality", report.true_gain)):
+        if gain is not None:
+            cards.append(Card(name, estimate_value(gain, None), "answer less the best of stage 1", _tone(gain)))
+    return cards
 
 
-def _mean(values: Sequence[float | None]) -> Estimate | None:
-    known = [value for value in values if value is not None]
-    return mean_interval(known) if known else None
+def _tone(gain: Estimate) -> Tone:
+    if gain.low is None or gain.high is None or gain.low <= 0 <= gain.high:
+        return "open"
+    return "clear" if gain.low > 0 else "alert"
 
 
-def _gain(chains: Sequence[PromptChain], truth: Mapping[str, float] | None) -> Estimate | None:
-    """The answer less the best of stage 1: by score, or by true quality of the two pictures."""
-    found = []
-    for chain in chains:
-        first, answer = best_seen(chain.decisions[0].seen), chain.answer
-        if first is None or answer is None or answer.item is None:
-            continue
-        before, after = (
-            (first.score, answer.score) if truth is None else (truth.get(first.item), truth.get(answer.item))
-        )
-        if before is not None and after is not None:
-            found.append(after - before)
-    return _mean(found)
+# -- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def _rounds(report: CohpReport) -> Section:
+    curves = [("score", [("best of the round", "best"), ("best so far", "so_far")])]
+    if report.truth:
+        curves.append(("true quality", [("best of the round", "true_best"), ("best so far", "true_so_far")]))
+    figures = [Chart(_drawing(report.levels, title, lines), heading=title) for title, lines in curves if report.levels]
+    columns = [
+        Column("round", "Round"),
+        Column("strength", "Strength", hint="How far the round leaves the picture it starts from."),
+        Column("best", "Best of the round", "estimate"),
+        Column("so_far", "Best so far", "estimate"),
+        *([Column("true", "True quality so far", "estimate")] if report.truth else []),
+        Column("answers", "Answers", "count", hint="Prompts whose answer comes from this round."),
+        Column("missing", "Without", "count", hint="Prompts without a scored picture in this round."),
+    ]
+    rows = [
+        {"round": f"{level.round}" if level.round else "stage 1", "strength": _strengths(report, level.round),
+         "best": level.best, "so_far": level.so_far, "true": level.true_so_far,
+         "answers": report.answers.get(level.round, 0), "missing": level.missing}
+        for level in report.levels
+    ]  # fmt: skip
+    told = "Means over prompts, with intervals over prompts. Round 0 is stage 1: every generator, drawn from text."
+    blocks: list[Block] = [ChartRow(figures)] if figures else []
+    return Section("By round", [*blocks, Table(columns, rows, caption="By round", sortable=False)], told)
+
+
+def _strengths(report: CohpReport, number: int) -> str:
+    if not number:
+        return MISSING
+    used = {one.strength for chain in report.chains for one in chain.decisions if one.round == number}
+    return ", ".join("drawn anew" if one is None else f"{one:g}" for one in sorted(used, key=str))
+
+
+def _drawing(levels: Sequence[ChainLevel], title: str, lines: Sequence[tuple[str, str]]) -> str:
+    curves = [_curve(label, [(level.round, getattr(level, field)) for level in levels]) for label, field in lines]
+    return charts.line_curves(curves, title=f"{title} by round", x_label="round", height=240, width=SMALL)
+
+
+def _curve(label: str, points: Sequence[tuple[int, Estimate | None]]) -> charts.Curve:
+    known = [(number, figure) for number, figure in points if figure is not None]
+    return charts.Curve(
+        label, [number for number, _ in known], [figure.value for _, figure in known],
+        low=[figure.low for _, figure in known], high=[figure.high for _, figure in known],
+    )  # fmt: skip
+
+
+def _chosen(report: CohpReport) -> Section:
+    means = {name: [m for c in report.chains for d in c.decisions[:1] for m in d.means if m.generator == name]
+             for name in report.generators}  # fmt: skip
+    columns = [
+        Column("generator", "Generator"),
+        Column("chosen", "Chosen", "count", hint="Prompts for which it had the highest mean."),
+        Column("asked", "Asked", "count"),
+        Column("failed", "Not made", "count"),
+        Column("unscored", "No score", "count"),
+    ]
+    rows = [
+        {"generator": name, "chosen": report.chosen.get(name, 0), "asked": sum(one.asked for one in some),
+         "failed": sum(one.failed for one in some), "unscored": sum(one.unscored for one in some)}
+        for name, some in means.items()
+    ]  # fmt: skip
+    weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
+    told = [Note(Markup("Score: {}, in {}.").format(brief(weights, 200), brief(report.scale, 120)))]
+    if report.redrawn:
+        told.append(Note(f"Drew anew in every round, because they cannot start from a picture: "
+                         f"{', '.join(report.redrawn)}.", tone="open"))  # fmt: skip
+    return Section("Who draws", [Table(columns, rows, caption="Stage 1, over all prompts", sortable=False), *told])
+
+
+def _missing(report: CohpReport) -> list[Section]:
+    missing = [("picture not made", kind, count) for kind, count in report.failed.items()]
+    if report.unscored:
+        missing.append(("picture without a score", "see the strips", report.unscored))
+    if report.empty_rounds:
+        missing.append(("round without a scored picture", "the next had the same start", report.empty_rounds))
+    return missing_section(missing, "What could not be made or scored")
+
+
+# -- filmstrips --------------------------------------------------------------------------------------------------------
+
+
+def _strips(report: CohpReport, folder: Path) -> Section:
+    blocks = [
+        _strip(report, chain, folder, open=n < CHAINS_OPEN) for n, chain in enumerate(report.chains[:CHAINS_SHOWN])
+    ]
+    told = "The best picture of each generator, then the best of each round; behind the fold all others."
+    return strip_section(blocks, len(report.chains), told)
+
+
+def _strip(report: CohpReport, chain: PromptChain, folder: Path, *, open: bool) -> Details:
+    blocks: list[Block] = []
+    if chain.decisions:
+        first = chain.decisions[0]
+        blocks.append(Filmstrip([_generator(report, chain, mean, folder) for mean in first.means],
+                                f"Stage 1: {first.why}.", size="four"))  # fmt: skip
+    if len(chain.decisions) > 1:
+        rounds = [_round(report, chain, one, folder) for one in chain.decisions[1:]]
+        blocks.append(Filmstrip(rounds, f"Stage 2, drawn by {chain.decisions[0].generator}.", size="four"))
+        blocks.append(Details("All pictures of the rounds", [_all(report, chain, one, folder)
+                                                             for one in chain.decisions[1:]]))  # fmt: skip
+    soft = Markup('<span class="soft">{}</span>').format(_fate(chain))
+    return Details(Markup("{} {}").format(brief(chain.prompt.view() or chain.prompt.id, 90), soft), blocks, open=open)
+
+
+def _fate(chain: PromptChain) -> Markup:
+    if chain.answer is None:
+        return Markup("waits for {}").format(chain.waits)
+    if chain.answer.item is None:
+        return Markup("no answer: {}").format(chain.answer.why)
+    where = "stage 1" if chain.answer.round == 0 else f"round {chain.answer.round}"
+    return Markup("answer from {}: {}").format(where, chain.answer.why)
+
+
+def _generator(report: CohpReport, chain: PromptChain, mean: GeneratorMean, folder: Path) -> FilmFrame:
+    first = chain.decisions[0]
+    mine = [one for one in first.seen if one.generator == mean.generator]
+    shown = best_picture(mine) or mine[0]
+    lost = f" {mean.failed} not made, {mean.unscored} without a score." if mean.failed or mean.unscored else ""
+    told = "" if mean.figure is None else estimate_value(mean.figure, None, _decimals(first.means))
+    chosen = Badge("goes on", "clear", first.why) if mean.generator == first.generator else None
+    tied = Badge("tied", "open", "its mean cannot be told from the chosen one") if (
+        mean.generator in first.tied) else None  # fmt: skip
+    return FilmFrame(
+        title=mean.generator,
+        picture=_picture(report, shown, folder, _WIDTH),
+        alt=shown.item,
+        missing=shown.missing or "no picture",
+        numbers=[*_numbers(report, shown), *([(f"mean of {mean.figure.n}", told)] if mean.figure else [])],
+        note=f"The best of {mean.asked}.{lost}",
+        badge=_answer(chain, shown) or chosen or tied,
+    )
+
+
+def _decimals(means: Sequence[GeneratorMean]) -> int:
+    """As many for all generators of a prompt."""
+    return common_decimals((one.figure.low, one.figure.high) for one in means if one.figure is not None)
+
+
+def _round(report: CohpReport, chain: PromptChain, one: ChainDecision, folder: Path) -> FilmFrame:
+    shown = best_picture(one.seen) or one.seen[0]
+    how = "Drawn anew" if one.strength is None else f"Started from {_short(one.began)} at strength {one.strength:g}"
+    return FilmFrame(
+        title=f"Round {one.round}",
+        picture=_picture(report, shown, folder, _WIDTH),
+        alt=shown.item,
+        missing=shown.missing or "no picture",
+        numbers=_numbers(report, shown),
+        note=f"{how}. Chosen: {one.why}.",
+        badge=_answer(chain, shown),
+    )
+
+
+def _short(item: str | None) -> str:
+    """An item of the chain without its prompt."""
+    return "/".join((item or "").rsplit("/", 2)[1:])
+
+
+def _all(report: CohpReport, chain: PromptChain, one: ChainDecision, folder: Path) -> Filmstrip:
+    frames = [
+        FilmFrame(str(number), _picture(report, shown, folder, _NARROW), shown.item, shown.missing or "no picture",
+              numbers=_numbers(report, shown),
+              badge=_answer(chain, shown) or (Badge("best", "clear", one.why) if shown.item == one.best else None))
+        for number, shown in enumerate(one.seen, 1)
+    ]  # fmt: skip
+    return Filmstrip(frames, f"All pictures of round {one.round}.", size="small")
+
+
+def _answer(chain: PromptChain, shown: ChainPicture) -> Badge | None:
+    if chain.answer is None or shown.item != chain.answer.item:
+        return None
+    return Badge("answer", "clear", chain.answer.why)
+
+
+def _numbers(report: CohpReport, shown: ChainPicture) -> list[tuple[str, Markup | str]]:
+    found: list[tuple[str, Markup | str]] = [] if shown.score is None else [("score", score_text(shown.score))]
+    values = report.values.get(shown.item, {})
+    if len(report.columns) > 1:
+        found += [(brief(name, 26), score_text(value)) for name, value in values.items()]
+    oracle = {column.scorer for column in report.columns} == {"true-quality"}
+    if shown.item in report.truth and not oracle:
+        found.append(("true quality", fixed(report.truth[shown.item], 3)))
+    return found
+
+
+def _picture(report: CohpReport, shown: ChainPicture, folder: Path, width: int) -> str:
+    path = report.images.get(shown.item)
+    return "" if path is None else picture_url(folder / path, width)

@@ -14,6 +14,7 @@ there yet. Failures of a round that is not decided are tried again; those of one
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,35 +23,44 @@ from typing import Literal
 import numpy as np
 
 from salon.errors import BadValue
-from salon.generate.names import item_id
-from salon.generate.record import Generation, read_generations
+from salon.generate.record import GenerateSettings, Generation, item_id, read_generations, start_from_generation
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
-from salon.generate.start import start_of
-from salon.judge.score import ScoreSettings
-from salon.judge.scorers.named import scorer_named
-from salon.models.kept import Kept
-from salon.select.best_of import Wish
-from salon.select.cohp import CohpSettings, Decision, Seen, choose_generator, choose_start
-from salon.select.cohp_report import report_chain
-from salon.select.cohp_results import CohpReport
-from salon.select.refine.loop_card import begin_loop
-from salon.select.refine.record import prompts_hash
-from salon.select.refine.refine import InRound
-from salon.select.score_table import ScoreTable
-from salon.select.scores import Watch, score_columns, study_scores
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import ScoreSettings
+from salon.models.cache import ResultCache
+from salon.select.best_of import BestSettings
+from salon.select.cohp import (
+    ChainDecision,
+    ChainLevel,
+    ChainPicture,
+    CohpReport,
+    CohpSettings,
+    PromptChain,
+    best_picture,
+    choose_answer,
+    choose_generator,
+    choose_start,
+)
+from salon.select.refine import RoundGenerator, begin_loop, prompts_hash
+from salon.select.refine_scores import true_scores
+from salon.select.scores import ScoreTable, StepCallback, score_columns, study_scores
 from salon.select.weights import Blend
-from salon.store.atomic import write_json
+from salon.stats.ranks import mean_interval
+from salon.stats.result import Estimate
+from salon.store.atomic_files import write_json
 from salon.store.folder import open_study
 from salon.store.journal import Journal, open_journal, read_journal
-from salon.study import Generator, Prompt, Scorer
-from salon.study.noun import Noun
+from salon.study import Generator, Prompt, Scorer, Signature
+from salon.study.nouns import Noun
 
-FOLDER, DECISIONS, REPORT = "cohp", "decisions.jsonl", "report.json"
-_TOLD = {"what": "a decision of a chain", "remedy": "remove the line and those after it: they are then decided again"}
+COHP_FOLDER, DECISIONS_FILE, COHP_REPORT_FILE = "cohp", "decisions.jsonl", "report.json"
+_JOURNAL_WORDS = {
+    "what": "a decision of a chain",
+    "remedy": "remove the line and those after it: they are then decided again",
+}
 
 
-class Card(Noun):
+class CohpCard(Noun):
     """What must stay the same for a chain to go on; more rounds may be asked for."""
 
     format: Literal["salon-cohp-1"] = "salon-cohp-1"
@@ -75,34 +85,34 @@ def chain_study(
     settings: CohpSettings,
     folder: Path,
     words: Sequence[str] = (),
-    wish: Wish | None = None,
+    wish: BestSettings | None = None,
     *,
     scorers: Sequence[Scorer] = (),
     scoring: ScoreSettings | None = None,
-    watch: Watch = lambda doing, done, wanted: None,
+    watch: StepCallback = lambda doing, done, wanted: None,
 ) -> CohpReport:
     """Run the chain of every prompt in `folder`, or go on with it; leave cohp/report.json.
 
     Scorers are named in `words` as for `salon score`, or given; `wish` says how several become one number.
     """
     check_able(generators, settings)
-    home, wish = folder.resolve(), wish or Wish()
-    marking = Marking(home, words, scorers, wish, scoring or ScoreSettings(), watch)
-    begin_loop(home, FOLDER, prompts, _card(prompts, generators, settings, wish, marking))
-    with open_journal(home / FOLDER / DECISIONS, Decision, **_TOLD) as journal:
-        run = _Run(prompts, generators, settings, home, marking, journal, watch)
+    home, wish = folder.resolve(), wish or BestSettings()
+    marking = ChainScorer(home, words, scorers, wish, scoring or ScoreSettings(), watch)
+    begin_loop(home, COHP_FOLDER, prompts, _card(prompts, generators, settings, wish, marking))
+    with open_journal(home / COHP_FOLDER / DECISIONS_FILE, ChainDecision, **_JOURNAL_WORDS) as journal:
+        run = _ChainRun(prompts, generators, settings, home, marking, journal, watch)
         run.stage_one()
         for number in range(1, settings.rounds + 1):
             run.round(number)
         notes = [*run.notes] + (["the last decision was torn by an interrupted run, and made again"] * journal.torn)
     report = report_chain(home, generators, settings, read_decisions(home), marking.last, marking.blend, notes=notes)
-    write_json(home / FOLDER / REPORT, report, indent=None)
+    write_json(home / COHP_FOLDER / COHP_REPORT_FILE, report, indent=None)
     return report.model_copy(update={"study": str(folder)})
 
 
-def read_decisions(folder: Path) -> list[Decision]:
+def read_decisions(folder: Path) -> list[ChainDecision]:
     """The decisions on record, for those who only look."""
-    return read_journal(folder / FOLDER / DECISIONS, Decision, **_TOLD)[0]
+    return read_journal(folder / COHP_FOLDER / DECISIONS_FILE, ChainDecision, **_JOURNAL_WORDS)[0]
 
 
 def check_able(generators: Sequence[Generator], settings: CohpSettings) -> None:
@@ -111,14 +121,14 @@ def check_able(generators: Sequence[Generator], settings: CohpSettings) -> None:
         can, where = generator.abilities, f"generator {generator.name!r}"
         if not can.text_to_image:
             raise BadValue("a generator that draws from a prompt alone is needed", found="one that cannot", where=where)
-        if settings.rounds and settings.unable == "refuse" and not starts(generator):
+        if settings.rounds and settings.unable == "refuse" and not starts_from_picture(generator):
             raise BadValue(
                 "a generator that starts from a picture at a strength is needed", found="one that cannot", where=where,
                 remedy="--unable redraw has it draw anew in every round; --rounds 0 stops after the first stage",
             )  # fmt: skip
 
 
-def starts(generator: Generator) -> bool:
+def starts_from_picture(generator: Generator) -> bool:
     """Whether it can go on from a picture, and be told how far."""
     return generator.abilities.image_to_image and generator.abilities.strength
 
@@ -135,10 +145,14 @@ def round_name(generator: str, number: int) -> str:
 
 
 def _card(
-    prompts: Sequence[Prompt], generators: Sequence[Generator], settings: CohpSettings, wish: Wish, marking: Marking
-) -> Card:
+    prompts: Sequence[Prompt],
+    generators: Sequence[Generator],
+    settings: CohpSettings,
+    wish: BestSettings,
+    marking: ChainScorer,
+) -> CohpCard:
     told = settings.model_dump(include={"variant", "batch", "strengths", "unable", "seed", "size"})
-    return Card(
+    return CohpCard(
         generators=tuple(str(one.signature) for one in generators),
         scorers=tuple(str(one.signature) for one in marking.scorers),
         weights=wish.weights,
@@ -150,7 +164,7 @@ def _card(
     )
 
 
-class Marking:
+class ChainScorer:
     """Scores of the pictures of one chain: scorers are opened once, and no picture is looked at twice."""
 
     def __init__(
@@ -158,12 +172,12 @@ class Marking:
         home: Path,
         words: Sequence[str],
         scorers: Sequence[Scorer],
-        wish: Wish,
+        wish: BestSettings,
         settings: ScoreSettings,
-        watch: Watch,
+        watch: StepCallback,
     ) -> None:
-        kept = Kept()
-        self.scorers = [*(scorer_named(one, settings, kept) for one in words), *scorers]
+        kept = ResultCache()
+        self.scorers = [*(make_scorer(one, settings, kept) for one in words), *scorers]
         if not self.scorers:
             raise BadValue("at least one scorer is needed", found="none", remedy="-s NAME, or --model FOLDER")
         self.home, self.wish, self.settings, self.watch = home, wish, settings, watch
@@ -187,14 +201,14 @@ class Marking:
 
 
 @dataclass
-class _Run:
+class _ChainRun:
     prompts: Sequence[Prompt]
     generators: Sequence[Generator]
     settings: CohpSettings
     home: Path
-    marking: Marking
-    journal: Journal[Decision]
-    watch: Watch
+    marking: ChainScorer
+    journal: Journal[ChainDecision]
+    watch: StepCallback
 
     def __post_init__(self) -> None:
         self.notes: dict[str, None] = {}
@@ -229,11 +243,11 @@ class _Run:
                 self._draw([prompt for prompt, _ in open_ if prompt.id in mine], [generator], number, mine)
         look = self._looking()
         for prompt, before in open_:
-            able = starts(self.by_name[before.generator])
+            able = starts_from_picture(self.by_name[before.generator])
             strength = self.settings.strength(number) if able else None
             self.journal.add(choose_start(before, number, strength, look(prompt.id, before.generator, number)))
 
-    def _decided(self) -> dict[tuple[str, int], Decision]:
+    def _decided(self) -> dict[tuple[str, int], ChainDecision]:
         return {(one.prompt, one.round): one for one in self.journal.lines}
 
     def _draw(
@@ -241,31 +255,34 @@ class _Run:
         prompts: Sequence[Prompt],
         generators: Sequence[Generator],
         number: int,
-        before: Mapping[str, Decision] | None = None,
+        before: Mapping[str, ChainDecision] | None = None,
     ) -> None:
         settings = self.settings
         seeds, first = settings.batch if number else settings.each, settings.first_seed(number)
-        able = before is not None and starts(generators[0])
+        able = before is not None and starts_from_picture(generators[0])
         known = read_generations(self.home)[0] if able else {}
         report = generate_items(
             prompts,
-            [InRound(one, round_name(one.name, number), {}) if number else one for one in generators],
-            GenerateSettings(seeds=seeds, seed=first, size=settings.size,
-                             strength=settings.strength(number) if able else None),
+            [RoundGenerator(one, round_name(one.name, number), {}) if number else one for one in generators],
+            GenerateSettings(
+                seeds=seeds, seed=first, size=settings.size, strength=settings.strength(number) if able else None
+            ),
             self.home,
             lambda progress: self.watch(f"round {number}: drawing", progress.done, progress.wanted),
-            starts={id: start_of(known[one.start], self.home) for id, one in (before or {}).items()} if able else None,
-        )  # fmt: skip
+            starts={id: start_from_generation(known[one.start], self.home) for id, one in (before or {}).items()}
+            if able
+            else None,
+        )
         self.notes |= dict.fromkeys(report.notes)
 
     def _score(self) -> dict[str, float]:
         return self.marking.totals()
 
-    def _looking(self) -> Callable[[str, str, int], list[Seen]]:
+    def _looking(self) -> Callable[[str, str, int], list[ChainPicture]]:
         """The pictures of a prompt by a generator in a round, with their scores of now."""
         totals, known = self._score(), read_generations(self.home)[0]
 
-        def look(prompt: str, generator: str, number: int) -> list[Seen]:
+        def look(prompt: str, generator: str, number: int) -> list[ChainPicture]:
             items = round_items(prompt, generator, number, self.settings)
             return list(self._seen(items, generator, known, totals))
 
@@ -273,13 +290,152 @@ class _Run:
 
     def _seen(
         self, items: Sequence[str], generator: str, known: Mapping[str, Generation], totals: Mapping[str, float]
-    ) -> Iterator[Seen]:
+    ) -> Iterator[ChainPicture]:
         for item in items:
             line = known.get(item)
             if line is None or not line.ok:
                 why = "not asked for" if line is None else f"{line.kind}: {line.reason}"
-                yield Seen(item=item, generator=generator, missing=why, made=False)
+                yield ChainPicture(item=item, generator=generator, missing=why, made=False)
             elif item in totals:
-                yield Seen(item=item, generator=generator, score=totals[item])
+                yield ChainPicture(item=item, generator=generator, score=totals[item])
             else:
-                yield Seen(item=item, generator=generator, missing=self.marking.why(item))
+                yield ChainPicture(item=item, generator=generator, missing=self.marking.why(item))
+
+
+# --------------------------------------------------------------------------------------------------
+# From the record of a run of chains to its report.
+# --------------------------------------------------------------------------------------------------
+
+COHP_POLICIES = (
+    "The answer is the best of everything seen, in both stages; equal scores: the earlier picture.",
+    "A generator's mean is over the pictures it has a score for; those not made or not scored are counted beside it. "
+    "One without any is not chosen.",
+    "A round without a scored picture leaves the next one the same start. A prompt without a scored picture in stage 1 "
+    "waits; the same command tries again.",
+    "What was decided stays decided: a failure of a decided round is not tried again.",
+    "The score of an answer is raised by the choice itself: of many noisy numbers the largest was lucky. What it is "
+    "worth, others have to say.",
+)
+RELEASED_POLICY = ("As released: an answer must come from stage 2 and exceed 0, so of scores below 0 none is kept.",)
+
+
+def report_chain(
+    folder: Path,
+    generators: Sequence[Generator],
+    settings: CohpSettings,
+    decisions: Sequence[ChainDecision],
+    table: ScoreTable | None,
+    blend: Blend,
+    *,
+    notes: Sequence[str] = (),
+) -> CohpReport:
+    """What there is in `folder` now."""
+    study = open_study(folder)
+    known, _ = read_generations(folder)
+    prompts = list(study.nouns("prompts"))
+    chains = tuple(_chain(prompt, decisions, settings) for prompt in prompts)
+    seen = [one for chain in chains for decision in chain.decisions for one in decision.seen]
+    marks = true_scores(folder)
+    truth = {} if marks is None else marks.values
+    done = [chain for chain in chains if chain.decisions]
+    rounds = range(settings.rounds + 1)
+    able = {one.name for one in generators if one.abilities.image_to_image and one.abilities.strength}
+    told = {key: value for key, value in settings.model_dump(exclude={"seed"}).items() if value is not None}
+    told |= {"generators": ",".join(one.name for one in generators)}
+    told |= {} if table is None else {"scorers": ",".join(column.scorer for column in table.columns)}
+    return CohpReport(
+        study=str(folder),
+        settings=settings,
+        generators=tuple(one.name for one in generators),
+        columns=() if table is None else table.columns,
+        weights=blend.shares,
+        scale=blend.scale,
+        prompts=len(prompts),
+        asked=len(seen),
+        failed=dict(Counter(_kind(one) for one in seen if not one.made).most_common()),
+        unscored=sum(one.made and one.score is None for one in seen),
+        chosen=dict(Counter(chain.decisions[0].generator for chain in done).most_common()),
+        not_apart=sum(bool(chain.decisions[0].tied) for chain in done),
+        answers=_answers(chains),
+        empty_rounds=sum(one.best is None for chain in chains for one in chain.decisions),
+        redrawn=tuple(sorted({chain.decisions[0].generator for chain in done} - able)),
+        waiting=dict(Counter(chain.waits for chain in chains if chain.waits).most_common()),
+        levels=tuple(_level(done, number, truth, len(prompts)) for number in rounds if done),
+        gain=_gain(done, None),
+        true_gain=_gain(done, truth) if truth else None,
+        images={one.item: line.image for one in seen if (line := known.get(one.item)) and line.image},
+        values=_values(table),
+        truth=truth,
+        policies=COHP_POLICIES + (RELEASED_POLICY if settings.variant == "released" else ()),
+        notes=tuple(notes),
+        signature=str(Signature(method="cohp", data=study.hash[:12], settings=told, seed=settings.seed)),
+        chains=chains,
+    )  # fmt: skip
+
+
+def _chain(prompt: Prompt, decisions: Sequence[ChainDecision], settings: CohpSettings) -> PromptChain:
+    mine = {one.round: one for one in decisions if one.prompt == prompt.id and one.round <= settings.rounds}
+    row = tuple(mine[number] for number in sorted(mine))
+    if not row:
+        return PromptChain(prompt=prompt, decisions=(), answer=None, waits="a scored picture in stage 1")
+    waits = "" if len(row) == settings.rounds + 1 else f"round {len(row)}"
+    return PromptChain(prompt=prompt, decisions=row, answer=choose_answer(row, settings), waits=waits)
+
+
+def _answers(chains: Sequence[PromptChain]) -> dict[int, int]:
+    found = (chain.answer.round for chain in chains if chain.answer is not None)
+    return dict(sorted(Counter(number for number in found if number is not None).items()))
+
+
+def _kind(one: ChainPicture) -> str:
+    return one.missing.partition(":")[0] or "error"
+
+
+def _values(table: ScoreTable | None) -> dict[str, dict[str, float]]:
+    if table is None:
+        return {}
+    return {
+        item: {name: float(value) for name, value in zip(table.criteria, row, strict=True) if np.isfinite(value)}
+        for item, row in zip(table.items, table.values, strict=True)
+    }
+
+
+# -- means -------------------------------------------------------------------------------------------------------------
+
+
+def _level(chains: Sequence[PromptChain], number: int, truth: Mapping[str, float], prompts: int) -> ChainLevel:
+    rows = [chain.decisions for chain in chains if len(chain.decisions) > number]
+    best = [found for row in rows if (found := best_picture(row[number].seen))]
+    so_far = [found for row in rows if (found := _so_far(row, number))]
+    return ChainLevel(
+        round=number,
+        best=_mean([one.score for one in best]),
+        so_far=_mean([one.score for one in so_far]),
+        true_best=_mean([truth.get(one.item) for one in best]) if truth else None,
+        true_so_far=_mean([truth.get(one.item) for one in so_far]) if truth else None,
+        missing=prompts - len(best),
+    )
+
+
+def _so_far(row: Sequence[ChainDecision], number: int) -> ChainPicture | None:
+    return best_picture([picture for one in row[: number + 1] for picture in one.seen])
+
+
+def _mean(values: Sequence[float | None]) -> Estimate | None:
+    known = [value for value in values if value is not None]
+    return mean_interval(known) if known else None
+
+
+def _gain(chains: Sequence[PromptChain], truth: Mapping[str, float] | None) -> Estimate | None:
+    """The answer less the best of stage 1: by score, or by true quality of the two pictures."""
+    found = []
+    for chain in chains:
+        first, answer = best_picture(chain.decisions[0].seen), chain.answer
+        if first is None or answer is None or answer.item is None:
+            continue
+        before, after = (
+            (first.score, answer.score) if truth is None else (truth.get(first.item), truth.get(answer.item))
+        )
+        if before is not None and after is not None:
+            found.append(after - before)
+    return _mean(found)

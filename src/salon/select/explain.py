@@ -23,8 +23,7 @@ from pydantic import Field
 from salon.errors import BadValue, TooFew
 from salon.select.weights import Blend
 from salon.stats.result import Estimate
-from salon.study.noun import Noun
-from salon.study.signature import Signature
+from salon.study.nouns import Noun, Signature
 
 Floats = NDArray[np.float64]
 COPY = 1e-6
@@ -51,7 +50,7 @@ class Contribution(Noun):
     unscored: str | None = None
 
 
-class Said(Noun):
+class RaterOpinion(Noun):
     """What raters said of one item under one criterion."""
 
     criterion: str
@@ -60,7 +59,7 @@ class Said(Noun):
     raters: int
 
 
-class Neighbour(Noun):
+class Neighbor(Noun):
     """A judged picture near this one."""
 
     item: str
@@ -68,13 +67,13 @@ class Neighbour(Noun):
     prompt: str | None = None
     same_prompt: bool = False
     distance: float
-    said: tuple[Said, ...] = ()
+    said: tuple[RaterOpinion, ...] = ()
     """What raters said of it."""
     scores: dict[str, float] = Field(default_factory=dict, description="What the model says of it, by criterion.")
     total: float | None = Field(None, description="Its total under the same weights.")
 
 
-class Measured(Noun):
+class PictureMeasurement(Noun):
     """A number by rule, and where it stands among the study's."""
 
     name: str
@@ -107,7 +106,7 @@ class Occlusion(Noun):
         return (row, column, drop) if drop > 0 else None
 
 
-class Explained(Noun):
+class PictureExplanation(Noun):
     """One picture, explained."""
 
     picture: str
@@ -115,12 +114,12 @@ class Explained(Noun):
     total: float | None
     sd: float | None = None
     contributions: tuple[Contribution, ...]
-    neighbours: tuple[Neighbour, ...] = ()
-    measurements: tuple[Measured, ...] = ()
+    neighbours: tuple[Neighbor, ...] = ()
+    measurements: tuple[PictureMeasurement, ...] = ()
     occlusion: Occlusion | None = None
 
 
-class Difference(Noun):
+class ScoreDifference(Noun):
     """Why the first picture stands above the second, or below it."""
 
     total: float | None
@@ -131,8 +130,8 @@ class Difference(Noun):
 class Explanation(Noun):
     """One picture or two, explained."""
 
-    pictures: tuple[Explained, ...]
-    difference: Difference | None = None
+    pictures: tuple[PictureExplanation, ...]
+    difference: ScoreDifference | None = None
     scale: str
     model: str = ""
     study: str | None = None
@@ -186,21 +185,21 @@ def spread_of(blend: Blend, found: Sequence[Contribution]) -> float | None:
     return float(blend.spreads(sds)[0])
 
 
-def difference(a: Sequence[Contribution], b: Sequence[Contribution]) -> Difference:
+def compare_contributions(a: Sequence[Contribution], b: Sequence[Contribution]) -> ScoreDifference:
     """Why a stands above b: what each criterion adds to one less what it adds to the other."""
     if [one.criterion for one in a] != [one.criterion for one in b]:
         raise BadValue("two pictures under the same criteria are needed", found="other criteria")
     totals = total_of(a), total_of(b)
     if totals[0] is None or totals[1] is None:
         lacking = [one.criterion for one in (*a, *b) if one.share > 0 and one.adds is None]
-        return Difference(total=None, adds={}, told=f"no total: {', '.join(dict.fromkeys(lacking))} gave no value")
+        return ScoreDifference(total=None, adds={}, told=f"no total: {', '.join(dict.fromkeys(lacking))} gave no value")
     adds = {x.criterion: (x.adds or 0.0) - (y.adds or 0.0) for x, y in zip(a, b) if x.share > 0}
     order = sorted(adds, key=lambda id: -abs(adds[id]))
     total = math.fsum(adds.values())
-    return Difference(total=total, adds={id: adds[id] for id in order}, told=_told(total, adds, order))
+    return ScoreDifference(total=total, adds={id: adds[id] for id in order}, told=_difference_words(total, adds, order))
 
 
-def _told(total: float, adds: Mapping[str, float], order: Sequence[str]) -> str:
+def _difference_words(total: float, adds: Mapping[str, float], order: Sequence[str]) -> str:
     if total == 0:
         return "both have the same total"
     above = "first" if total > 0 else "second"
@@ -246,7 +245,7 @@ def nearest(apart: Floats, k: int, *, copies: Sequence[bool] | None = None) -> l
     return [int(place) for place in order if not same[place]][:k]
 
 
-def standing(value: float, others: ArrayLike) -> tuple[float, tuple[float, float, float]]:
+def rank_among(value: float, others: ArrayLike) -> tuple[float, tuple[float, float, float]]:
     """Share of the others below a value, half of the equal ones counted; and the others' quartiles."""
     found = np.asarray(others, np.float64)
     if not len(found):

@@ -7,43 +7,55 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Mapping, Sequence
+import json
+import math
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
 from pydantic import Field
+from scipy.stats import t as student
 
-from salon.errors import BadValue
+from salon.errors import BadFile, BadValue
 from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.score import ScoreSettings, results_of
-from salon.judge.scorers.named import scorer_named
-from salon.judge.scorers.picture import Scored
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scorers.rules import measurement_scorer
+from salon.judge.scoring import SCORES_FOLDER, PictureScore, ScoreSettings, read_scores, score_items, scores_file
+from salon.models.cache import ResultCache
 from salon.models.embeddings import encode_pictures
-from salon.models.kept import Kept
+from salon.models.encoders import Vectors
 from salon.select.explain import (
     Contribution,
-    Explained,
     Explanation,
-    Measured,
-    Neighbour,
+    Neighbor,
     Occlusion,
+    PictureExplanation,
+    PictureMeasurement,
+    RaterOpinion,
+    compare_contributions,
     contributions,
-    difference,
     distances,
     nearest,
+    rank_among,
     spread_of,
     total_of,
 )
-from salon.select.explain_near import judged_items, measurements_of, said_of
-from salon.select.explain_occlusion import occlusion
-from salon.select.reference import ScoreReference
-from salon.select.scores import scorer_words
-from salon.select.weights import Blend, blend, read_weights, score_column
+from salon.select.scores import list_scorers
+from salon.select.service.model import ModelAnswer, RecentValues
+from salon.select.service.service import SentPicture
+from salon.select.weights import Blend, ScoreReference, blend_columns, describe_scorer, read_weights
+from salon.stats.result import Estimate
+from salon.store.folder import open_study
 from salon.store.near_pictures import content_hash
 from salon.store.pictures import is_inside, read_picture
 from salon.study import Item, Prompt, Scorer, Study
-from salon.study.noun import Noun
-from salon.study.signature import Signature
+from salon.study.nouns import Noun, Signature
 
 
 class ExplainSettings(Noun):
@@ -82,9 +94,9 @@ class JudgedStudy:
         return None if found is None else self.prompts.get(found.prompt or "")
 
 
-def judged_study(study: Study, folder: Path) -> JudgedStudy:
+def open_judged_study(study: Study, folder: Path) -> JudgedStudy:
     """The items of a study that were judged and whose picture is in its folder."""
-    judged = judged_items(study)
+    judged = judged_mask(study)
     there = [
         (number, item)
         for number, item in enumerate(study.nouns("items"))
@@ -96,7 +108,7 @@ def judged_study(study: Study, folder: Path) -> JudgedStudy:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ExplainTask:
     """What an explanation is made with."""
 
     scorers: Sequence[Scorer]
@@ -104,7 +116,7 @@ class _Asked:
     models: Sequence[Path]
     settings: ExplainSettings
     judged: JudgedStudy | None
-    kept: Kept = field(default_factory=Kept)
+    kept: ResultCache = field(default_factory=ResultCache)
 
 
 def explain(
@@ -125,31 +137,31 @@ def explain(
     settings = settings or ExplainSettings()
     for path in pictures:
         read_picture(path)  # says what is wrong with one that cannot be read
-    kept = Kept()
-    words = scorer_words(names, models)
-    scorers = [scorer_named(word, ScoreSettings(device=settings.device), kept) for word in words]
-    columns = [score_column(one) for one in scorers]
+    kept = ResultCache()
+    words = list_scorers(names, models)
+    scorers = [make_scorer(word, ScoreSettings(device=settings.device), kept) for word in words]
+    columns = [describe_scorer(one) for one in scorers]
     full = read_weights(weights, [one.criterion for one in columns])
-    made = blend(columns, full, reference=reference, equal=equal)
-    asked = _Asked(scorers, made, models, settings, judged, kept)
+    made = blend_columns(columns, full, reference=reference, equal=equal)
+    asked = _ExplainTask(scorers, made, models, settings, judged, kept)
     hashes = [content_hash(path) for path in pictures]
     told = [prompt or (None if judged is None else judged.prompt_of(sha)) for sha in hashes]
     scored = [_contributions(asked, path, one) for path, one in zip(pictures, told)]
-    near, notes = _neighbours(asked, pictures, hashes, told)
+    near, notes = _find_neighbors(asked, pictures, hashes, told)
     explained = []
     for place, path in enumerate(pictures):
-        found, more = _measured(asked, path, told[place])
+        found, more = _measure(asked, path, told[place])
         notes += more
         explained.append(
-            Explained(
+            PictureExplanation(
                 picture=path.name, sha256=hashes[place], total=total_of(scored[place]),
                 sd=spread_of(made, scored[place]), contributions=scored[place], neighbours=near[place],
-                measurements=tuple(found), occlusion=_occluded(asked, path, told[place], total_of(scored[place])),
+                measurements=tuple(found), occlusion=_occlude(asked, path, told[place], total_of(scored[place])),
             )
         )  # fmt: skip
     return Explanation(
         pictures=tuple(explained),
-        difference=difference(*scored) if len(scored) == 2 else None,
+        difference=compare_contributions(*scored) if len(scored) == 2 else None,
         scale=made.scale,
         model=", ".join(dict.fromkeys(one.name.partition("@")[0] for one in scorers)),
         study=None if judged is None else judged.study.name,
@@ -159,35 +171,35 @@ def explain(
     )
 
 
-def _contributions(asked: _Asked, path: Path, prompt: Prompt | None) -> tuple[Contribution, ...]:
-    results = [results_of(one, [(Item(id="picture", image=str(path)), prompt)])[0] for one in asked.scorers]
-    values = [one.value if isinstance(one, Scored) else None for one in results]
-    sigmas = [one.sigma if isinstance(one, Scored) else None for one in results]
+def _contributions(asked: _ExplainTask, path: Path, prompt: Prompt | None) -> tuple[Contribution, ...]:
+    results = [score_items(one, [(Item(id="picture", image=str(path)), prompt)])[0] for one in asked.scorers]
+    values = [one.value if isinstance(one, PictureScore) else None for one in results]
+    sigmas = [one.sigma if isinstance(one, PictureScore) else None for one in results]
     gaps = zip(asked.made.criteria, results)
-    reasons = {criterion: one.reason for criterion, one in gaps if not isinstance(one, Scored)}
+    reasons = {criterion: one.reason for criterion, one in gaps if not isinstance(one, PictureScore)}
     return contributions(asked.made, values, sigmas, scorers=[one.name for one in asked.scorers], reasons=reasons)
 
 
-def _measured(asked: _Asked, path: Path, prompt: Prompt | None) -> tuple[list[Measured], list[str]]:
+def _measure(asked: _ExplainTask, path: Path, prompt: Prompt | None) -> tuple[list[PictureMeasurement], list[str]]:
     if not asked.settings.measure:
         return [], []
     folder = None if asked.judged is None else asked.judged.folder
-    return measurements_of(path, prompt, list(MEASUREMENTS), folder, asked.kept)
+    return measure_picture(path, prompt, list(MEASUREMENTS), folder, asked.kept)
 
 
-def _occluded(asked: _Asked, path: Path, prompt: Prompt | None, total: float | None) -> Occlusion | None:
+def _occlude(asked: _ExplainTask, path: Path, prompt: Prompt | None, total: float | None) -> Occlusion | None:
     if not asked.settings.occlusion or total is None:
         return None
-    return occlusion(path, prompt, asked.scorers, asked.made, total, asked.settings.occlusion)
+    return occlude(path, prompt, asked.scorers, asked.made, total, asked.settings.occlusion)
 
 
 # -- neighbours --------------------------------------------------------------------------------------------------------
 
 
-def _neighbours(
-    asked: _Asked, pictures: Sequence[Path], hashes: Sequence[str], told: Sequence[Prompt | None]
-) -> tuple[list[tuple[Neighbour, ...]], list[str]]:
-    none: list[tuple[Neighbour, ...]] = [() for _ in pictures]
+def _find_neighbors(
+    asked: _ExplainTask, pictures: Sequence[Path], hashes: Sequence[str], told: Sequence[Prompt | None]
+) -> tuple[list[tuple[Neighbor, ...]], list[str]]:
+    none: list[tuple[Neighbor, ...]] = [() for _ in pictures]
     judged = asked.judged
     if judged is None or not asked.settings.neighbours:
         return none, []
@@ -196,7 +208,7 @@ def _neighbours(
     if not asked.models:
         return none, ["neighbours need a model of heads (--model): other scorers have no vectors of pictures"]
     heads = importlib.import_module("salon.models.preference_model").HeadsModel  # torch only for those who need it
-    model, _ = importlib.import_module("salon.judge.scorers.trained").opened(asked.models[0], asked.settings.device)
+    model, _ = importlib.import_module("salon.judge.trained_model").opened(asked.models[0], asked.settings.device)
     if not isinstance(model, heads):
         return none, [f"{model.card.name} is a reward model: it has no vectors of pictures to compare by"]
     parts = [part.name for part in model.network.shape.parts]
@@ -208,7 +220,7 @@ def _neighbours(
     for place, sha in enumerate(hashes):
         apart = distances({part: vectors[place] for part, vectors in rows.items()}, among)
         chosen = nearest(apart, asked.settings.neighbours, copies=_copies(sha, judged.hashes))
-        found.append(tuple(_neighbour(asked, judged, number, apart[number], told[place]) for number in chosen))
+        found.append(tuple(_neighbor(asked, judged, number, apart[number], told[place]) for number in chosen))
     return found, []
 
 
@@ -222,19 +234,19 @@ def _copies(sha: str, hashes: Sequence[str]) -> list[bool]:
     return found
 
 
-def _neighbour(asked: _Asked, judged: JudgedStudy, number: int, apart: float, prompt: Prompt | None) -> Neighbour:
+def _neighbor(asked: _ExplainTask, judged: JudgedStudy, number: int, apart: float, prompt: Prompt | None) -> Neighbor:
     item = judged.items[number]
     own = judged.prompts.get(item.prompt or "")
     told = _contributions(asked, judged.path(item), own)
-    return Neighbour(
+    return Neighbor(
         item=item.id, image=item.image, prompt=item.prompt, distance=float(apart), total=total_of(told),
         scores={part.criterion: part.value for part in told if part.value is not None},
         same_prompt=prompt is not None and own is not None and prompt.view() == own.view(),
-        said=said_of(judged.study, judged.numbers[number]),
+        said=rater_opinions(judged.study, judged.numbers[number]),
     )  # fmt: skip
 
 
-def _signature(asked: _Asked, hashes: Sequence[str]) -> Signature:
+def _signature(asked: _ExplainTask, hashes: Sequence[str]) -> Signature:
     shares = ",".join(f"{id}={share:.4g}" for id, share in asked.made.shares.items())
     return Signature(
         method="explain",
@@ -245,3 +257,224 @@ def _signature(asked: _Asked, hashes: Sequence[str]) -> Signature:
             "study": None if asked.judged is None else asked.judged.study.hash[:12],
         },
     )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# What raters said of items, and where measurements stand in a study: for explanations.
+# --------------------------------------------------------------------------------------------------
+
+_Answer = tuple[int, int, float]
+"""Criterion, rater, and what the rater's answer gives the item."""
+
+
+def judged_mask(study: Study) -> NDArray[np.bool_]:
+    """(items,) whether anybody compared, ranked or rated it."""
+    judged = np.zeros(study.table("items").num_rows, bool)
+    for some in (study.comparisons.a, study.comparisons.b, study.rankings.items, study.ratings.item):
+        judged[some] = True
+    return judged
+
+
+def rater_opinions(study: Study, item: int) -> tuple[RaterOpinion, ...]:
+    """What raters said of an item: by criterion the share of comparisons it won, and its mean rating.
+
+    A ranking is a comparison with each other item in it; ties count half, answers "both bad" nothing. Means are over
+    raters, each counted once, with a t interval; there is none for a single rater.
+    """
+    return (
+        *_figures(study, "won", [*_comparisons(study, item), *_rankings(study, item)]),
+        *_figures(study, "rated", list(_ratings(study, item))),
+    )
+
+
+def _comparisons(study: Study, item: int) -> Iterator[_Answer]:
+    view = study.comparisons
+    for row in np.flatnonzero(((view.a == item) | (view.b == item)) & (view.outcome < 3)):
+        won = 0.5 if view.outcome[row] == 2 else float((view.outcome[row] == 0) == (view.a[row] == item))
+        yield int(view.criterion[row]), int(view.rater[row]), won
+
+
+def _rankings(study: Study, item: int) -> Iterator[_Answer]:
+    view = study.rankings
+    for place in np.flatnonzero(view.items == item):
+        row = int(np.searchsorted(view.offsets, place, side="right")) - 1
+        ranks = view.ranks[view.offsets[row] : view.offsets[row + 1]]
+        others = np.delete(ranks, place - view.offsets[row])
+        if len(others):
+            won = float((others > view.ranks[place]).mean() + (others == view.ranks[place]).mean() / 2)
+            yield int(view.criterion[row]), int(view.rater[row]), won
+
+
+def _ratings(study: Study, item: int) -> Iterator[_Answer]:
+    view = study.ratings
+    for row in np.flatnonzero(view.item == item):
+        yield int(view.criterion[row]), int(view.rater[row]), float(view.value[row])
+
+
+def _figures(study: Study, kind: str, answers: Sequence[_Answer]) -> list[RaterOpinion]:
+    by: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for criterion, rater, value in answers:
+        by[criterion][rater].append(value)
+    found = []
+    for criterion, raters in sorted(by.items()):
+        figure = _mean(np.array([np.mean(values) for values in raters.values()]), share=kind == "won")
+        found.append(RaterOpinion(criterion=study.criteria[criterion].id, kind=kind, figure=figure, raters=len(raters)))
+    return found
+
+
+def _mean(values: NDArray[np.float64], *, share: bool) -> Estimate:
+    mean, n = float(values.mean()), len(values)
+    if n < 2 or float(values.std()) == 0:  # raters who all agree have a spread that they do not show
+        return Estimate(mean, None, None, n, "rater", method="no interval: one rater, or no two that differ")
+    half = float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
+    low, high = (max(0.0, mean - half), min(1.0, mean + half)) if share else (mean - half, mean + half)
+    return Estimate(mean, low, high, n, "rater", method="t interval over raters")
+
+
+# -- measurements ------------------------------------------------------------------------------------------------------
+
+
+def measure_picture(
+    picture: Path, prompt: Prompt | None, names: Sequence[str], folder: Path | None, kept: ResultCache
+) -> tuple[list[PictureMeasurement], list[str]]:
+    """Measurements of a picture, and where they stand among those that the study's folder keeps; and notes."""
+    found, unknown = [], []
+    for name in names:
+        scorer = measurement_scorer(name, kept)
+        (result,) = scorer.results([Item(id="picture", image=str(picture))], [prompt])
+        kept_there = None if folder is None else _study_values(folder, name, str(scorer.signature))
+        told = MEASUREMENTS[name].tells
+        if not isinstance(result, PictureScore):
+            found.append(PictureMeasurement(name=name, tells=told, value=None, unmeasured=result.reason))
+            continue
+        if kept_there is None:
+            unknown.append(name)
+            found.append(PictureMeasurement(name=name, tells=told, value=result.value))
+            continue
+        values, missing = kept_there
+        below, quartiles = rank_among(result.value, values)
+        found.append(
+            PictureMeasurement(name=name, tells=told, value=result.value, below=below, n=len(values), missing=missing,
+                     quartiles=quartiles)
+        )  # fmt: skip
+    if folder is None or not unknown:
+        return found, []
+    how = " ".join(f"-s {name}" for name in unknown)
+    return found, [f"the study has no scores of {', '.join(unknown)} to stand among: salon score STUDY {how}"]
+
+
+def _study_values(folder: Path, name: str, signature: str) -> tuple[NDArray[np.float64], int] | None:
+    """Values that the study's folder keeps of a measurement, and items without one; None where it keeps no such."""
+    file = scores_file(folder / SCORES_FOLDER, name)
+    try:
+        record = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
+        column = read_scores(file).column("value")
+    except (OSError, ValueError, BadFile):
+        return None
+    if not isinstance(record, dict) or record.get("signature") != signature:
+        return None
+    values = column.drop_null().to_numpy()
+    return (values, column.null_count) if len(values) else None
+
+
+# --------------------------------------------------------------------------------------------------
+# What becomes of a total when a place of the picture is covered: a map of where the scorers look.
+#
+# One place of a grid after the other is painted over with the picture's mean color, and the scorers look again. A
+# covered
+# picture is unlike those that the scorers learned from, so the map is a hint and no proof.
+# --------------------------------------------------------------------------------------------------
+
+
+def occlude(
+    picture: Path, prompt: Prompt | None, scorers: Sequence[Scorer], made: Blend, total: float, grid: int
+) -> Occlusion:
+    """The total less that of the picture with each of grid x grid places covered; None where that has no total."""
+    image = read_picture(picture).image
+    values = np.full((grid * grid, len(scorers)), np.nan)
+    with tempfile.TemporaryDirectory(prefix="salon-") as folder:
+        asked = [
+            (Item(id=str(n), image=str(path)), prompt)
+            for n, path in enumerate(_cover_places(image, grid, Path(folder)))
+        ]
+        for d, (scorer, term) in enumerate(zip(scorers, made.terms, strict=True)):
+            if term.share > 0:
+                found = score_items(scorer, asked)
+                values[:, d] = [one.value if isinstance(one, PictureScore) else math.nan for one in found]
+    drops = total - made.totals(values)
+    rows = drops.reshape(grid, grid).tolist()
+    return Occlusion(grid=grid, drops=tuple(tuple(one if math.isfinite(one) else None for one in row) for row in rows))
+
+
+def _cover_places(image: Image.Image, grid: int, folder: Path) -> Iterator[Path]:
+    """The picture with one place covered, row by row; files, for scorers open files."""
+    width, height = image.size
+    paint = tuple(int(part) for part in np.asarray(image).reshape(-1, 3).mean(axis=0).round())
+    for row in range(grid):
+        for column in range(grid):
+            box = (width * column // grid, height * row // grid,
+                   width * (column + 1) // grid, height * (row + 1) // grid)  # fmt: skip
+            one = image.copy()
+            if box[2] > box[0] and box[3] > box[1]:
+                one.paste(paint, box)
+            path = folder / f"{row}-{column}.png"
+            one.save(path, compress_level=1)
+            yield path
+
+
+# --------------------------------------------------------------------------------------------------
+# What a scoring service knows beside its scores: judged pictures near those it is asked about, and measurements.
+#
+# The study is looked at once, before it serves.
+# --------------------------------------------------------------------------------------------------
+
+
+class Neighborhood:
+    """The judged pictures of a study as the vectors of one model."""
+
+    def __init__(self, judged: JudgedStudy, model: str, vectors: Mapping[str, Vectors]) -> None:
+        self.judged, self.model, self.vectors = judged, model, vectors
+
+    def nearest(self, looked: ModelAnswer, sha: str, k: int) -> tuple[tuple[Neighbor, ...], str]:
+        """The k nearest, or none and why: another model may be serving by now."""
+        own = looked.vectors.get(self.model)
+        if own is None:
+            return (), f"neighbours are known by the vectors of {self.model}, which does not serve now"
+        apart = distances(own, self.vectors)
+        found = nearest(apart, k, copies=[other == sha for other in self.judged.hashes])
+        return tuple(self._neighbour(number, float(apart[number])) for number in found), ""
+
+    def _neighbour(self, number: int, apart: float) -> Neighbor:
+        item = self.judged.items[number]
+        said = rater_opinions(self.judged.study, self.judged.numbers[number])
+        return Neighbor(item=item.id, image=item.image, prompt=item.prompt, distance=apart, said=said)
+
+
+def open_neighborhood(study: Path, model: Path, *, device: str | None = None) -> Neighborhood:
+    """The neighbourhood of a study's judged pictures under the model in a folder; BadValue unless it is of heads."""
+    heads = importlib.import_module("salon.models.preference_model").HeadsModel  # torch only for those who need it
+    loaded, _ = importlib.import_module("salon.judge.trained_model").opened(model, device)
+    if not isinstance(loaded, heads):
+        raise BadValue("a model of heads is needed for neighbours", found=f"{loaded.card.name}, a reward model")
+    judged = open_judged_study(open_study(study), study)
+    if not judged.items:
+        raise BadValue("a study with judged pictures is needed", found="none", where=str(study))
+    parts = [part.name for part in loaded.network.shape.parts]
+    paths = [judged.path(item) for item in judged.items]
+    return Neighborhood(judged, loaded.card.name, encode_pictures(loaded.encoder, paths, parts=parts))
+
+
+class MeasuringWorker:
+    """Measures pictures that were sent, one after the other: reading the text in one takes a second or more."""
+
+    def __init__(self, study: Path | None = None) -> None:
+        self.study = study
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="salon-measure")
+        self._kept = RecentValues()  # what strangers send is not kept on the disk
+
+    def measured(self, asked: SentPicture) -> tuple[list[PictureMeasurement], list[str]]:
+        """All measurements of a picture, where they stand in the study, and notes; call it on `thread`."""
+        with tempfile.TemporaryDirectory(prefix="salon-") as folder:
+            path = Path(folder) / "picture"
+            path.write_bytes(asked.data)
+            return measure_picture(path, asked.prompt, list(MEASUREMENTS), self.study, self._kept)

@@ -20,17 +20,15 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from salon.errors import BadValue, NotIdentified, StatsError, TooFew
-from salon.select.sealed import Sealed, read_sealed
-from salon.select.weights import ScoreColumn
-from salon.stats.recall_bound import Holding, positives_needed, recall_threshold
+from salon.select.weights import ScorerColumn, Sealed, read_sealed
+from salon.stats.recall_bound import RecallThreshold, positives_needed, recall_threshold
 from salon.stats.result import Estimate
-from salon.study.noun import Noun
-from salon.study.signature import Signature
+from salon.study.nouns import Noun, Signature
 
-FORMAT: Final = "salon.gate/1"
-OTHERS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+GATE_FORMAT: Final = "salon.gate/1"
+OTHER_RECALLS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 """Recalls of the cost table, beside the one asked for."""
-POLICY = "an item without a score is held back, in the held-out data and in use"
+UNSCORED_POLICY = "an item without a score is held back, in the held-out data and in use"
 
 
 class GateSettings(Noun):
@@ -72,10 +70,10 @@ class GateRow(Noun):
 class Gate(Sealed):
     """A threshold with its promise."""
 
-    format: Literal["salon.gate/1"] = FORMAT
+    format: Literal["salon.gate/1"] = GATE_FORMAT
     criterion: str
     scorer: str = Field(description="As it is named on the command line.")
-    column: ScoreColumn
+    column: ScorerColumn
     holds: Literal["above", "below"] = Field(description="Held: at or above the threshold, or at or below it.")
     threshold: float = Field(description="In the scorer's own numbers.")
     promise: str = Field(description="What is guaranteed, in one sentence.")
@@ -88,7 +86,7 @@ class Gate(Sealed):
     study: str
     simulated: bool = False
     left_out: dict[str, int] = Field(default_factory=dict, description="Items not used, by reason.")
-    missing: str = POLICY
+    missing: str = UNSCORED_POLICY
     notes: tuple[str, ...] = ()
     signature: Signature
 
@@ -98,22 +96,22 @@ class Gate(Sealed):
             return True
         return value >= self.threshold if self.holds == "above" else value <= self.threshold
 
-    def decide(self, items: Sequence[str], values: Sequence[float | None]) -> tuple[Gated, ...]:
+    def decide(self, items: Sequence[str], values: Sequence[float | None]) -> tuple[GateDecision, ...]:
         """What becomes of items with these scores."""
         if len(items) != len(values):
             raise BadValue("a score for each item is needed", found=f"{len(values)} for {len(items)}")
         return tuple(self._gated(item, value) for item, value in zip(items, values))
 
-    def _gated(self, item: str, value: float | None) -> Gated:
+    def _gated(self, item: str, value: float | None) -> GateDecision:
         known = value is not None and math.isfinite(value)
         why = "no score" if not known else f"{value:.4g} is {self._side(float(value or 0))} {self.threshold:.4g}"
-        return Gated(item=item, held=self.held(value), value=value if known else None, why=why)
+        return GateDecision(item=item, held=self.held(value), value=value if known else None, why=why)
 
     def _side(self, value: float) -> str:
         return "at" if value == self.threshold else "above" if value > self.threshold else "below"
 
 
-class Gated(Noun):
+class GateDecision(Noun):
     """What a gate did with one item."""
 
     item: str
@@ -125,7 +123,7 @@ class Gated(Noun):
 def make_gate(
     criterion: str,
     scorer: str,
-    column: ScoreColumn,
+    column: ScorerColumn,
     values: ArrayLike,
     positive: ArrayLike,
     settings: GateSettings,
@@ -145,7 +143,7 @@ def make_gate(
         found = f"{int(np.isinf(danger[y]).sum())} of {int(y.sum())} have none"
         raise NotIdentified("flagged items with scores are needed", found=found, where=scorer)
     sign = -1 if column.higher_is_better else 1
-    recalls = sorted({*OTHERS, settings.recall})
+    recalls = sorted({*OTHER_RECALLS, settings.recall})
     return Gate(
         criterion=criterion, scorer=scorer, column=column, holds="below" if column.higher_is_better else "above",
         threshold=sign * held.threshold, promise=_promise(settings, held), settings=settings,
@@ -158,7 +156,7 @@ def make_gate(
 
 def _holding(
     danger: NDArray[np.float64], y: NDArray[np.bool_], recall: float, settings: GateSettings, units: ArrayLike | None
-) -> Holding:
+) -> RecallThreshold:
     return recall_threshold(
         danger, y, recall=recall, confidence=settings.sure, level=settings.level, units=units,
         rng=np.random.default_rng([settings.seed, 12]),
@@ -182,7 +180,7 @@ def _table_row(
     return _row(held, recall, sign, settings)
 
 
-def _row(held: Holding, recall: float, sign: int, settings: GateSettings) -> GateRow:
+def _row(held: RecallThreshold, recall: float, sign: int, settings: GateSettings) -> GateRow:
     whole = held.positives + held.negatives
     missed = 1000 * (held.positives - held.found) / whole
     good = 1000 * held.held_negatives / whole
@@ -195,7 +193,7 @@ def _row(held: Holding, recall: float, sign: int, settings: GateSettings) -> Gat
     )  # fmt: skip
 
 
-def _promise(settings: GateSettings, held: Holding) -> str:
+def _promise(settings: GateSettings, held: RecallThreshold) -> str:
     what = "of the flagged items are found"
     if settings.unit == "prompt":
         what = "of the prompts with flagged items have all of these found"

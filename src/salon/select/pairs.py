@@ -25,18 +25,23 @@ What is left out is counted under the first of these reasons that holds:
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from salon.errors import TooFew
-from salon.study.noun import Noun
-from salon.study.split import SPLITS, check_shares
+from salon.store.atomic_files import whole_file
+from salon.study.nouns import Noun
+from salon.study.votes import SPLITS, check_shares
 
 REASONS = (
     "no picture",
@@ -52,7 +57,7 @@ REASONS = (
 NO_PICTURE = -1
 
 
-class PairSettings(Noun):
+class PreferencePairSettings(Noun):
     """Which pairs `salon select pairs` keeps."""
 
     least_gap: float = Field(0.0, ge=0, description="Smallest gap: of shares of votes (0 to 1), or of scores.")
@@ -73,12 +78,12 @@ class PairSettings(Noun):
         return self.train, self.validation, self.test
 
     @model_validator(mode="after")
-    def _shares_make_a_whole(self) -> PairSettings:
+    def _shares_make_a_whole(self) -> PreferencePairSettings:
         check_shares(self.shares)
         return self
 
 
-class Candidate(Noun):
+class PairCandidate(Noun):
     """Two items of one group under one criterion."""
 
     criterion: str
@@ -113,25 +118,25 @@ class Candidate(Noun):
 
 
 @dataclass(frozen=True)
-class KeptPairs:
+class SelectedPairs:
     """What stays, in the order of the candidates, and what was left out why."""
 
-    pairs: tuple[Candidate, ...]
+    pairs: tuple[PairCandidate, ...]
     dropped: dict[str, int]
 
 
-def keep_pairs(
-    candidates: Sequence[Candidate], looks: Mapping[str, int], settings: PairSettings | None = None
-) -> KeptPairs:
+def select_pairs(
+    candidates: Sequence[PairCandidate], looks: Mapping[str, int], settings: PreferencePairSettings | None = None
+) -> SelectedPairs:
     """The pairs to train on; TooFew where nothing is left, with what took it away.
 
     `looks` numbers pictures by item, equal and near ones alike, NO_PICTURE where there is none.
     """
-    settings = settings or PairSettings()
+    settings = settings or PreferencePairSettings()
     rows = list(candidates)
     dropped: Counter[str] = Counter()
 
-    def sift(reason: str, stays: Callable[[list[Candidate]], Sequence[bool] | NDArray[np.bool_]]) -> None:
+    def sift(reason: str, stays: Callable[[list[PairCandidate]], Sequence[bool] | NDArray[np.bool_]]) -> None:
         nonlocal rows
         kept = [row for row, good in zip(rows, stays(rows), strict=True) if good]
         dropped[reason] += len(rows) - len(kept)
@@ -149,10 +154,10 @@ def keep_pairs(
     if not rows:
         told = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items() if count)
         raise TooFew("at least one pair is needed", found=f"none of {len(candidates):,}: {told or 'no candidates'}")
-    return KeptPairs(tuple(rows), {reason: dropped[reason] for reason in REASONS})
+    return SelectedPairs(tuple(rows), {reason: dropped[reason] for reason in REASONS})
 
 
-def sides(pairs: Sequence[Candidate], seed: int) -> list[bool]:
+def deal_sides(pairs: Sequence[PairCandidate], seed: int) -> list[bool]:
     """Whether the better item of each stands first: in every other one of a split, dealt by a hash, so that no place is
     the better one."""
     first = [False] * len(pairs)
@@ -163,27 +168,27 @@ def sides(pairs: Sequence[Candidate], seed: int) -> list[bool]:
     return first
 
 
-def _name(row: Candidate) -> tuple[str, ...]:
+def _name(row: PairCandidate) -> tuple[str, ...]:
     return row.criterion, row.group, *sorted((row.a, row.b))
 
 
-def _sure(row: Candidate, least: float) -> bool:
+def _sure(row: PairCandidate, least: float) -> bool:
     return least == 0 or (row.error is not None and row.margin >= least * row.error)
 
 
-def _pair(row: Candidate, looks: Mapping[str, int]) -> tuple[str, int, int]:
+def _pair(row: PairCandidate, looks: Mapping[str, int]) -> tuple[str, int, int]:
     one, other = sorted((looks[row.a], looks[row.b]))
     return row.text or row.group, one, other
 
 
-def _one_way(rows: list[Candidate], looks: Mapping[str, int]) -> list[bool]:
+def _one_way(rows: list[PairCandidate], looks: Mapping[str, int]) -> list[bool]:
     said: dict[tuple[str, int, int], set[int]] = {}
     for row in rows:
         said.setdefault(_pair(row, looks), set()).add(looks[row.chosen])
     return [len(said[_pair(row, looks)]) == 1 for row in rows]
 
 
-def _once(rows: list[Candidate], looks: Mapping[str, int]) -> list[bool]:
+def _once(rows: list[PairCandidate], looks: Mapping[str, int]) -> list[bool]:
     best: dict[tuple[str, int, int], int] = {}
     for n, row in enumerate(rows):
         known = best.setdefault(_pair(row, looks), n)
@@ -193,7 +198,7 @@ def _once(rows: list[Candidate], looks: Mapping[str, int]) -> list[bool]:
     return [n in stays for n in range(len(rows))]
 
 
-def _limited(rows: list[Candidate], settings: PairSettings) -> list[bool]:
+def _limited(rows: list[PairCandidate], settings: PreferencePairSettings) -> list[bool]:
     if settings.most is None:
         return [True] * len(rows)
     groups: dict[str, list[int]] = {}
@@ -209,7 +214,7 @@ def _limited(rows: list[Candidate], settings: PairSettings) -> list[bool]:
     return [n in stays for n in range(len(rows))]
 
 
-def _apart(rows: list[Candidate], looks: Mapping[str, int]) -> list[bool]:
+def _apart(rows: list[PairCandidate], looks: Mapping[str, int]) -> list[bool]:
     """Of a picture that stands in two splits the later one stays, and with it every pair that shares it."""
     last: dict[int, int] = {}
     for row in rows:
@@ -222,3 +227,111 @@ def _lot(*parts: object) -> float:
     """A number in [0, 1) that hangs on the parts alone."""
     digest = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
+
+
+# --------------------------------------------------------------------------------------------------
+# Pairs as the trainers of DPO read them: folders of Parquet files that `datasets.load_dataset` opens.
+#
+#     OUT/diffusers/train.parquet     caption, jpg_0, jpg_1 (bytes of a picture), label_0, label_1: as in Pick-a-Pic
+#     OUT/trl/train.parquet           prompt, images, chosen, rejected (conversations), as TRL's vision preferences
+#     OUT/pairs.json                  counts, what was left out and why, signature
+#
+# Diffusion-DPO moves a diffusion model towards the better picture. TRL's DPOTrainer tunes a model that writes: it is
+# asked which of two pictures is better, in the words of `salon judge`, and learns to give the answer that people gave.
+#
+# In both the better picture stands first in half of the rows. Columns that no trainer reads say where a row comes from:
+# criterion, group, item ids, margin and its error; of votes also their number, and the share of the better one (ties
+# half), which is the soft label.
+#
+# diffusers reads bytes, not decoded pictures: `Image.open(io.BytesIO(row["jpg_0"]))`, and takes the first for the worse
+# one where label_0 is 0 (examples/research_projects/diffusion_dpo/train_diffusion_dpo.py at 071190d). TRL's format of
+# vision preferences: trl 1.16.0, trainer/dpo_trainer.py, DataCollatorForVisionPreference.
+# --------------------------------------------------------------------------------------------------
+
+ReadPicture = Callable[[str], bytes]
+"""Bytes of an item's picture."""
+AskPair = Callable[[PairCandidate, bool], tuple[list[dict[str, Any]], str, str]]
+"""Of a pair, and whether the better one stands first: what is asked, the better answer, the worse one."""
+MakeRow = Callable[[PairCandidate, bool], dict[str, Any]]
+"""A row of a pair, and of whether the better one stands first."""
+_ROWS = 64
+"""Pairs that are in memory together."""
+
+_MESSAGE = pa.struct([("role", pa.string()), ("content", pa.string())])
+_MESSAGE_PART = pa.struct([("type", pa.string()), ("text", pa.string())])
+_QUESTION = pa.struct([("role", pa.string()), ("content", pa.list_(_MESSAGE_PART))])
+_ABOUT = [
+    ("criterion", pa.string()), ("group", pa.string()), ("margin", pa.float64()), ("margin_error", pa.float64()),
+    ("votes", pa.int64()), ("share", pa.float64()),
+]  # fmt: skip
+DIFFUSERS = pa.schema([
+    ("caption", pa.string()), ("jpg_0", pa.binary()), ("jpg_1", pa.binary()), ("label_0", pa.int64()),
+    ("label_1", pa.int64()), ("image_0_uid", pa.string()), ("image_1_uid", pa.string()), ("model_0", pa.string()),
+    ("model_1", pa.string()), *_ABOUT,
+])  # fmt: skip
+_IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+_FEATURES = {"images": {"feature": {"_type": "Image"}, "_type": "List"}}
+TRL = pa.schema(
+    [
+        ("prompt", pa.list_(_QUESTION)), ("images", pa.list_(_IMAGE)), ("chosen", pa.list_(_MESSAGE)),
+        ("rejected", pa.list_(_MESSAGE)), ("items", pa.list_(pa.string())), *_ABOUT,
+    ],
+    metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
+)  # fmt: skip
+
+
+def diffusers_rows(look: ReadPicture, generators: dict[str, str | None]) -> MakeRow:
+    """Makes rows with the columns of Pick-a-Pic."""
+
+    def make(pair: PairCandidate, leads: bool) -> dict[str, Any]:
+        items = _sides(pair, leads)
+        return {
+            "caption": pair.text, "jpg_0": look(items[0]), "jpg_1": look(items[1]), "label_0": int(leads),
+            "label_1": int(not leads), "image_0_uid": items[0], "image_1_uid": items[1],
+            "model_0": generators.get(items[0]), "model_1": generators.get(items[1]), **_about(pair),
+        }  # fmt: skip
+
+    return make
+
+
+def trl_rows(look: ReadPicture, talk: AskPair) -> MakeRow:
+    """Makes rows with the columns of TRL's vision preferences."""
+
+    def make(pair: PairCandidate, leads: bool) -> dict[str, Any]:
+        items = _sides(pair, leads)
+        asked, better, worse = talk(pair, leads)
+        return {
+            "prompt": asked, "images": [{"bytes": look(item), "path": None} for item in items],
+            "chosen": [{"role": "assistant", "content": better}], "rejected": [{"role": "assistant", "content": worse}],
+            "items": items, **_about(pair),
+        }  # fmt: skip
+
+    return make
+
+
+def write_rows(
+    folder: Path, make: MakeRow, schema: pa.Schema, pairs: Sequence[PairCandidate], first: Sequence[bool]
+) -> None:
+    """One file for each split that has pairs; a few rows are in memory at a time."""
+    folder.mkdir(parents=True)
+    for split in SPLITS:
+        own = [(pair, leads) for pair, leads in zip(pairs, first, strict=True) if pair.split == split]
+        if own:
+            with (
+                whole_file(folder / f"{split}.parquet") as file,
+                pq.ParquetWriter(file, schema, compression="zstd") as writer,
+            ):
+                for start in range(0, len(own), _ROWS):
+                    rows = [make(*one) for one in own[start : start + _ROWS]]
+                    writer.write_table(pa.Table.from_pylist(rows, schema))
+
+
+def _sides(pair: PairCandidate, leads: bool) -> list[str]:
+    return [pair.chosen, pair.rejected] if leads else [pair.rejected, pair.chosen]
+
+
+def _about(pair: PairCandidate) -> dict[str, Any]:
+    return {
+        "criterion": pair.criterion, "group": pair.group, "margin": pair.margin, "margin_error": pair.error,
+        "votes": pair.votes, "share": None if pair.votes is None else (1 + pair.margin) / 2,
+    }  # fmt: skip

@@ -22,9 +22,13 @@ note whose it is.
 from __future__ import annotations
 
 import hashlib
+import io
 import math
+import os
+import struct
 import tempfile
 import threading
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,22 +36,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from salon.errors import BadValue
-from salon.select.reference import ScoreReference
-from salon.select.reward_pictures import each_picture, picture_item
-from salon.select.weights import Blend, blend, read_weights, score_column
+from salon.judge.model_scorers import expand_model
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import ScoreSettings
+from salon.select.weights import Blend, ScoreReference, blend_columns, describe_scorer, read_reference, read_weights
 from salon.study import Item, Prompt, Scorer, Signature
-from salon.study.scorer import ScorerCard
+from salon.study.interfaces import ScorerCard
 
 Text = str | Prompt | None
 """A prompt as callers have it."""
-_AT_ONCE = 64
+_FILES_AT_ONCE = 64
 """Pictures that lie as files at the same time."""
 
 
 @dataclass(frozen=True)
-class Judged:
+class RewardBatch:
     """Rewards of one call, with what they are made of; every list has one entry for each picture."""
 
     rewards: list[float | None]
@@ -84,11 +90,11 @@ class Reward:
         self.scorers = dict(scorers) if isinstance(scorers, Mapping) else {criterion_of(scorers): scorers}
         if not self.scorers:
             raise BadValue("at least one scorer is needed for a reward", found="none")
-        self.columns = [score_column(scorer, id) for id, scorer in self.scorers.items()]
-        self.blend: Blend = blend(
+        self.columns = [describe_scorer(scorer, id) for id, scorer in self.scorers.items()]
+        self.blend: Blend = blend_columns(
             self.columns, read_weights(weights, list(self.scorers)), reference=reference, equal=equal
         )
-        self.clip = _clip(clip, reference)
+        self.clip = _check_clip(clip, reference)
         self.name = self.__name__ = name
         self.alone, self._lock = alone, threading.Lock()
         self.signature = self._signature()
@@ -97,20 +103,20 @@ class Reward:
         """One number for each picture, None where it could not be scored."""
         return self.judged(pictures, prompts).rewards
 
-    def judged(self, pictures: Any, prompts: Sequence[Text] | None = None) -> Judged:
+    def judged(self, pictures: Any, prompts: Sequence[Text] | None = None) -> RewardBatch:
         """Rewards with what each criterion added, and why a picture has none."""
         given = each_picture(pictures)
         texts = _prompts(prompts, len(given))
         values = np.full((len(given), len(self.scorers)), np.nan)
         reasons: list[str | None] = [None] * len(given)
-        for start in range(0, len(given), _AT_ONCE):
-            part = slice(start, start + _AT_ONCE)
+        for start in range(0, len(given), _FILES_AT_ONCE):
+            part = slice(start, start + _FILES_AT_ONCE)
             values[part], reasons[part] = self._scored(given[part], texts[part], start)
         parts = self._parts(values)
         totals = [math.fsum(row) for row in parts]  # the same sum whatever the order of the criteria
         rewards = [None if math.isnan(total) else total for total in totals]
         told = [None if r is not None else (why or "a scorer gave no number") for r, why in zip(rewards, reasons)]
-        return Judged(rewards, _by(self.scorers, parts), _by(self.scorers, values), told)
+        return RewardBatch(rewards, _by(self.scorers, parts), _by(self.scorers, values), told)
 
     def _scored(
         self, pictures: list[Any], prompts: list[Prompt | None], start: int
@@ -137,7 +143,7 @@ class Reward:
         """Number and, where there is none, the reason, as far as the scorer gives one."""
         try:
             with self._lock:
-                found = _looked(scorer, items, prompts, 1 if self.alone else len(items))
+                found = _ask_scorer(scorer, items, prompts, 1 if self.alone else len(items))
         except Exception as error:  # as it was raised, and with whose it is: nothing is scored in its place
             error.add_note(f"raised by the scorer {scorer.name!r} of {id!r}, asked about {len(items)} pictures")
             raise
@@ -147,7 +153,7 @@ class Reward:
                 found=f"{len(found)} for {len(items)}",
                 where=f"scorer {scorer.name!r} of {id!r}",
             )
-        return [_read(one) for one in found]
+        return [_read_result(one) for one in found]
 
     def _parts(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """(pictures, criteria) what each criterion adds; NaN where one that counts has no number."""
@@ -169,7 +175,7 @@ class Reward:
         return Signature(method="reward", settings=settings)
 
 
-def _looked(scorer: Scorer, items: list[Any], prompts: list[Prompt | None], together: int) -> list[Any]:
+def _ask_scorer(scorer: Scorer, items: list[Any], prompts: list[Prompt | None], together: int) -> list[Any]:
     """What a scorer says, asked about `together` items at a time; with reasons where it gives them."""
     ask = getattr(scorer, "results", None) or scorer.score
     starts = range(0, len(items), together)
@@ -187,7 +193,7 @@ def criterion_of(scorer: Scorer) -> str:
     return getattr(scorer, "card", ScorerCard()).criterion or scorer.name
 
 
-def _clip(clip: float | None, reference: ScoreReference | None) -> float | None:
+def _check_clip(clip: float | None, reference: ScoreReference | None) -> float | None:
     if clip is None:
         return None
     if reference is None:
@@ -220,7 +226,7 @@ def _prompt(one: Any, number: int) -> Prompt | None:
     return text_prompt(one)
 
 
-def _read(found: Any) -> tuple[float | None, str | None]:
+def _read_result(found: Any) -> tuple[float | None, str | None]:
     """What a scorer said of one picture: a number, a result with value or reason, or nothing."""
     reason = getattr(found, "reason", None)
     value = None if reason is not None else getattr(found, "value", found)
@@ -235,3 +241,203 @@ def _by(criteria: Mapping[str, Scorer], table: NDArray[np.float64]) -> dict[str,
     return {
         id: [None if math.isnan(value) else value for value in column] for id, column in zip(criteria, table.T.tolist())
     }
+
+
+# --------------------------------------------------------------------------------------------------
+# A reward from the words that name its scorers, as `salon score` names them.
+#
+#     salon.reward("model:taste")                                              all criteria of a model
+#     salon.reward("model:taste@taste/mood", "words", weights="mood=3,words=1", reference="reference.json", clip=3)
+#
+# Composes `judge` (scorers by name) and `select` (the reward).
+# --------------------------------------------------------------------------------------------------
+
+
+def reward(
+    *scorers: str | Scorer,
+    weights: str | Mapping[str, float] | None = None,
+    reference: str | Path | None = None,
+    clip: float | None = None,
+    equal: bool = False,
+    alone: bool = True,
+    name: str = "salon",
+    device: str | None = None,
+    batch: int = 8,
+) -> Reward:
+    """A reward of the scorers named, each under its criterion; see `salon.select.reward.Reward`.
+
+    `reference` is a file written by `salon select reference`. `batch` is how many pictures a network looks at together
+    where `alone` is False.
+    """
+    opened = open_scorers(scorers, device=device, batch=batch)
+    frozen = None if reference is None else read_reference(Path(reference))
+    return Reward(opened, weights=weights, reference=frozen, clip=clip, equal=equal, alone=alone, name=name)
+
+
+def open_scorers(scorers: Sequence[str | Scorer], *, device: str | None = None, batch: int = 8) -> dict[str, Scorer]:
+    """Scorers by criterion (by their own name where they were made for none); a model's folder stands for all of its
+    criteria but the flag. BadValue where two scorers speak of the same criterion."""
+    settings = ScoreSettings(device=device, batch=batch)
+    named = [one for text in scorers for one in (expand_model(text, flag=False) if isinstance(text, str) else [text])]
+    found: dict[str, Scorer] = {}
+    for one in named:
+        scorer = make_scorer(one, settings) if isinstance(one, str) else one
+        id = criterion_of(scorer)
+        if id in found:
+            raise BadValue(
+                "one scorer for each criterion is needed", found=f"{found[id].name} and {scorer.name} for {id!r}"
+            )
+        found[id] = scorer
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Pictures as trainers hold them, as files that scorers can open.
+#
+#     path                 str or Path: the file itself
+#     bytes                of a PNG, JPEG, WebP or GIF
+#     PIL image            any mode
+#     {"bytes", "path"}    as the library `datasets` keeps a picture that was not decoded
+#     array or tensor      numpy or torch, uint8 from 0 to 255 or floats from 0 to 1, 1, 3 or 4 channels: one picture,
+# or
+#                          all pictures of a call in one with four axes
+#
+# Channels stand first (CHW) or last (HWC). Where both ends could be the channels, torch has them first and numpy last.
+# Floats become bytes by round(255 x), as image pipelines do it. Further than .01 outside of 0 to 1 they are refused:
+# a picture from -1 to 1 would be scored as another picture. Pixels that are no finite numbers are what a network gives
+# when it overflows: such a picture has no score, and that is no error.
+# --------------------------------------------------------------------------------------------------
+
+_CHANNELS = (1, 3, 4)
+_SLACK = 0.01
+"""How far outside of 0 to 1 a float may lie: decoders overshoot a little."""
+_PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
+"""Modes that a PNG holds as they are."""
+_COLOR_TYPES = {"L": 0, "RGB": 2, "RGBA": 6}
+"""Those that are written here, with their number in the format."""
+_REMEDY = "a path, the bytes of a PNG or JPEG, a PIL image, or an array or tensor of numpy or torch"
+
+
+def each_picture(pictures: Any) -> list[Any]:
+    """The pictures of one call, one by one; an array or tensor with four axes is cut along the first."""
+    if isinstance(pictures, str | bytes | os.PathLike | Image.Image | Mapping):
+        raise BadValue("a list of pictures is needed", found=f"one {type(pictures).__name__}", remedy="[picture]")
+    if _is_array(pictures):
+        if len(pictures.shape) != 4:
+            raise BadValue(
+                "pictures as one array have four axes: NCHW or NHWC",
+                found=f"shape {tuple(pictures.shape)}",
+                remedy="a list of pictures, or array[None] for a single one",
+            )
+        return (
+            list(_plain(pictures)) if isinstance(pictures, np.ndarray) else [pictures[n] for n in range(len(pictures))]
+        )
+    if not isinstance(pictures, Sequence):
+        raise BadValue("a list of pictures is needed", found=type(pictures).__name__, remedy=_REMEDY)
+    return list(pictures)
+
+
+def picture_item(picture: Any, place: Path, number: int) -> Item | str:
+    """The picture as an item whose image is a file, written to `place` where it is none yet; or why there is none.
+
+    BadValue where it is nothing that a picture could be.
+    """
+    if picture is None:
+        return "there is no picture"
+    if isinstance(picture, Mapping):
+        return _from_record(picture, place, number)
+    if isinstance(picture, str | os.PathLike):
+        return Item(id=place.name, image=os.fspath(picture)) if os.fspath(picture) else "an empty path"
+    if isinstance(picture, bytes | bytearray | memoryview):
+        place.write_bytes(picture)
+        return Item(id=place.name, image=str(place))
+    if not isinstance(picture, Image.Image):
+        if not _is_array(picture):
+            raise _no_picture(type(picture).__name__, number)
+        pixels = _bytes(picture, number)
+        if isinstance(pixels, str):
+            return pixels
+        picture = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
+    place.write_bytes(as_png(picture))
+    return Item(id=place.name, image=str(place))
+
+
+def as_png(image: Image.Image) -> bytes:
+    """The image as an uncompressed PNG: lossless, as fast to write as to copy, and the same bytes everywhere."""
+    if image.mode in _COLOR_TYPES and "transparency" not in image.info:
+        return _png(np.asarray(image), _COLOR_TYPES[image.mode])
+    target = io.BytesIO()
+    (image if image.mode in _PNG_MODES else image.convert("RGB")).save(target, "PNG", compress_level=0)
+    return target.getvalue()
+
+
+def _png(pixels: NDArray[np.uint8], color_type: int) -> bytes:
+    """Rows without filters in blocks that are stored and not compressed (Pillow tries five filters for every row)."""
+    height, width = pixels.shape[:2]
+    rows = np.zeros((height, 1 + pixels.size // height), np.uint8)  # every row begins with the number of its filter, 0
+    rows[:, 1:] = pixels.reshape(height, -1)
+    header = struct.pack(">IIBBBBB", width, height, 8, color_type, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 0)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
+
+
+def _from_record(record: Mapping[str, Any], place: Path, number: int) -> Item | str:
+    if not {"bytes", "path"} & set(record):
+        raise _no_picture(f"a record of {', '.join(map(repr, list(record)[:5])) or 'nothing'}", number)
+    data = record.get("bytes")
+    return picture_item(record.get("path") if data is None else data, place, number)
+
+
+def _is_array(picture: Any) -> bool:
+    """An array of numpy or anything that says of itself how it becomes one, as tensors do."""
+    return isinstance(picture, np.ndarray) or (hasattr(picture, "shape") and hasattr(picture, "detach"))
+
+
+def _plain(picture: Any) -> NDArray[Any]:
+    """As numpy, off any graph and device; bfloat16 is unknown to numpy."""
+    if isinstance(picture, np.ndarray):
+        return picture
+    there = picture.detach().cpu()
+    return np.asarray((there.float() if there.is_floating_point() else there).numpy())
+
+
+def _bytes(picture: Any, number: int) -> NDArray[np.uint8] | str:
+    """(height, width, channels) from 0 to 255, or why the picture has none."""
+    pixels = _plain(picture)
+    if pixels.ndim == 2:
+        pixels = pixels[..., None]
+    if pixels.ndim != 3 or not pixels.size:
+        raise _no_picture(f"shape {tuple(pixels.shape)}", number)
+    first, last = pixels.shape[0] in _CHANNELS, pixels.shape[2] in _CHANNELS
+    if not first and not last:
+        raise _no_picture(f"shape {tuple(pixels.shape)} without 1, 3 or 4 channels at either end", number)
+    made = pixels if pixels.dtype == np.uint8 else _from_floats(pixels, number)
+    if isinstance(made, str):
+        return made
+    turned = first and not (last and isinstance(picture, np.ndarray))
+    return np.ascontiguousarray(made.transpose(1, 2, 0) if turned else made)
+
+
+def _from_floats(pixels: NDArray[Any], number: int) -> NDArray[np.uint8] | str:
+    """round(255 x), or why there are no pixels."""
+    if not np.issubdtype(pixels.dtype, np.floating):
+        raise _no_picture(f"numbers of the kind {pixels.dtype}; uint8 or floats are needed", number)
+    low, high = float(pixels.min()), float(pixels.max())  # either is NaN where any number is
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return "its pixels are no finite numbers"
+    if low < -_SLACK or high > 1 + _SLACK:
+        raise BadValue(
+            "floats of a picture lie from 0 to 1",
+            found=f"{low:g} to {high:g}",
+            where=f"picture {number}",
+            remedy="(x / 2 + 0.5) brings -1 to 1 there, x / 255 brings 0 to 255",
+        )
+    made = pixels.astype(np.float32) * np.float32(255)
+    np.rint(made, out=made)
+    return np.clip(made, 0, 255, out=made).astype(np.uint8)
+
+
+def _no_picture(found: str, number: int) -> BadValue:
+    return BadValue("a picture is needed", found=found, where=f"picture {number}", remedy=_REMEDY)

@@ -23,22 +23,22 @@ no route has are an error, since scores of one job say nothing about another.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from pydantic import Field
 from scipy.special import expit
 
-from salon.errors import BadValue, UnknownReference
-from salon.select.sealed import Sealed, read_sealed
-from salon.select.weights import full_id, read_weights
-from salon.study.noun import Noun
-from salon.study.signature import Signature
+from salon.errors import BadFile, BadValue, UnknownReference
+from salon.select.weights import Sealed, full_id, read_sealed, read_weights
+from salon.study import Prompt
+from salon.study.nouns import Noun, Signature
 
-FORMAT: Final = "salon.routes/1"
+ROUTES_FORMAT: Final = "salon.routes/1"
 LOGIT = "logit"
 Explore = Literal["no", "thompson", "ucb"]
 
@@ -52,7 +52,7 @@ class Arm(Noun):
     best: bool = Field(False, description="Cannot be told from the highest score.")
 
 
-class Route(Noun):
+class GeneratorRoute(Noun):
     """Who may be called for one job."""
 
     job: str
@@ -63,7 +63,7 @@ class Route(Noun):
     reason: str | None = Field(None, description="Why there is no answer.")
 
 
-class Choice(Noun):
+class RouteChoice(Noun):
     """Who was called for a prompt, and why."""
 
     prompt: str = Field(description="Id.")
@@ -77,7 +77,7 @@ class Choice(Noun):
     why: str = Field(description="One sentence.")
 
 
-class Feedback(Noun):
+class RouteFeedback(Noun):
     """A later comparison of two generators."""
 
     winner: str
@@ -90,10 +90,10 @@ class Feedback(Noun):
 class Routes(Sealed):
     """All jobs that are known, and how much was heard since."""
 
-    format: Literal["salon.routes/1"] = FORMAT
+    format: Literal["salon.routes/1"] = ROUTES_FORMAT
     source: str
     simulated: bool = False
-    routes: tuple[Route, ...] = Field(min_length=1)
+    routes: tuple[GeneratorRoute, ...] = Field(min_length=1)
     heard: int = Field(0, ge=0, description="Comparisons that came back and moved the scores.")
     policies: tuple[str, ...] = ()
     signature: Signature
@@ -103,14 +103,14 @@ class Routes(Sealed):
         """All criteria of all jobs."""
         return tuple(dict.fromkeys(id for route in self.routes for id in route.weights))
 
-    def route(self, weights: str | None = None, category: str | None = None) -> Route:
+    def route(self, weights: str | None = None, category: str | None = None) -> GeneratorRoute:
         """The route of a job, in `category` where there is one, else in all together."""
         wanted = self._shares(weights)
         fits = [one for one in self.routes if _same(one.weights, wanted)]
         if not fits:
-            known = "; ".join(dict.fromkeys(_told(one.weights) for one in self.routes))
+            known = "; ".join(dict.fromkeys(_weights_words(one.weights) for one in self.routes))
             raise UnknownReference(
-                "routes for these weights are needed", found=_told(wanted), where=self.source,
+                "routes for these weights are needed", found=_weights_words(wanted), where=self.source,
                 remedy=f"make them with salon select route --weights; there are routes for {known}",
             )  # fmt: skip
         found = next((one for one in fits if one.category == category and one.arms), None)
@@ -138,7 +138,7 @@ def _same(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
     return all(math.isclose(one.get(id, 0), other.get(id, 0), abs_tol=1e-9) for id in ids)
 
 
-def _told(weights: Mapping[str, float]) -> str:
+def _weights_words(weights: Mapping[str, float]) -> str:
     return ",".join(f"{id}={share:.3g}" for id, share in weights.items() if share > 0)
 
 
@@ -154,20 +154,20 @@ def choose_route(
     explore: Explore = "no",
     c: float = 1.0,
     seed: int = 0,
-) -> Choice:
+) -> RouteChoice:
     """The generator to call for a prompt."""
     route = routes.route(weights, category)
-    drawn = _drawn(route.arms, explore, c, seed, prompt)
+    drawn = _explore_scores(route.arms, explore, c, seed, prompt)
     top = max(route.arms, key=lambda arm: drawn.get(arm.generator, arm.score))
     best = max(route.arms, key=lambda arm: arm.score)
     tied = tuple(arm.generator for arm in route.arms if arm.best and arm is not best)
-    return Choice(
+    return RouteChoice(
         prompt=prompt, generator=top.generator, job=route.job, category=route.category, asked=category, how=explore,
         tied=tied, drawn=drawn, why=_why(route, top, best, tied, category, explore),
     )  # fmt: skip
 
 
-def _drawn(arms: Sequence[Arm], explore: Explore, c: float, seed: int, prompt: str) -> dict[str, float]:
+def _explore_scores(arms: Sequence[Arm], explore: Explore, c: float, seed: int, prompt: str) -> dict[str, float]:
     if explore == "no":
         return {}
     if not (math.isfinite(c) and c >= 0):
@@ -180,7 +180,9 @@ def _drawn(arms: Sequence[Arm], explore: Explore, c: float, seed: int, prompt: s
     return {arms[i].generator: arms[i].score + (arms[i].sd or 0.0) * float(z) for i, z in zip(named, noise)}
 
 
-def _why(route: Route, top: Arm, best: Arm, tied: tuple[str, ...], category: str | None, explore: Explore) -> str:
+def _why(
+    route: GeneratorRoute, top: Arm, best: Arm, tied: tuple[str, ...], category: str | None, explore: Explore
+) -> str:
     where = route.category or "all categories together"
     fallback = f"; nothing is known of category {category!r}" if category not in (None, route.category) else ""
     same = f"; {len(tied)} cannot be told from {best.generator}" if tied else ""
@@ -192,7 +194,7 @@ def _why(route: Route, top: Arm, best: Arm, tied: tuple[str, ...], category: str
 # -- feedback ----------------------------------------------------------------------------------------------------------
 
 
-def heed(routes: Routes, heard: Sequence[Feedback]) -> Routes:
+def apply_feedback(routes: Routes, heard: Sequence[RouteFeedback]) -> Routes:
     """The routes after more comparisons; those of their category and those of all categories move."""
     found = list(routes.routes)
     for one in heard:
@@ -200,15 +202,17 @@ def heed(routes: Routes, heard: Sequence[Feedback]) -> Routes:
         if not fitting:
             raise UnknownReference(
                 "feedback about generators and a job that have a route in logits is needed",
-                found=f"{one.winner} against {one.loser}, {one.criterion or 'the whole'}", where=routes.source,
-                remedy="there are routes for " + "; ".join(dict.fromkeys(_told(route.weights) for route in found)),
-            )  # fmt: skip
+                found=f"{one.winner} against {one.loser}, {one.criterion or 'the whole'}",
+                where=routes.source,
+                remedy="there are routes for "
+                + "; ".join(dict.fromkeys(_weights_words(route.weights) for route in found)),
+            )
         for n in fitting:
-            found[n] = _moved(found[n], one)
+            found[n] = _update_route(found[n], one)
     return routes.model_copy(update={"routes": tuple(found), "heard": routes.heard + len(heard)})
 
 
-def _about(route: Route, one: Feedback, routes: Routes) -> bool:
+def _about(route: GeneratorRoute, one: RouteFeedback, routes: Routes) -> bool:
     names = {arm.generator for arm in route.arms}
     if route.scale != LOGIT or one.winner not in names or one.loser not in names or one.winner == one.loser:
         return False
@@ -220,7 +224,7 @@ def _about(route: Route, one: Feedback, routes: Routes) -> bool:
     return used == [full_id(one.criterion, routes.criteria)]
 
 
-def _moved(route: Route, one: Feedback) -> Route:
+def _update_route(route: GeneratorRoute, one: RouteFeedback) -> GeneratorRoute:
     arms = {arm.generator: arm for arm in route.arms}
     a, b = arms[one.winner], arms[one.loser]
     va, vb = (a.sd or 0.0) ** 2, (b.sd or 0.0) ** 2
@@ -229,17 +233,17 @@ def _moved(route: Route, one: Feedback) -> Route:
     p = float(expit(k * (a.score - b.score)))
     i = k * k * p * (1 - p)
     step = k * ((0.5 if one.tie else 1.0) - p) / (1 + i * v)
-    arms[a.generator] = a.model_copy(update={"score": a.score + va * step, "sd": _after(a.sd, i, v)})
-    arms[b.generator] = b.model_copy(update={"score": b.score - vb * step, "sd": _after(b.sd, i, v)})
+    arms[a.generator] = a.model_copy(update={"score": a.score + va * step, "sd": _updated_sd(a.sd, i, v)})
+    arms[b.generator] = b.model_copy(update={"score": b.score - vb * step, "sd": _updated_sd(b.sd, i, v)})
     ordered = sorted(arms.values(), key=lambda arm: -arm.score)
-    return route.model_copy(update={"arms": tuple(marked(ordered))})
+    return route.model_copy(update={"arms": tuple(mark_best(ordered))})
 
 
-def _after(sd: float | None, i: float, v: float) -> float | None:
+def _updated_sd(sd: float | None, i: float, v: float) -> float | None:
     return None if sd is None else sd * math.sqrt(1 - sd * sd * i / (1 + i * v))
 
 
-def marked(ordered: Sequence[Arm]) -> list[Arm]:
+def mark_best(ordered: Sequence[Arm]) -> list[Arm]:
     """Arms, best first, with who cannot be told from the highest score, at 95%, errors independent."""
     top = ordered[0]
     return [
@@ -257,3 +261,64 @@ def read_routes(path: Path) -> Routes:
         Routes, path, name="routes", make="make them with salon select route STUDY -o routes.json",
         changed="make them again, or move them with --feedback",
     )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# Routes in use: who draws which prompt, and what came back.
+# --------------------------------------------------------------------------------------------------
+
+
+def choose_routes(
+    routes: Routes,
+    prompts: Sequence[Prompt],
+    *,
+    weights: str | None = None,
+    explore: Explore = "no",
+    c: float = 1.0,
+    seed: int = 0,
+) -> list[RouteChoice]:
+    """Who is called for each prompt."""
+    return [
+        choose_route(routes, one.id, category=one.category, weights=weights, explore=explore, c=c, seed=seed)
+        for one in prompts
+    ]
+
+
+def route_prompts(
+    path: Path, prompts: Sequence[Prompt], weights: str | None, seed: int, explore: Explore = "no"
+) -> tuple[dict[str, RouteChoice], tuple[str, ...]]:
+    """Who draws each prompt by a file of routes, and what has to be said of it."""
+    made = choose_routes(read_routes(path), prompts, weights=weights, explore=explore, seed=seed)
+    fallen = sum(one.asked is not None and one.asked != one.category for one in made)
+    tied = sum(bool(one.tied) for one in made)
+    said = [f"routes: {len({one.generator for one in made})} generators for {len(made)} prompts ({made[0].job})"]
+    if tied:
+        said.append(f"routes: for {tied} prompts the best generator cannot be told from another")
+    if fallen:
+        said.append(f"routes: {fallen} prompts are of a category without a route; all categories together decided")
+    if explore != "no":
+        said.append(f"routes: explored by {explore}, seed {seed}")
+    return {one.prompt: one for one in made}, tuple(said)
+
+
+def read_feedback(path: Path) -> list[RouteFeedback]:
+    """Comparisons of generators, one JSON object a line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise BadFile("a file of feedback is needed", found=error.strerror, where=str(path)) from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        try:
+            record: Any = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise BadFile("feedback is one JSON object a line", found=str(error), where=where) from None
+        if not isinstance(record, dict):
+            raise BadFile("feedback is one JSON object a line", found=type(record).__name__, where=where)
+        found.append(RouteFeedback.parse(record, where=where))
+    if not found:
+        raise BadValue("feedback is needed", found="an empty file", where=str(path))
+    return found

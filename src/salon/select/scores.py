@@ -1,38 +1,76 @@
-"""Scorers and what they say of pictures, as the stage `select` takes it.
-
-Logits of one trained model share a scale, so its criteria may be added as they stand. Every other scorer has a scale of
-its own, whatever range its card gives: 0.7 of the words is not 0.7 of the contrast.
-"""
+"""Scores of many items under several criteria, as the decisions of this stage take them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from salon.errors import BadValue
-from salon.judge.picture_source import PictureSource
-from salon.judge.score import FOLDER, ScoreSettings, read_scores, score_study, scores_file
-from salon.judge.score_pictures import score_pictures
-from salon.judge.scorers.named import scorer_named
-from salon.judge.scorers.of_model import scorer_names
-from salon.judge.scorers.spread import SpreadScorer
-from salon.judge.untrained import expanded
-from salon.models.kept import Kept
-from salon.select.reference import ScoreReference, make_reference
-from salon.select.score_table import ScoreTable
-from salon.select.weights import ScoreColumn, score_column
+from salon.errors import BadValue, UnknownReference
+from salon.judge.model_scorers import expand_raters, scorer_names
+from salon.judge.picture_scores import DistributedScorer, PictureSource, score_pictures
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import SCORES_FOLDER, ScoreSettings, read_scores, score_study, scores_file
+from salon.models.cache import ResultCache
+from salon.select.weights import ScorerColumn, ScoreReference, describe_scorer, make_reference
 from salon.study import Scorer, Study
 
-Watch = Callable[[str, int, int], None]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Items by criteria; NaN where there is no score, or where a scorer states no standard deviation."""
+
+    items: tuple[str, ...]
+    columns: tuple[ScorerColumn, ...]
+    values: Floats
+    """(items, criteria) as the scorers gave them."""
+    sds: Floats
+    """(items, criteria)."""
+    reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """(item, criterion) without a score: why."""
+    data: str = ""
+    """Content hash of what was scored."""
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """Ids of the columns."""
+        return tuple(column.criterion for column in self.columns)
+
+    def rows(self, items: Sequence[str]) -> tuple[Floats, Floats]:
+        """Values and standard deviations of some items, in their order."""
+        missing = [item for item in items if item not in self._places]
+        if missing:
+            raise UnknownReference("items that were scored are needed", found=repr(missing[0]))
+        numbers = [self._places[item] for item in items]
+        return self.values[numbers], self.sds[numbers]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {item: number for number, item in enumerate(self.items)}
+
+
+# --------------------------------------------------------------------------------------------------
+# Scorers and what they say of pictures, as the stage `select` takes it.
+#
+# Logits of one trained model share a scale, so its criteria may be added as they stand. Every other scorer has a scale
+# of
+# its own, whatever range its card gives: 0.7 of the words is not 0.7 of the contrast.
+# --------------------------------------------------------------------------------------------------
+
+StepCallback = Callable[[str, int, int], None]
 """What is being done, how much of it is done, and of how much."""
-Check = Callable[[Sequence[ScoreColumn]], object]
+ColumnCheck = Callable[[Sequence[ScorerColumn]], object]
 """Refuses columns of scores, if it must, before a single picture is looked at."""
 
 
-def scorer_words(names: Sequence[str], models: Sequence[Path] = (), criteria: Sequence[str] = ()) -> list[str]:
+def list_scorers(names: Sequence[str], models: Sequence[Path] = (), criteria: Sequence[str] = ()) -> list[str]:
     """How `scorer_named` calls them: those named, and one for each criterion of each model.
 
     A model's flag head is left out: it says what to hold back, not what is better.
@@ -53,25 +91,25 @@ def study_scores(
     folder: Path,
     words: Sequence[str],
     settings: ScoreSettings | None = None,
-    watch: Watch = lambda doing, done, wanted: None,
+    watch: StepCallback = lambda doing, done, wanted: None,
     *,
     scorers: Sequence[Scorer] = (),
-    check: Check = lambda columns: None,
+    check: ColumnCheck = lambda columns: None,
 ) -> ScoreTable:
     """Scores of all items of a study, by scorers named in words or given; each picture is looked at once."""
-    settings, kept, home = settings or ScoreSettings(), Kept(), folder.resolve()
+    settings, kept, home = settings or ScoreSettings(), ResultCache(), folder.resolve()
     settings = settings.model_copy(update={"rater": settings.rater.on(study, home)})
-    words = expanded(words, [one.id for one in study.criteria])
+    words = expand_raters(words, [one.id for one in study.criteria])
     here = settings.engine == "here"
-    named = [scorer_named(one, settings, kept) if here else SpreadScorer(one, settings, home) for one in words]
+    named = [make_scorer(one, settings, kept) if here else DistributedScorer(one, settings, home) for one in words]
     everyone: list[Scorer] = [*named, *scorers]
     columns = score_columns(everyone)
     check(columns)
     for scorer in everyone:
         score_study(study, home, scorer, settings, _counter(watch, scorer.name), kept=kept)
-    tables = [read_scores(scores_file(home / FOLDER, scorer.name)) for scorer in everyone]
+    tables = [read_scores(scores_file(home / SCORES_FOLDER, scorer.name)) for scorer in everyone]
     items = list(study.nouns("items"))[: settings.limit]
-    return _joined([item.id for item in items], columns, tables, study.hash[:12])
+    return _join_tables([item.id for item in items], columns, tables, study.hash[:12])
 
 
 def picture_scores(
@@ -79,36 +117,38 @@ def picture_scores(
     out: Path,
     words: Sequence[str],
     settings: ScoreSettings | None = None,
-    watch: Watch = lambda doing, done, wanted: None,
+    watch: StepCallback = lambda doing, done, wanted: None,
     *,
-    check: Check = lambda columns: None,
+    check: ColumnCheck = lambda columns: None,
 ) -> ScoreTable:
     """The same for pictures that are no study; tables of scores are written to the folder `out`."""
     settings = settings or ScoreSettings()
-    everyone = [scorer_named(one, settings) for one in words]
+    everyone = [make_scorer(one, settings) for one in words]
     columns = score_columns(everyone)
     check(columns)
     for one, scorer in zip(words, everyone):
         score_pictures(source, out, one, settings, _counter(watch, scorer.name))
     tables = [read_scores(scores_file(out, scorer.name)) for scorer in everyone]
     items = tables[0].column("item").to_pylist()
-    return _joined(items, columns, tables, source.digest)
+    return _join_tables(items, columns, tables, source.digest)
 
 
-def _counter(watch: Watch, name: str) -> Callable[[int, int], None]:
+def _counter(watch: StepCallback, name: str) -> Callable[[int, int], None]:
     return lambda done, wanted: watch(name, done, wanted)
 
 
-def score_columns(scorers: Sequence[Scorer]) -> list[ScoreColumn]:
+def score_columns(scorers: Sequence[Scorer]) -> list[ScorerColumn]:
     """What one has to know of each scorer; BadValue where one is named twice."""
     names = [scorer.name for scorer in scorers]
     again = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if again:
         raise BadValue("each scorer may be named once", found=f"{again[0]!r} {names.count(again[0])} times")
-    return [score_column(one) for one in scorers]
+    return [describe_scorer(one) for one in scorers]
 
 
-def _joined(items: Sequence[str], columns: Sequence[ScoreColumn], tables: Sequence[pa.Table], data: str) -> ScoreTable:
+def _join_tables(
+    items: Sequence[str], columns: Sequence[ScorerColumn], tables: Sequence[pa.Table], data: str
+) -> ScoreTable:
     values, sds = np.full((2, len(items), len(columns)), np.nan)
     reasons: dict[tuple[str, str], str] = {}
     place = {item: number for number, item in enumerate(items)}
@@ -125,7 +165,7 @@ def _joined(items: Sequence[str], columns: Sequence[ScoreColumn], tables: Sequen
     return ScoreTable(tuple(items), tuple(columns), values, sds, reasons, data)
 
 
-def reference_of(table: ScoreTable, name: str) -> ScoreReference:
+def reference_from_scores(table: ScoreTable, name: str) -> ScoreReference:
     """The frozen reference that a table of scores gives: mean and sd of each criterion over its items."""
     signatures = [column.signature for column in table.columns]
     return make_reference(name, table.criteria, table.values, signatures=signatures, data=table.data)

@@ -1,38 +1,192 @@
-"""Criterion weights, and how criteria on different scales become one number.
-
-    weights   typography=3,mood=1       only these criteria count, three to one
-              typography=3,*=1          all others count 1
-              (none given)              every criterion counts alike
-
-A blend is the weighted mean of contributions, shares w_d summing to 1:
-
-    total = sum_d w_d s_d (x_d - c_d) / u_d        s_d = -1 where lower is better, else 1
-
-and its standard deviation, errors of criteria taken as independent, is sqrt(sum_d (w_d sd_d / u_d)²). Where the c_d and
-u_d come from is declared, never worked out from the items at hand (then an item's total would depend on its company):
-
-    one criterion        as it stands: c = 0, u = 1
-    one scale            as they stand, where all criteria that count name the same scale: logits of one model, one 1-5
-                         scale, or `equal` says so
-    a frozen reference   mean and sd of each criterion over a stated set of items (`salon.select.reference`)
-
-Anything else is refused.
-"""
+"""Files that carry a hash of what they hold, so that a change by hand is seen: references, gates, routes."""
 
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from salon.errors import BadValue, UnknownReference
-from salon.select.reference import ScoreReference
-from salon.study.noun import Noun
-from salon.study.scorer import Scorer, ScorerCard
+from salon.errors import BadFile, BadValue, NotIdentified, TooFew, UnknownReference
+from salon.store.atomic_files import write_json
+from salon.study.interfaces import Scorer, ScorerCard
+from salon.study.nouns import Noun
+
+RecordType = TypeVar("RecordType", bound="Sealed")
+
+
+class Sealed(Noun):
+    """A record that is kept in such a file."""
+
+    format: str
+
+    @property
+    def hash(self) -> str:
+        """Twelve hex digits over all fields."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def write_sealed(record: Sealed, path: Path, *, overwrite: bool = False) -> None:
+    """Write the file, its hash with it; BadFile where there is one and nobody asked to replace it."""
+    write_json(path, {**record.model_dump(mode="json"), "hash": record.hash}, overwrite=overwrite)
+
+
+def read_sealed(kind: type[RecordType], path: Path, *, name: str, make: str, changed: str) -> RecordType:
+    """What a file holds; BadFile where that is no `kind`, or was changed after it was written.
+
+    `name` is what it is called, `make` says how to get one, `changed` what to do with one that was changed.
+    """
+    where, format = str(path), kind.model_fields["format"].default
+    try:
+        record = json.loads(path.read_bytes())
+    except OSError as error:
+        raise BadFile(f"a file with {name} is needed", found=error.strerror, where=where) from None
+    except (ValueError, RecursionError) as error:
+        raise BadFile(f"a JSON file with {name} is needed", found=str(error), where=where) from None
+    if not isinstance(record, dict) or record.get("format") != format:
+        raise BadFile(
+            f"a file with {name} in the format {format} is needed", found="another file", where=where, remedy=make
+        )
+    hash = record.pop("hash", None)
+    found = kind.parse(record, where=where)
+    if hash != found.hash:
+        raise BadFile(
+            f"a file with {name} as it was written is needed",
+            found=f"hash {hash} in the file, {found.hash} of what it holds", where=where, remedy=changed,
+        )  # fmt: skip
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# A frozen reference: mean and standard deviation of every criterion over a stated set of items, kept in a file.
+#
+# Scores of different scorers cannot be added as they stand. They can be once each is measured in standard deviations of
+# the same, stated set of items. The set is chosen once and its numbers are written down with a hash; the items that are
+# picked among never enter it.
+# --------------------------------------------------------------------------------------------------
+
+REFERENCE_FORMAT: Final = "salon.reference/1"
+LEAST_ITEMS = 10
+"""Items a mean and a standard deviation are made from; the sd of fewer is off by a quarter and more."""
+
+
+FARTHEST = 1e60
+"""Numbers beyond this, and units below its inverse, are refused: their squares must be numbers too."""
+
+
+class ReferenceLevel(Noun):
+    """Where one criterion's scores lie on the reference set."""
+
+    criterion: str
+    mean: float = Field(ge=-FARTHEST, le=FARTHEST)
+    sd: float = Field(ge=1e-60, le=FARTHEST)
+    n: int = Field(ge=2)
+    missing: int = Field(0, ge=0, description="Items of the set without a score: left out.")
+    signature: str = Field("", description="Of the scorer; scores of another one do not fit.")
+
+
+class ScoreReference(Sealed):
+    """Levels of several criteria over one set of items."""
+
+    format: Literal["salon.reference/1"] = REFERENCE_FORMAT
+    name: str = Field(description="Of the set of items, in words.")
+    data: str = Field("", description="Content hash of the set.")
+    levels: tuple[ReferenceLevel, ...] = Field(min_length=1)
+
+    def level(self, criterion: str, signature: str = "") -> ReferenceLevel:
+        """The level of a criterion; refused where it is another scorer's."""
+        found = next((one for one in self.levels if one.criterion == criterion), None)
+        if found is None:
+            raise UnknownReference(
+                "a reference that knows the criterion is needed", found=f"none for {criterion!r}",
+                where=f"reference {self.name}", remedy="it knows " + ", ".join(one.criterion for one in self.levels),
+            )  # fmt: skip
+        if signature and found.signature and signature != found.signature:
+            raise BadValue(
+                "a reference made with the same scorer is needed", found=signature,
+                where=f"reference {self.name}, {criterion}, made with {found.signature}",
+                remedy="make the reference again with this scorer",
+            )  # fmt: skip
+        return found
+
+
+def make_reference(
+    name: str,
+    criteria: Sequence[str],
+    values: NDArray[np.float64],
+    *,
+    signatures: Sequence[str] | None = None,
+    data: str = "",
+) -> ScoreReference:
+    """The reference of `values` (items, criteria), NaN where an item has no score."""
+    if values.ndim != 2 or values.shape[1] != len(criteria):
+        raise BadValue("a table of items by criteria is needed", found=f"shape {values.shape} for {len(criteria)}")
+    told = signatures or [""] * len(criteria)
+    return ScoreReference(
+        name=name,
+        data=data,
+        levels=tuple(_level(id, values[:, number], told[number]) for number, id in enumerate(criteria)),
+    )
+
+
+def _level(criterion: str, column: NDArray[np.float64], signature: str) -> ReferenceLevel:
+    known = column[np.abs(column) <= FARTHEST]  # False for NaN
+    if len(known) < LEAST_ITEMS:
+        raise TooFew(
+            f"at least {LEAST_ITEMS} scored items are needed for a reference", found=len(known), where=criterion,
+            remedy="choose a larger set of items",
+        )  # fmt: skip
+    sd = float(known.std(ddof=1))
+    if not (math.isfinite(sd) and sd > 1e-12 * max(1.0, float(np.abs(known).max()))):
+        raise NotIdentified(
+            "scores that differ are needed for a reference", found=f"{len(known)} equal to {known[0]:g}",
+            where=criterion, remedy="leave this scorer out: it tells no item from another",
+        )  # fmt: skip
+    return ReferenceLevel(
+        criterion=criterion, mean=float(known.mean()), sd=sd, n=len(known), missing=len(column) - len(known),
+        signature=signature,
+    )  # fmt: skip
+
+
+def read_reference(path: Path) -> ScoreReference:
+    """The reference in a file; BadFile where it is none, or was changed after it was written."""
+    return read_sealed(
+        ScoreReference, path, name="a reference", make="make one with salon select reference",
+        changed="it was changed after it was written: make it again",
+    )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# Criterion weights, and how criteria on different scales become one number.
+#
+#     weights   typography=3,mood=1       only these criteria count, three to one
+#               typography=3,*=1          all others count 1
+#               (none given)              every criterion counts alike
+#
+# A blend is the weighted mean of contributions, shares w_d summing to 1:
+#
+#     total = sum_d w_d s_d (x_d - c_d) / u_d        s_d = -1 where lower is better, else 1
+#
+# and its standard deviation, errors of criteria taken as independent, is sqrt(sum_d (w_d sd_d / u_d)²). Where the c_d
+# and
+# u_d come from is declared, never worked out from the items at hand (then an item's total would depend on its company):
+#
+#     one criterion        as it stands: c = 0, u = 1
+#     one scale            as they stand, where all criteria that count name the same scale: logits of one model, one
+# 1-5
+#                          scale, or `equal` says so
+#     a frozen reference   mean and sd of each criterion over a stated set of items (`salon.select.weights`)
+#
+# Anything else is refused.
+# --------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 REST = "*"
@@ -40,7 +194,7 @@ REST = "*"
 _REMEDY = "weights are written NAME=NUMBER,NAME=NUMBER; *=NUMBER is for all others"
 
 
-class ScoreColumn(Noun):
+class ScorerColumn(Noun):
     """What one has to know of a column of scores before it is added to another."""
 
     criterion: str = Field(description="Id of the criterion; the scorer's name where it was made for none.")
@@ -52,11 +206,11 @@ class ScoreColumn(Noun):
     )
 
 
-def score_column(scorer: Scorer, criterion: str | None = None) -> ScoreColumn:
+def describe_scorer(scorer: Scorer, criterion: str | None = None) -> ScorerColumn:
     """What one has to know of a scorer before its numbers are added to others; logits of one model share a scale."""
     card: ScorerCard = getattr(scorer, "card", ScorerCard())
     model = scorer.signature.settings.get("model")
-    return ScoreColumn(
+    return ScorerColumn(
         criterion=criterion or card.criterion or scorer.name,
         scorer=scorer.name,
         signature=str(scorer.signature),
@@ -65,7 +219,7 @@ def score_column(scorer: Scorer, criterion: str | None = None) -> ScoreColumn:
     )
 
 
-class Term(Noun):
+class BlendTerm(Noun):
     """One criterion of a blend."""
 
     criterion: str
@@ -78,7 +232,7 @@ class Term(Noun):
 class Blend(Noun):
     """How several criteria become one number, higher being better."""
 
-    terms: tuple[Term, ...] = Field(min_length=1)
+    terms: tuple[BlendTerm, ...] = Field(min_length=1)
     scale: str = Field(description="What the total is measured in, in words.")
     reference: str | None = Field(None, description="Hash of the frozen reference, where there is one.")
 
@@ -139,7 +293,7 @@ def read_weights(given: str | Mapping[str, float] | None, criteria: Sequence[str
         return dict.fromkeys(criteria, 1.0)
     found: dict[str, float] = {}
     rest = 0.0
-    for name, number in _named(given) if isinstance(given, str) else given.items():
+    for name, number in _split_weights(given) if isinstance(given, str) else given.items():
         weight = _number(name, str(number))
         if name == REST:
             rest = weight
@@ -151,7 +305,7 @@ def read_weights(given: str | Mapping[str, float] | None, criteria: Sequence[str
     return check_weights({id: found.get(id, rest) for id in criteria}, criteria)
 
 
-def _named(text: str) -> Iterator[tuple[str, str]]:
+def _split_weights(text: str) -> Iterator[tuple[str, str]]:
     for part in filter(None, (one.strip() for one in text.split(","))):
         name, mark, number = (one.strip() for one in part.rpartition("="))
         if not mark or not name:
@@ -214,8 +368,8 @@ def _unknown(name: str, criteria: Sequence[str]) -> UnknownReference:
 # -- blends ------------------------------------------------------------------------------------------------------------
 
 
-def blend(
-    columns: Sequence[ScoreColumn],
+def blend_columns(
+    columns: Sequence[ScorerColumn],
     weights: Mapping[str, float] | None = None,
     *,
     reference: ScoreReference | None = None,
@@ -240,14 +394,14 @@ def blend(
     shares = {id: weight / whole for id, weight in full.items()}
     used = [column for column in columns if shares[column.criterion] > 0]
     if reference is not None:
-        return _against(columns, shares, reference)
+        return _blend_with_reference(columns, shares, reference)
     scale = _one_scale(used, equal)
     signs = {column.criterion: 1 if column.higher_is_better else -1 for column in columns}
-    terms = (Term(criterion=id, share=share, sign=signs[id]) for id, share in shares.items())
+    terms = (BlendTerm(criterion=id, share=share, sign=signs[id]) for id, share in shares.items())
     return Blend(terms=tuple(terms), scale=scale)
 
 
-def _one_scale(used: Sequence[ScoreColumn], equal: bool) -> str:
+def _one_scale(used: Sequence[ScorerColumn], equal: bool) -> str:
     """The scale of all columns that count, in words."""
     if equal:
         return "declared to be one scale"
@@ -265,16 +419,18 @@ def _one_scale(used: Sequence[ScoreColumn], equal: bool) -> str:
     )  # fmt: skip
 
 
-def _against(columns: Sequence[ScoreColumn], shares: Mapping[str, float], reference: ScoreReference) -> Blend:
+def _blend_with_reference(
+    columns: Sequence[ScorerColumn], shares: Mapping[str, float], reference: ScoreReference
+) -> Blend:
     terms = []
     for column in columns:
         sign, share = 1 if column.higher_is_better else -1, shares[column.criterion]
         if share == 0:
-            terms.append(Term(criterion=column.criterion, share=0.0, sign=sign))
+            terms.append(BlendTerm(criterion=column.criterion, share=0.0, sign=sign))
             continue
         level = reference.level(column.criterion, column.signature)
         terms.append(
-            Term(criterion=column.criterion, share=share, sign=sign, center=level.mean, unit=level.sd)
+            BlendTerm(criterion=column.criterion, share=share, sign=sign, center=level.mean, unit=level.sd)
         )  # fmt: skip
     return Blend(
         terms=tuple(terms), scale=f"standard deviations of the reference {reference.name}", reference=reference.hash

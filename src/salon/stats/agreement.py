@@ -11,10 +11,13 @@ Measurement 81) for unequal numbers of answers; Kendall & Gibbons, Rank Correlat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+from scipy.stats import t
 
 from salon.errors import BadValue, NotIdentified, TiesNotAllowed, TooFew
 from salon.stats.alpha import alpha_bootstrap, alpha_counts, alpha_totals, krippendorff_alpha
@@ -88,7 +91,7 @@ def fleiss_kappa(counts: ArrayLike) -> Kappa:
     Edges: fewer than two units with two answers raises TooFew; one category only raises NotIdentified; units that are
     all unanimous have a kappa of 1 and no interval.
     """
-    table = _counts(counts)
+    table = _answered_counts(counts)
     m = table.sum(axis=1)
     paired = m >= 2
     if not paired.any():
@@ -164,7 +167,7 @@ def supermajority_share(counts: ArrayLike, *, at_least: float = 0.8) -> float:
 
     Units with fewer than two answers are left out; TooFew if none is left.
     """
-    table = _counts(counts)
+    table = _answered_counts(counts)
     table = table[table.sum(axis=1) >= 2]
     if not len(table):
         raise TooFew("a share of agreement needs units with two answers", found="no such unit")
@@ -200,7 +203,7 @@ def _null_error(q: FloatArray, m: float, units: int) -> float:
     return float(np.sqrt(2 * (spread**2 - skew) / (units * m * (m - 1))) / spread)
 
 
-def _counts(counts: ArrayLike) -> FloatArray:
+def _answered_counts(counts: ArrayLike) -> FloatArray:
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] < 1:
         raise BadValue("counts must be a table (units, categories)", found=f"shape {table.shape}")
@@ -290,3 +293,223 @@ def _tau_sums(r: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
         for b in range(a):
             total[a, b], squares[a, b], prompts[a, b] = total[b, a], squares[b, a], prompts[b, a]
     return total, squares, prompts
+
+
+# --------------------------------------------------------------------------------------------------
+# Agreement per judgment, in one label space: outcomes first / tie / second (1, 0, -1) of pairs by raters.
+#
+# Ratings become induced outcomes on the same pairs, so that ratings and comparisons are measured with the same
+# three labels (PPaint B.3). `convergence` is the share of rater pairs who give the same outcome, averaged over
+# pairs of items: the figure HPSv3 prints for HPDv2 (59.9%) and HPDv3 (76.5%), as far as its text defines it.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeAgreement:
+    """Agreement of raters on the outcomes of the same pairs."""
+
+    fleiss: Kappa
+    alpha: Estimate
+    unanimous: float
+    supermajority: float
+    """Share of pairs on which at least four of five agree."""
+    convergence: float
+    majority: IntArray
+    """(pairs,) the outcome most raters gave, 0 (a tie) where two outcomes lead together."""
+
+
+def induced_outcomes(scores: ArrayLike, first: ArrayLike, second: ArrayLike, *, margin: float = 0.0) -> FloatArray:
+    """Outcomes (pairs, raters) that scores (raters, items) imply: 1, -1, or 0 where they differ by at most
+    `margin`.
+
+    NaN where a rater lacks one of the two scores.
+    """
+    x = np.asarray(scores, dtype=np.float64)
+    if x.ndim != 2:
+        raise BadValue("scores must be a table (raters, items)", found=f"shape {x.shape}")
+    gap = x[:, np.asarray(first)] - x[:, np.asarray(second)]
+    return np.where(np.isnan(gap), np.nan, np.where(np.abs(gap) <= margin, 0.0, np.sign(gap))).T
+
+
+def outcome_counts(outcomes: ArrayLike) -> IntArray:
+    """Counts (pairs, 3) of second, tie and first from outcomes (pairs, raters)."""
+    o = np.asarray(outcomes, dtype=np.float64)
+    known = o[~np.isnan(o)]
+    if o.ndim != 2 or not np.isin(known, (-1.0, 0.0, 1.0)).all():
+        raise BadValue("outcomes (pairs, raters) are 1, 0, -1, or NaN where missing", found=known[:3])
+    return np.stack([(o == value).sum(axis=1) for value in (-1, 0, 1)], axis=1)
+
+
+def outcome_agreement(outcomes: ArrayLike) -> OutcomeAgreement:
+    """Fleiss kappa, nominal alpha, shares of agreement, convergence and majority-with-tie labels."""
+    return agreement_of_counts(outcome_counts(outcomes))
+
+
+def agreement_of_counts(counts: IntArray) -> OutcomeAgreement:
+    """The same from counts (pairs, 3) of second, tie and first."""
+    kappa = fleiss_kappa(counts)
+    most = counts.max(axis=1)
+    alone = (counts == most[:, None]).sum(axis=1) == 1
+    return OutcomeAgreement(
+        fleiss=kappa,
+        alpha=alpha_counts(counts, None, level="nominal"),
+        unanimous=unanimous_share(counts),
+        supermajority=supermajority_share(counts),
+        convergence=kappa.observed,
+        majority=np.where(alone, counts.argmax(axis=1) - 1, 0),
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# How each rater behaves: shares of judgments, straight lines, flags, outliers.
+#
+# A share of no judgments is None in an Estimate's interval and NaN in its value: it is unknown, not zero.
+#
+# Intervals of shares are Wilson's (1927): never outside [0, 1], never of zero width. They take a rater's
+# judgments as independent, which judgments on the same prompt are only roughly.
+# --------------------------------------------------------------------------------------------------
+
+
+class LongestRun(NamedTuple):
+    """The longest run of one answer, and the chance of one so long if answers came in random order."""
+
+    length: int
+    answers: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outlier:
+    """A rater's agreement with the rest over criteria."""
+
+    rater: int
+    lowest_in: int
+    """Criteria in which the rater has the lowest mean tau to the rest."""
+    criteria: int
+    p: float
+    """Chance that a rater like the others is lowest so often, times the number of raters (Bonferroni), at most 1."""
+    flagged: bool
+
+
+def wilson(successes: int, n: int, *, level: float = 0.95, unit: str = "judgment") -> Estimate:
+    """A share with Wilson's interval; value NaN and no interval for n = 0."""
+    if n == 0:
+        return Estimate(np.nan, None, None, 0, unit, level, "no judgments")
+    z = float(stats.norm.ppf((1 + level) / 2))
+    share = successes / n
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    return Estimate(share, max(middle - half, 0.0), min(middle + half, 1.0), n, unit, level, "Wilson")
+
+
+def longest_run(answers: ArrayLike, *, rng: np.random.Generator, shuffles: int = 999) -> LongestRun:
+    """Straight-lining: the longest run of one answer in the order given.
+
+    The null keeps the rater's own answers and shuffles their order, so that a rater who rightly says "No" to
+    most does not look careless; p = (1 + #{run* >= run}) / (1 + shuffles). One answer throughout has p = 1.
+    """
+    codes = np.unique(np.asarray(answers), return_inverse=True)[1].astype(np.int64)
+    if not len(codes):
+        raise TooFew("a run needs at least one answer", found="none")
+    length = _longest(codes)
+    longer = sum(_longest(rng.permutation(codes)) >= length for _ in range(shuffles))
+    return LongestRun(int(length), len(codes), (1 + longer) / (1 + shuffles))
+
+
+def split_pattern(counts: ArrayLike) -> dict[tuple[int, ...], int]:
+    """How many units use exactly which levels, e.g. {(0,): 40, (0, 1): 9}: raters split between No and Minor
+    on nine.
+
+    `counts` is (units, levels); units without answers are left out.
+    """
+    used = np.asarray(counts) > 0
+    patterns, n = np.unique(used[used.any(axis=1)], axis=0, return_counts=True)
+    return {tuple(np.flatnonzero(row).tolist()): int(k) for row, k in zip(patterns, n)}
+
+
+def outliers(to_rest: ArrayLike, *, level: float = 0.05) -> tuple[Outlier, ...]:
+    """Which raters agree least with the rest in too many criteria?  `to_rest` is (criteria, R):
+    the mean of each rater's taus with the others.
+
+    Rule: count the criteria in which the rater is lowest. For a rater like the others each criterion is a
+    1-in-R draw, so the count is at most Binomial(criteria, 1/R); flagged if R P(count or more) <= level.
+    False-alarm rate: at most `level` over all raters when criteria are independent. Criteria judged on the
+    same items are not, so a flag means "look", never "remove". With R = 5, three criteria can flag only 3 of
+    3 (p = .04); two criteria can flag nobody.
+    """
+    t = np.asarray(to_rest, dtype=np.float64)
+    if t.ndim != 2 or t.shape[1] < 3:
+        raise TooFew("an outlier needs at least three raters to stand out from", found=f"shape {t.shape}")
+    complete = t[~np.isnan(t).any(axis=1)]
+    criteria, raters = complete.shape
+    lowest = np.bincount(complete.argmin(axis=1), minlength=raters)
+    p = np.minimum(raters * stats.binom.sf(lowest - 1, criteria, 1 / raters), 1.0)
+    return tuple(Outlier(r, int(lowest[r]), criteria, float(p[r]), bool(p[r] <= level)) for r in range(raters))
+
+
+@compiled
+def _longest(codes: IntArray) -> int:
+    best, run = 1, 1
+    for i in range(1, len(codes)):
+        run = run + 1 if codes[i] == codes[i - 1] else 1
+        best = max(best, run)
+    return best
+
+
+# --------------------------------------------------------------------------------------------------
+# Means over panels of R raters drawn from N, with errors for other raters.
+#
+# theta = mean of h over panels: a U-statistic of degree R. Panels share raters, so that n panels are no n observations.
+# The jackknife leaves out one rater at a time: with z = h - theta and S_i the sum of z over the n_i of n panels with i,
+#
+#     theta_(-i) - theta = - S_i / (n - n_i),        var = (N - 1)/N  sum_i (S_i / (n - n_i))^2.
+#
+# Panels are drawn by lot, so S_i also holds noise of variance n_i (1 - n_i/n) v, v = var(z); its part is taken out, and
+# the noise of the mean itself, v/n, is put in. The result is never below v/n.
+#
+# Assumptions: raters are a random sample; items are fixed. Edges: fewer than 2 R raters raise TooFew, as most panels
+# then
+# share most of their raters. Source: Arvesen 1969 (jackknife of U-statistics); Wager, Hastie & Efron 2014 (the noise).
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PanelMeans:
+    """Means of several figures over panels."""
+
+    means: FloatArray
+    errors: FloatArray
+    """Standard errors for other raters, the noise of drawing among them."""
+    raters: int
+    """Raters in at least one panel."""
+
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """Two ends, Student's t with one degree of freedom less than there are raters."""
+        half = t.ppf((1 + level) / 2, self.raters - 1) * self.errors
+        return self.means - half, self.means + half
+
+
+def panel_means(values: ArrayLike, raters: ArrayLike) -> PanelMeans:
+    """Means of values (n, k) over panels, whose `raters` (n, R) are numbers."""
+    h, panel = np.asarray(values, float), np.asarray(raters)
+    if h.ndim != 2 or panel.ndim != 2 or len(h) != len(panel):
+        raise BadValue("values (n, k) and raters (n, R) of the same panels are needed", found=(h.shape, panel.shape))
+    _, place = np.unique(panel, return_inverse=True)
+    n, R = panel.shape
+    N = int(place.max(initial=-1)) + 1
+    if N < 2 * R:
+        raise TooFew(f"panels of {R} need {2 * R} raters or more for an error", found=N)
+    means = h.mean(axis=0)
+    z = h - means
+    v = z.var(axis=0)
+    flat = place.reshape(-1)
+    met = np.bincount(flat, minlength=N)
+    left = n - met
+    if not left.all():
+        raise TooFew("every rater must be absent from some panel", found="a rater who is in all of them")
+    variance = np.empty(h.shape[1])
+    for column in range(h.shape[1]):
+        sums = np.bincount(flat, weights=np.repeat(z[:, column], R), minlength=N)
+        noise = met * left / n * v[column]
+        variance[column] = (N - 1) / N * ((sums**2 - noise) / left**2).sum()
+    return PanelMeans(means, np.sqrt(np.maximum(variance, 0) + v / n), N)

@@ -144,11 +144,11 @@ def ranking_law(null: Null) -> Law:
     if null.raters == 2:
         return mahonian_law(null.items)
     if null.exact:
-        return _of_null(null)
+        return _exact_null_law(null)
     return strict_chi_law(null.items, null.raters)
 
 
-def _of_null(null: Null) -> ExactLaw:
+def _exact_null_law(null: Null) -> ExactLaw:
     mass = log(null.total)
     values = np.fromiter(null.t_counts, dtype=np.int64)
     return ExactLaw(values, np.array([log(count) - mass for count in null.t_counts.values()]))
@@ -180,11 +180,11 @@ def mahonian_law(items: int) -> ExactLaw:
 
 def chi_law(items: int, alpha: Floats, beta: Floats, *, step: int) -> ChiLaw:
     """Chi-squares from the two variances (R,) of each rater's signs: see the head of this module."""
-    parts = [_matched(items - 1, alpha), _matched(comb(items - 1, 2), beta)]
+    parts = [_match_part(items - 1, alpha), _match_part(comb(items - 1, 2), beta)]
     return ChiLaw(np.array([w for w, _ in parts]), np.array([d for _, d in parts]), step)
 
 
-def _matched(dimensions: int, variance: Floats) -> tuple[float, float]:
+def _match_part(dimensions: int, variance: Floats) -> tuple[float, float]:
     """(w, d) from the second and third cumulant of one of the two parts."""
     s1, s2, s3 = (float((variance**power).sum()) for power in (1, 2, 3))
     e2 = (s1**2 - s2) / 2

@@ -16,23 +16,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from salon.errors import BadValue, DesignError, TooFew
+from salon.stats.comparisons import PairCounts, connectivity, count_pairs
 from salon.stats.compiled import compiled
-from salon.stats.graph import connectivity
-from salon.stats.pair_counts import PairCounts
+from salon.stats.elo import elo_scores
+from salon.stats.intervals import with_width
 from salon.stats.pair_fit import fit_pairs
-from salon.stats.resample import with_width
 from salon.stats.result import Estimate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+BUDGET_FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 _PRIOR_SD = 3.0
 _OVER = ("simulated studies", "t interval of the mean")
@@ -96,9 +96,9 @@ def comparison_budget(
     Default: those of 10%, 20%, ... 80% that hold enough pairs to connect the items.
     """
     everything = items * (items - 1) // 2
-    wanted = [f for f in FRACTIONS if f * everything >= items - 1] if fractions is None else fractions
+    wanted = [f for f in BUDGET_FRACTIONS if f * everything >= items - 1] if fractions is None else fractions
     sizes = [round(f * everything) for f in wanted]
-    return _rows(_Study(items, raters, spread), sizes, studies, int(rng.integers(2**63)))
+    return _simulate_rows(_SimulatedStudy(items, raters, spread), sizes, studies, int(rng.integers(2**63)))
 
 
 def smallest_fraction(
@@ -111,13 +111,13 @@ def smallest_fraction(
     """
     if not 0 < target < 1:
         raise BadValue("a rank correlation between 0 and 1 is needed as target", found=target)
-    study, seed = _Study(items, raters, spread), int(rng.integers(2**63))
+    study, seed = _SimulatedStudy(items, raters, spread), int(rng.integers(2**63))
     low, high = items - 1, items * (items - 1) // 2
     resolution = max(1, high // 200)
-    best = _rows(study, [high], studies, seed)[0]
+    best = _simulate_rows(study, [high], studies, seed)[0]
     while high - low > resolution:
         middle = (low + high) // 2
-        row = _rows(study, [middle], studies, seed)[0]
+        row = _simulate_rows(study, [middle], studies, seed)[0]
         if row.to_full.value >= target:
             best, high = row, middle
         else:
@@ -126,7 +126,7 @@ def smallest_fraction(
 
 
 @dataclass(frozen=True, slots=True)
-class _Study:
+class _SimulatedStudy:
     items: int
     raters: int
     spread: float
@@ -145,7 +145,7 @@ class _Study:
         return q, (above + below).astype(np.float64)
 
 
-def _rows(study: _Study, sizes: Sequence[int], studies: int, seed: int) -> tuple[BudgetRow, ...]:
+def _simulate_rows(study: _SimulatedStudy, sizes: Sequence[int], studies: int, seed: int) -> tuple[BudgetRow, ...]:
     if studies < 2:
         raise TooFew("an interval needs at least 2 simulated studies", found=studies)
     rng = np.random.default_rng(seed)
@@ -158,24 +158,24 @@ def _rows(study: _Study, sizes: Sequence[int], studies: int, seed: int) -> tuple
             health = connectivity(study.items, pairs)
             score = _bradley_terry(wins * _mask(study.items, pairs))
             paths = health.components, health.diameter, health.mean_path
-            found[k, s] = _srcc(score, full), _srcc(score, q), *paths
-    return tuple(_row(study, size, found[k]) for k, size in enumerate(sizes))
+            found[k, s] = _budget_srcc(score, full), _budget_srcc(score, q), *paths
+    return tuple(_budget_row(study, size, found[k]) for k, size in enumerate(sizes))
 
 
-def _row(study: _Study, size: int, found: Floats) -> BudgetRow:
+def _budget_row(study: _SimulatedStudy, size: int, found: Floats) -> BudgetRow:
     return BudgetRow(
         fraction=size / (study.items * (study.items - 1) // 2),
         pairs=size,
         judgments=size * study.raters,
-        to_full=simulated_mean(found[:, 0], *_OVER),
-        to_truth=simulated_mean(found[:, 1], *_OVER),
+        to_full=mean_of_simulations(found[:, 0], *_OVER),
+        to_truth=mean_of_simulations(found[:, 1], *_OVER),
         connected=bool(np.all(found[:, 2] == 1)),
         diameter=float(found[:, 3].mean()),
         mean_path=float(found[:, 4].mean()),
     )
 
 
-def simulated_mean(values: Floats, unit: str, method: str) -> Estimate:
+def mean_of_simulations(values: Floats, unit: str, method: str) -> Estimate:
     """The mean of simulated values with its 95% t interval, where they differ."""
     n = values.size
     half = float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
@@ -196,7 +196,7 @@ def _bradley_terry(wins: Floats) -> Floats:
     return fit_pairs(counts, prior=_PRIOR_SD, tolerance=1e-12).scores.round(10)
 
 
-def _srcc(x: Floats, y: Floats) -> float:
+def _budget_srcc(x: Floats, y: Floats) -> float:
     """Spearman's rank correlation: Pearson's on average ranks."""
     a, b = rankdata(x), rankdata(y)
     a, b = a - a.mean(), b - b.mean()
@@ -228,3 +228,117 @@ def _grow(met: NDArray[np.bool_], pairs: int, rng: np.random.Generator) -> Ints:
         degree[b] += 1
         grown[k] = chosen
     return grown
+
+
+# --------------------------------------------------------------------------------------------------
+# What is lost when fewer pairs are compared: a study's own comparisons, thinned.
+#
+# Of the pairs of items that were compared, a fraction is drawn at random and kept with all its answers, `repeats` times
+# for each fraction. Each time the scores are made anew, by Elo (many shuffled passes, as papers rank) and by
+# Bradley-Terry (posterior mode under q ~ N(0, prior^2), ties as half wins), and compared with those of the whole graph
+# by
+# Spearman's (SRCC) and Pearson's (PLCC) correlation; the graph that is left is measured too.
+#
+# Assumptions: none on the answers. Thinned and whole scores share answers, so the correlations say how much of *this*
+# study's order survives, not how near the order is to the truth: they rise to 1 whatever the noise. Elo depends on the
+# order of its passes: at fraction 1 it is run again with other shuffles, and what it then lacks to 1 is its own noise.
+#
+# Edges: items that lose all their comparisons keep Elo's start and the prior's mean; a thinned graph in pieces has no
+# diameter (NaN); a correlation with scores that are all equal is NaN.
+# Source: PPaint section A.3.
+# --------------------------------------------------------------------------------------------------
+
+_POINTS = np.array([1.0, 0.0, 0.5])  # of the first item, by outcome code
+_PATHS = 2000  # items up to which the shortest paths of every thinned graph are measured
+
+
+@dataclass(frozen=True, slots=True)
+class Thinning:
+    """Rows are fractions, columns repeats."""
+
+    pairs: Ints
+    """(fractions,) pairs that are kept."""
+    judgments: Floats
+    """Answers that are kept."""
+    elo_srcc: Floats
+    elo_plcc: Floats
+    bt_srcc: Floats
+    bt_plcc: Floats
+    connected: NDArray[np.bool_]
+    """Whether all items hang together."""
+    diameter: Floats
+    mean_path: Floats
+
+
+def thin_comparisons(
+    a: ArrayLike,
+    b: ArrayLike,
+    outcome: ArrayLike,
+    items: int,
+    *,
+    fractions: Sequence[float],
+    repeats: int,
+    prior: float = 3.0,
+    rng: np.random.Generator,
+) -> Thinning:
+    """Scores of thinned comparisons against those of all; outcome 0: a is better, 1: b, 2: tie."""
+    first, second, code = (np.asarray(column, dtype=np.int64) for column in (a, b, outcome))
+    whole = _elo_and_bradley_terry(first, second, code, items, prior, rng)  # refuses what is no comparison
+    _check(items, fractions, repeats)
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    keys, pair = np.unique(low * items + high, return_inverse=True)
+    sizes = np.array([max(1, round(fraction * len(keys))) for fraction in fractions])
+    found = np.empty((len(sizes), repeats, 8))
+    for row, size in enumerate(sizes):
+        for column in range(repeats):
+            kept = rng.permutation(len(keys))[:size]
+            rows = np.isin(pair, kept)
+            thin = _elo_and_bradley_terry(first[rows], second[rows], code[rows], items, prior, rng)
+            likeness = [of(*both) for both in zip(thin, whole) for of in (_thinned_srcc, _thinned_plcc)]
+            found[row, column] = rows.sum(), *likeness, *_graph_health(items, keys[kept])
+    parts = iter(np.moveaxis(found, 2, 0))
+    return Thinning(
+        pairs=sizes,
+        judgments=next(parts),
+        elo_srcc=next(parts),
+        elo_plcc=next(parts),
+        bt_srcc=next(parts),
+        bt_plcc=next(parts),
+        connected=next(parts) == 1,
+        diameter=next(parts),
+        mean_path=next(parts),
+    )
+
+
+def _check(items: int, fractions: Sequence[float], repeats: int) -> None:
+    if items < 3:
+        raise TooFew("a rank correlation needs at least 3 items", found=items)
+    if not fractions or not all(0 < fraction <= 1 for fraction in fractions):
+        raise BadValue("fractions above 0 and up to 1 are needed", found=list(fractions))
+    if repeats < 1:
+        raise TooFew("at least one draw of each fraction is needed", found=repeats)
+
+
+def _elo_and_bradley_terry(
+    a: Ints, b: Ints, outcome: Ints, items: int, prior: float, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Elo and Bradley-Terry, rounded so that equal records are equal scores."""
+    counts = count_pairs(a, b, outcome, items)
+    return elo_scores(a, b, _POINTS[outcome], items, rng=rng), fit_pairs(counts, prior=prior).scores.round(8)
+
+
+def _graph_health(items: int, keys: Ints) -> tuple[float, float, float]:
+    """Connected (1 or 0), diameter and mean path (NaN where there is none)."""
+    health = connectivity(items, np.column_stack([keys // items, keys % items]), paths=items <= _PATHS)
+    diameter, mean_path = (np.nan if value is None else value for value in (health.diameter, health.mean_path))
+    return float(health.connected), diameter, mean_path
+
+
+def _thinned_srcc(x: Floats, y: Floats) -> float:
+    return _thinned_plcc(rankdata(x), rankdata(y))
+
+
+def _thinned_plcc(x: Floats, y: Floats) -> float:
+    a, b = x - x.mean(), y - y.mean()
+    length = np.sqrt((a @ a) * (b @ b))
+    return float(a @ b / length) if length > 0 else float("nan")

@@ -43,11 +43,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.law_range import allowed_laws, ceiling_estimate, leak_warnings, with_near
-from salon.stats.pair_law import PairLaws, beta_binomial_rho, law_cells
-from salon.stats.resample import SHARE, check_settings, draw_totals, interval, ratio, row_kinds
+from salon.stats.intervals import SHARE, check_settings, draw_totals, interval, ratio, row_kinds
 from salon.stats.result import Estimate
-from salon.stats.signal import Cells, pmax_bins
+from salon.stats.signal import SignalCells, pmax_bins
+from salon.stats.vote_laws import (
+    PairLaws,
+    allowed_laws,
+    beta_binomial_rho,
+    ceiling_estimate,
+    law_cells,
+    leak_warnings,
+    widen_to_beta,
+)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -158,7 +165,7 @@ def vote_table(k: ArrayLike, raters: ArrayLike, prompts: ArrayLike | None = None
     return VoteTable(cells // top, cells % top, flat.reshape(len(distinct), len(cells)), left_out)
 
 
-def cells_table(shapes: Sequence[Cells]) -> VoteTable:
+def cells_table(shapes: Sequence[SignalCells]) -> VoteTable:
     """The votes behind signal cells: a cell's p_max histogram counts its pairs by m, which is all a ceiling needs."""
     sizes = sorted({cells.raters for cells in shapes})
     raters = np.concatenate([np.full(len(pmax_bins(R)), R) for R in sizes])
@@ -205,8 +212,8 @@ def table_ceilings(table: VoteTable, *, draws: int, rng: np.random.Generator, le
     ranged = partial(ceiling_estimate, n=n, level=level, odds=ODDS)
     laws = _pair_laws(table, total, estimate, level)
     beta = float(next_rater(table, total[None])[0]), float(oracle(table, total[None])[0])
-    next_range = with_near(laws.next_rater(sampling=False), beta[0])
-    oracle_range = with_near(laws.oracle(sampling=False), beta[1])
+    next_range = widen_to_beta(laws.next_rater(sampling=False), beta[0])
+    oracle_range = widen_to_beta(laws.oracle(sampling=False), beta[1])
     return Ceilings(
         panel=ceiling(panel),
         leave_one_out=ceiling(leave_one_out),
@@ -369,3 +376,54 @@ def _whole(values: ArrayLike, name: str) -> IntArray:
     if x.ndim != 1 or not np.issubdtype(x.dtype, np.number) or not np.all(np.equal(np.mod(x, 1), 0)):
         raise BadValue(f"{name} must be a list of whole numbers", found=x[:3])
     return x.astype(np.int64)
+
+
+# --------------------------------------------------------------------------------------------------
+# Ceilings inside one bucket: what can be reached on the pairs where m of R raters agreed.
+#
+# Under the symmetric beta law fitted to *all* pairs (`ceilings.beta_binomial_fit`), p given the votes is
+# Beta(m + a, R - m + a) for the larger camp. Against the panel's majority, on such pairs,
+#
+#     panel           m / R                    a rater of the panel against a majority with that rater in it
+#     leave one out   m / R; m / 2R for a      a rater against the majority of the others, whose ties count half
+#                     majority of one vote
+#     next rater      (m + a) / (R + 2a)       one more rater of the same population
+#     oracle          P(p > 1/2 | votes)       a predictor that knows every p
+#
+# With the laws of p that the votes allow (`pair_law.PairLaws`) next rater and oracle also have a range over all of
+# them, sampling error and unknown shape together; the beta law's value is one point, moved to the nearest end where
+# that law does not fit. a = inf is coin flips (1/2 everywhere), a = 0 unanimous panels (1 everywhere).
+# --------------------------------------------------------------------------------------------------
+
+_FLATTEST = 1e7
+
+
+@dataclass(frozen=True, slots=True)
+class BucketCeilings:
+    """What can be reached where `larger` of `raters` agreed."""
+
+    panel: float
+    leave_one_out: float
+    next_rater: float
+    oracle: float
+    next_rater_range: tuple[float, float]
+    oracle_range: tuple[float, float]
+
+
+def bucket_ceilings(raters: int, larger: int, of: Ceilings) -> BucketCeilings:
+    """Ceilings on pairs with this split, by the law of all pairs; a tied split has no majority to meet."""
+    if not raters / 2 < larger <= raters:
+        raise BadValue("a split with a majority is needed", found=f"{larger} of {raters}")
+    share = larger / raters
+    alone = share if 2 * larger > raters + 1 else share / 2  # 2m = R + 1: each of the m faces a tie of the others
+    nearest, knows = of.laws.next_rater_of(raters, larger), of.laws.oracle_of(raters, larger)
+    follow, right = _beta_ceilings(raters, larger, of.fit.a)
+    return BucketCeilings(share, alone, float(np.clip(follow, *nearest)), float(np.clip(right, *knows)), nearest, knows)
+
+
+def _beta_ceilings(raters: int, larger: int, a: float) -> tuple[float, float]:
+    """Next rater and oracle under the beta law."""
+    if np.isinf(a) or a > _FLATTEST:
+        return 0.5, 0.5
+    oracle = 1.0 if a == 0 and larger == raters else float(betainc(raters - larger + a, larger + a, 0.5))
+    return (larger + a) / (raters + 2 * a), oracle

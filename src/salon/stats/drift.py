@@ -43,7 +43,7 @@ from salon.errors import BadValue, TooFew
 from salon.stats.compiled import compiled
 
 Floats = NDArray[np.float64]
-LEAST = 20
+LEAST_VALUES = 20
 """Values that a reference or a window needs at least: with fewer no shift of any size could alarm at later looks."""
 
 
@@ -129,11 +129,11 @@ def ks_distance(x: Floats, y: Floats) -> tuple[float, int]:
 def ks_tail(h: int, n: int, m: int) -> float:
     """P(D lcm(n, m) >= h) for two samples of n and m from one continuous law; exact."""
     common = gcd(n, m)
-    return min(1.0, float(_touching(h, n, m, n // common, m // common)))
+    return min(1.0, float(_mass_outside(h, n, m, n // common, m // common)))
 
 
 @compiled
-def _touching(h, n, m, step_n, step_m):  # type: ignore[no-untyped-def]  # numba knows the types
+def _mass_outside(h, n, m, step_n, step_m):  # type: ignore[no-untyped-def]  # numba knows the types
     """Mass of the paths from (0, 0) to (n, m), all alike, that come to |i step_m - j step_n| >= h.
 
     inside[j] is the mass of paths at (i, j) that have not; a path goes on to i + 1 with chance (n-i)/(n-i+m-j).
@@ -180,8 +180,8 @@ def _shift(x: Floats, y: Floats) -> float | None:
 
 def _values(values: ArrayLike, name: str) -> Floats:
     found = np.asarray(values, np.float64)
-    if found.ndim != 1 or len(found) < LEAST:
-        raise TooFew(f"at least {LEAST} values are needed in {name}", found=found.size)
+    if found.ndim != 1 or len(found) < LEAST_VALUES:
+        raise TooFew(f"at least {LEAST_VALUES} values are needed in {name}", found=found.size)
     if not np.isfinite(found).all():
         raise BadValue(f"finite values are needed in {name}", found=f"{int((~np.isfinite(found)).sum())} that are not")
     return found

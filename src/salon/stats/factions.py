@@ -99,7 +99,7 @@ class Factions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Votes:
+class _CampSigns:
     """Signs of answers, (prompts, pairs of items, raters): 1 or -1 for the item a rater prefers, 0 where absent."""
 
     signs: NDArray[np.int8]
@@ -119,12 +119,12 @@ def faction_test(ranks: ArrayLike | Sequence[ArrayLike], *, rng: np.random.Gener
     deal = rng.permutation(np.arange(prompts) % _CHUNKS)
     votes, first = [], 0
     for shape in shapes:
-        votes.append(_Votes(_signs(shape), deal[first : first + len(shape)]))
+        votes.append(_CampSigns(_signs(shape), deal[first : first + len(shape)]))
         first += len(shape)
     taus, shared = _chunk_taus(votes, present.shape[1])
     results = []
     for _ in range(_ORDERS):
-        results.append(_tried(votes, taus, shared, rng.permutation(_CHUNKS)))
+        results.append(_try_camps(votes, taus, shared, rng.permutation(_CHUNKS)))
     gap, error, x, y, between, tried = np.mean(results, axis=0)
     total, pairs = taus.sum(axis=0), shared.sum(axis=0)
     (camp,) = _choose_camps(total[None], pairs[None])
@@ -147,7 +147,7 @@ def faction_test(ranks: ArrayLike | Sequence[ArrayLike], *, rng: np.random.Gener
         within=(float(x), float(y)),
         between=float(between),
         least=float(gap + between),
-        camps=_named(camp),
+        camps=_camp_members(camp),
         power=power,
         alternative=alternative,
     )
@@ -201,8 +201,8 @@ def _simulated_power(
         taste = np.where(camp[:, None], *rng.normal(size=(2, of_study, 1, items)))
         seen = taste + noise * rng.normal(size=(of_study, raters, items))
         seen[~present[rng.integers(0, prompts, of_study)]] = 0.0  # equal everywhere: no sign
-        votes = [_Votes(_signs(seen), chunk)]
-        gap, error, *_ = _tried(votes, *_chunk_taus(votes, raters), np.arange(_CHUNKS))
+        votes = [_CampSigns(_signs(seen), chunk)]
+        gap, error, *_ = _try_camps(votes, *_chunk_taus(votes, raters), np.arange(_CHUNKS))
         ratios.append(gap / max(error, 1e-9))
     tried = prompts * (1 - _FIRST_CHUNKS / _CHUNKS)
     away = np.mean(ratios) * np.sqrt(prompts / of_study) - stats.t.isf(level, max(tried - 1, 1))
@@ -217,7 +217,7 @@ def _signs(ranks: NDArray[Any]) -> NDArray[np.int8]:
     return above.transpose(0, 2, 1)
 
 
-def _chunk_taus(votes: Sequence[_Votes], raters: int) -> tuple[FloatArray, FloatArray]:
+def _chunk_taus(votes: Sequence[_CampSigns], raters: int) -> tuple[FloatArray, FloatArray]:
     """(chunks, R, R) sums of taus over prompts, and numbers of prompts that two raters share."""
     taus, shared = np.zeros((2, _CHUNKS, raters, raters))
     for shape in votes:
@@ -303,7 +303,7 @@ def _cut(left: FloatArray) -> BoolArray:
     return np.asarray(side > 0)
 
 
-def _tried(votes: Sequence[_Votes], taus: FloatArray, shared: FloatArray, order: IntArray) -> tuple[float, ...]:
+def _try_camps(votes: Sequence[_CampSigns], taus: FloatArray, shared: FloatArray, order: IntArray) -> tuple[float, ...]:
     """Gap, error, taus within and between and prompts used; each chunk is tried with camps chosen before it."""
     first = _FIRST_CHUNKS - 1
     chosen = _choose_camps(np.cumsum(taus[order], axis=0)[first:-1], np.cumsum(shared[order], axis=0)[first:-1])
@@ -366,7 +366,7 @@ def _gap_interval(gap: float, error: float, tried: float, prompts: int, level: f
     return Estimate(float(gap), float(gap) - half, float(gap) + half, prompts, "prompt", level, method)
 
 
-def _named(camp: BoolArray) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _camp_members(camp: BoolArray) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Both camps by rater number, the larger first."""
     first, second = tuple(np.flatnonzero(camp).tolist()), tuple(np.flatnonzero(~camp).tolist())
     return (first, second) if (len(first), second) > (len(second), first) else (second, first)

@@ -30,16 +30,16 @@ from collections import Counter
 from functools import lru_cache
 from itertools import combinations
 from math import comb, factorial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit, uint64
 
 from salon.errors import BadValue
 from salon.stats import orbit_kernels as kernels
-from salon.stats.orbit_forms import Geometry, SmallInts, Words
-from salon.stats.orbit_kernels import Arrivals
-from salon.stats.orbit_table import Table, columns_for, total, widen
+from salon.stats.compiled import compiled
+from salon.stats.orbit_kernels import Arrivals, Geometry, SmallInts, Words, lowest_bit
 from salon.stats.signal import cycles_possible, distinct_rows, item_pairs, pmax_bins, tally_votes
 
 Joint = dict[tuple[tuple[int, ...], int], int]
@@ -48,7 +48,7 @@ BATCH = 1 << 17  # arrivals between two visits to the table
 STREAMED_CODES = 1 << 22  # largest dense tally; beyond it (many raters, few items) the last layer is stored
 
 
-class Layer(NamedTuple):
+class OrbitLayer(NamedTuple):
     """The states of r raters up to relabelling and reversal."""
 
     raters: int
@@ -182,18 +182,18 @@ def adjacent_swaps(items: int) -> tuple[list[tuple[int, ...]], list[tuple[int, i
             step[larger] = -step[larger]
 
 
-def first_layer(g: Geometry) -> Layer:
+def first_layer(g: Geometry) -> OrbitLayer:
     """One rater, the identity: every a < b has one vote."""
     key = sum(1 << (g.width * e) for e in range(len(g.first)))
-    return Layer(1, np.array([key], dtype=np.uint64), np.ones((1, 1), dtype=np.uint64))
+    return OrbitLayer(1, np.array([key], dtype=np.uint64), np.ones((1, 1), dtype=np.uint64))
 
 
-def next_layer(g: Geometry, layer: Layer) -> Layer:
+def next_layer(g: Geometry, layer: OrbitLayer) -> OrbitLayer:
     """Add one rater to every state, merge what has the same canonical form, and verify the total."""
     raters, rankings = layer.raters + 1, len(g.casts)
     odd = odd_function(raters)
     # a witness count exceeds the ways by at most a factor m, see `settle`
-    table = Table(columns_for(rankings ** (raters - 1) * len(g.first)))
+    table = CountTable(columns_for(rankings ** (raters - 1) * len(g.first)))
     ways = widen(layer.ways, table.rows.shape[1] - 1)
     batch = max(1, BATCH // rankings)
     arrivals = Arrivals(
@@ -208,8 +208,8 @@ def next_layer(g: Geometry, layer: Layer) -> Layer:
     rows = table.packed()
     if not kernels.settle(g, rows, raters, odd):
         raise ArithmeticError(f"witness counts of {raters} raters on {g.items} items do not divide")
-    grown = Layer(raters, rows[:, 0].copy(), rows[:, 1:].copy())
-    _verify(total(grown.ways), g.items, raters)
+    grown = OrbitLayer(raters, rows[:, 0].copy(), rows[:, 1:].copy())
+    _verify(total_count(grown.ways), g.items, raters)
     return grown
 
 
@@ -224,7 +224,7 @@ def odd_function(raters: int) -> SmallInts:
     return odd
 
 
-def tally_streamed(g: Geometry, layer: Layer) -> Joint:
+def tally_streamed(g: Geometry, layer: OrbitLayer) -> Joint:
     """The joint law of R = r + 1 raters from layer r, the last rater never stored."""
     raters, pairs = layer.raters + 1, len(g.first)
     bins = pmax_bins(raters)
@@ -246,7 +246,7 @@ def tally_streamed(g: Geometry, layer: Layer) -> Joint:
     return {(_histogram(code, pairs, len(bins)), flag): count for (code, flag), count in codes.items()}
 
 
-def tally_stored(g: Geometry, layer: Layer) -> Joint:
+def tally_stored(g: Geometry, layer: OrbitLayer) -> Joint:
     """The joint law of R raters from layer R itself: for few items and many raters."""
     votes = unpack(g, layer.keys)
     histograms, cyclic = tally_votes(votes, layer.raters, g.items)
@@ -312,3 +312,130 @@ def _bit_sets(flags: npt.NDArray[np.bool_]) -> Words:
 def _verify(mass: int, items: int, raters: int) -> None:
     if mass != factorial(items) ** (raters - 1):
         raise ArithmeticError(f"the ways of {raters} raters on {items} items sum to {mass}: a count was lost")
+
+
+# --------------------------------------------------------------------------------------------------
+# A hash table from packed states to exact counts, for layers that outgrow the cache.
+#
+# A count is one word when it is known to fit, else as many digits of 32 bits as it needs, each in its own word so that
+# carries can wait until the table is read.
+# --------------------------------------------------------------------------------------------------
+
+DIGIT = np.uint64(32)
+DIGIT_MASK = np.uint64(2**32 - 1)
+FULL = 0.65  # share of rows in use at which a table doubles
+
+
+class CountTable:
+    """Rows (key, count...); key 0 marks a free row: no canonical state is 0, as its first item leads."""
+
+    def __init__(self, columns: int) -> None:
+        self.rows: Words = np.zeros((1 << 12, 1 + columns), dtype=np.uint64)
+        self.used = 0
+
+    def add(self, arrivals: Arrivals, n: int, ways: Words) -> None:
+        """Add times * ways[source] to the row of each of the first n arrivals."""
+        done = 0
+        while True:
+            limit = int(FULL * len(self.rows))
+            done, self.used, _ = _insert(self.rows, self.used, limit, arrivals, ways, done, n)
+            if done == n:
+                return
+            larger = np.zeros((2 * len(self.rows), self.rows.shape[1]), dtype=np.uint64)
+            _rehash(self.rows, larger)
+            self.rows = larger
+
+    def packed(self) -> Words:
+        """The used rows, moved to the front of the table (which cannot grow after this)."""
+        return self.rows[: _gather(self.rows)]
+
+
+def columns_for(largest: int) -> int:
+    """How many columns hold counts up to `largest`: one word, or digits of 32 bits."""
+    bits = largest.bit_length()
+    return 1 if bits <= 64 else (bits + 31) // 32
+
+
+def widen(counts: Words, columns: int) -> Words:
+    """The same counts in more columns."""
+    have = counts.shape[1]
+    if have == columns:
+        return counts
+    wide = np.zeros((len(counts), columns), dtype=np.uint64)
+    if have == 1:
+        wide[:, 0], wide[:, 1] = counts[:, 0] & DIGIT_MASK, counts[:, 0] >> DIGIT
+    else:
+        wide[:, :have] = counts
+    return wide
+
+
+def total_count(counts: Words) -> int:
+    """Sum of all counts as a Python integer, which cannot wrap."""
+    low = (counts & DIGIT_MASK).sum(axis=0)
+    high = (counts >> DIGIT).sum(axis=0)
+    return sum((int(x) + (int(y) << 32)) << (32 * c) for c, (x, y) in enumerate(zip(low, high)))
+
+
+@njit(inline="always")
+def _home(key: Any, shift: Any) -> Any:
+    """First row to try for a key among 2^(64 - shift): multiply and fold, then the top bits."""
+    key = (key ^ (key >> uint64(31))) * uint64(0x7FB5D329728EA185)
+    key = (key ^ (key >> uint64(27))) * uint64(0x81DADEF4BC2DD44D)
+    return (key ^ (key >> uint64(33))) >> shift
+
+
+@compiled
+def _insert(
+    rows: Words, used: int, limit: int, arrivals: Arrivals, ways: Words, start: int, stop: int
+) -> tuple[int, int, Any]:
+    """Add arrivals start..stop-1 by linear probing; (where it stopped, rows in use, ignore).
+
+    Homes are touched 64 at a time before use, so that the cache misses of a group overlap instead of queueing; the
+    third result keeps the compiler from dropping these reads.
+    """
+    shift = uint64(64 - lowest_bit(uint64(len(rows))))
+    wrap = uint64(len(rows) - 1)
+    home = np.zeros(64, np.uint64)
+    touched = uint64(0)
+    for group in range(start, stop, 64):
+        if used + 64 > limit:
+            return group, used, touched
+        end = min(group + 64, stop)
+        for i in range(group, end):
+            home[i - group] = _home(arrivals.keys[i], shift)
+            touched ^= rows[home[i - group], 0]
+        for i in range(group, end):
+            key, row = arrivals.keys[i], home[i - group]
+            while rows[row, 0] != key:
+                if rows[row, 0] == uint64(0):
+                    rows[row, 0] = key
+                    used += 1
+                    break
+                row = (row + uint64(1)) & wrap
+            for c in range(ways.shape[1]):
+                rows[row, 1 + c] += uint64(arrivals.times[i]) * ways[arrivals.source[i], c]
+    return stop, used, touched
+
+
+@compiled
+def _rehash(rows: Words, larger: Words) -> None:
+    shift = uint64(64 - lowest_bit(uint64(len(larger))))
+    wrap = uint64(len(larger) - 1)
+    for i in range(len(rows)):
+        if rows[i, 0]:
+            row = _home(rows[i, 0], shift)
+            while larger[row, 0]:
+                row = (row + uint64(1)) & wrap
+            for c in range(rows.shape[1]):
+                larger[row, c] = rows[i, c]
+
+
+@compiled
+def _gather(rows: Words) -> int:
+    n = 0
+    for i in range(len(rows)):
+        if rows[i, 0]:
+            for c in range(rows.shape[1]):
+                rows[n, c] = rows[i, c]
+            n += 1
+    return n

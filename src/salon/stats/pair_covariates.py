@@ -23,18 +23,26 @@ Source: Springall 1973 (covariates in paired comparisons); Davidson 1970; Huber 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
-from salon.stats.pair_answers import Answers, derivatives, slope_sums
-from salon.stats.pair_counts import PairCounts, checked_comparisons, count_pairs
+from salon.stats.comparisons import PairCounts, check_comparisons, check_identified, count_pairs
+from salon.stats.compiled import compiled
 from salon.stats.pair_errors import Errors
 from salon.stats.pair_fit import Convergence
-from salon.stats.pair_identified import check_identified
-from salon.stats.pair_information import DENSE_ITEMS
-from salon.stats.pair_models import bend, has_tie, model_code, pair_log_likelihood
+from salon.stats.pair_models import (
+    DENSE_ITEMS,
+    answer_slope,
+    bend,
+    chances,
+    curvature,
+    has_tie,
+    model_code,
+    pair_log_likelihood,
+)
 
 Floats = NDArray[np.float64]
 
@@ -85,13 +93,13 @@ def fit_covariates(
     max_iterations: int = 100,
 ) -> CovariateFit:
     """Fit `model` to comparisons of items `a` and `b` (outcome 0: a, 1: b, 2: tie) with covariates `z` (answers, m)."""
-    answers = _checked(a, b, outcome, z, items, weight, model, prior)
+    answers = _check_answers(a, b, outcome, z, items, weight, model, prior)
     counts = count_pairs(answers.a, answers.b, answers.outcome, items, weight=weight)
     first = _first_tie(counts, model)
     code, tie = model_code(model, first)
     check_identified(counts, tie_parameter=first is not None, prior=prior is not None, anchored=np.empty(0, np.int64))
     ridge = 0.0 if prior is None else prior**-2
-    _check_told_apart(answers, ridge)
+    _check_covariates(answers, ridge)
     point, convergence = _climb(answers, code, tie, ridge, tolerance, max_iterations)
     fitted = float(np.exp(point[-1])) if has_tie(code) else first
     m = answers.z.shape[1]
@@ -118,10 +126,10 @@ def covariate_errors(
 ) -> CovariateErrors:
     """The sandwich over clusters 0, 1, ... (prompts, raters), or over independent answers without any."""
     n = len(fit.scores)
-    answers = _checked(a, b, outcome, z, n, weight, fit.model, fit.prior)
+    answers = _check_answers(a, b, outcome, z, n, weight, fit.model, fit.prior)
     code, tie = model_code(fit.model, fit.tie)
     point = np.concatenate([fit.scores, fit.beta, [np.log(tie)]])
-    bread = derivatives(answers, code, point, 0.0 if fit.prior is None else fit.prior**-2)[1]
+    bread = covariate_derivatives(answers, code, point, 0.0 if fit.prior is None else fit.prior**-2)[1]
     inverse = _inverse(bread, n, has_tie(code), prior=fit.prior is not None)
     sums, df, method = slope_sums(answers, code, tie, point, cluster)
     sums = sums[:, : len(inverse)]
@@ -134,7 +142,7 @@ def covariate_errors(
 # -- what may come in --------------------------------------------------------------------------------------------------
 
 
-def _checked(
+def _check_answers(
     a: ArrayLike,
     b: ArrayLike,
     outcome: ArrayLike,
@@ -143,12 +151,12 @@ def _checked(
     weight: ArrayLike | None,
     model: str,
     prior: float | None,
-) -> Answers:
+) -> CovariateAnswers:
     if model not in COVARIATE_MODELS:
         raise BadValue(f"a model with covariates is one of {', '.join(COVARIATE_MODELS)}", found=model)
     if prior is not None and not 0 < prior < np.inf:
         raise BadValue("the standard deviation of a prior is a positive number", found=prior, remedy="--prior 3")
-    first, second, won, heavy = checked_comparisons(a, b, outcome, items, weight)
+    first, second, won, heavy = check_comparisons(a, b, outcome, items, weight)
     if items > DENSE_ITEMS:
         raise BadValue(f"covariates can be fitted for up to {DENSE_ITEMS:,} items", found=f"{items:,}")
     table = np.ascontiguousarray(z, np.float64)
@@ -157,7 +165,7 @@ def _checked(
     if not np.isfinite(table).all():
         k, m = np.argwhere(~np.isfinite(table))[0]
         raise BadValue("a covariate is a finite number", found=table[k, m], where=f"comparison {k}, covariate {m}")
-    return Answers(items, first, second, won, table, heavy)
+    return CovariateAnswers(items, first, second, won, table, heavy)
 
 
 def _first_tie(counts: PairCounts, model: str) -> float | None:
@@ -168,26 +176,26 @@ def _first_tie(counts: PairCounts, model: str) -> float | None:
     return 2 * share / (1 - share)
 
 
-def _check_told_apart(answers: Answers, ridge: float) -> None:
+def _check_covariates(answers: CovariateAnswers, ridge: float) -> None:
     """What scores leave of each covariate, at equal chances: nothing, where it is a constant of every item."""
     n, m = answers.items, answers.z.shape[1]
     start = np.zeros(n + m + 1)
-    matrix = derivatives(answers, model_code("bradley-terry", None)[0], start, ridge)[1]
+    matrix = covariate_derivatives(answers, model_code("bradley-terry", None)[0], start, ridge)[1]
     own = matrix[n : n + m, n : n + m]
     cross = matrix[:n, n : n + m]
-    left = own - cross.T @ np.linalg.lstsq(_held(matrix[:n, :n], prior=ridge > 0), cross, rcond=None)[0]
+    left = own - cross.T @ np.linalg.lstsq(_hold_location(matrix[:n, :n], prior=ridge > 0), cross, rcond=None)[0]
     size = np.sqrt(np.diag(own))
     for k in range(m):
         if left[k, k] <= _ALIKE * own[k, k]:
-            raise _not_told(
+            raise _covariate_error(
                 k, "the same in every meeting of two items" if size[k] else "the same for both of every pair"
             )
     values, vectors = np.linalg.eigh(left / np.outer(size, size))
     if m and values[0] <= _ALIKE:
-        raise _not_told(int(np.argmax(np.abs(vectors[:, 0]))), "a sum of the other covariates")
+        raise _covariate_error(int(np.argmax(np.abs(vectors[:, 0]))), "a sum of the other covariates")
 
 
-def _not_told(covariate: int, why: str) -> NotIdentified:
+def _covariate_error(covariate: int, why: str) -> NotIdentified:
     return NotIdentified(
         "a covariate must differ between meetings of the same two items",
         found=f"covariate {covariate}: {why}",
@@ -199,23 +207,23 @@ def _not_told(covariate: int, why: str) -> NotIdentified:
 
 
 def _climb(
-    answers: Answers, code: int, tie: float, ridge: float, tolerance: float, max_iterations: int
+    answers: CovariateAnswers, code: int, tie: float, ridge: float, tolerance: float, max_iterations: int
 ) -> tuple[Floats, Convergence]:
     """Newton's method from q = 0, beta = 0; the last place of the point is log nu, idle without ties."""
     n, m = answers.items, answers.z.shape[1]
     point = np.zeros(n + m + 1)
     point[-1] = np.log(tie)
     scale = _scale(answers, ridge)
-    slope, matrix = derivatives(answers, code, point, ridge)
+    slope, matrix = covariate_derivatives(answers, code, point, ridge)
     for done in range(max_iterations + 1):
         step = _step(slope, matrix, n, has_tie(code), prior=ridge > 0)
         size, moved = float(np.max(np.abs(slope) / scale)), float(np.abs(answers.along(step)).max())
         if np.isnan(moved) or (size <= tolerance and moved > _STILL):
-            raise _separated(answers, step)
+            raise _separation_error(answers, step)
         if size <= tolerance:
             return point, Convergence("Newton, elimination", done, size, tolerance)
         if done < max_iterations:
-            point, slope, matrix = _advanced(answers, code, point, step, ridge)
+            point, slope, matrix = _advance(answers, code, point, step, ridge)
     raise NotConverged(
         f"scores must settle to a gap of {tolerance:g} between observed and fitted win share",
         found=f"{size:.3g} after {max_iterations} iterations",
@@ -223,7 +231,9 @@ def _climb(
     )
 
 
-def _advanced(answers: Answers, code: int, point: Floats, step: Floats, ridge: float) -> tuple[Floats, Floats, Floats]:
+def _advance(
+    answers: CovariateAnswers, code: int, point: Floats, step: Floats, ridge: float
+) -> tuple[Floats, Floats, Floats]:
     """The point after the step, or the largest halving of it whose end still points forward; with its derivatives."""
     tie, d = float(np.exp(point[-1])), float(np.abs(answers.along(point)).max())
     bound = float(bend(code, d, tie, float(np.abs(answers.along(step)).max()), float(step[-1])))
@@ -231,7 +241,7 @@ def _advanced(answers: Answers, code: int, point: Floats, step: Floats, ridge: f
     share = 1.0
     while True:
         moved = point + share * step
-        slope, matrix = derivatives(answers, code, moved, ridge)
+        slope, matrix = covariate_derivatives(answers, code, moved, ridge)
         if share <= least or slope @ step >= 0:
             return moved, slope, matrix
         share = max(share / 2, least)
@@ -241,7 +251,7 @@ def _step(slope: Floats, matrix: Floats, items: int, tied: bool, *, prior: bool)
     """Newton's step, NaN where the curvature is gone; the place of log nu stays where there is none."""
     size = len(slope) if tied else len(slope) - 1
     step, unit = np.zeros(len(slope)), 1 / np.sqrt(np.maximum(np.diag(matrix)[:size], 1e-300))
-    scaled = _held(matrix[:size, :size], items, prior=prior) * np.outer(unit, unit)
+    scaled = _hold_location(matrix[:size, :size], items, prior=prior) * np.outer(unit, unit)
     try:
         step[:size] = unit * np.linalg.solve(scaled, unit * slope[:size])
     except np.linalg.LinAlgError:
@@ -249,7 +259,7 @@ def _step(slope: Floats, matrix: Floats, items: int, tied: bool, *, prior: bool)
     return step
 
 
-def _held(matrix: Floats, items: int | None = None, *, prior: bool) -> Floats:
+def _hold_location(matrix: Floats, items: int | None = None, *, prior: bool) -> Floats:
     """The matrix with the mean of the scores held in place: only differences count, unless there is a prior."""
     if prior:
         return matrix
@@ -259,14 +269,14 @@ def _held(matrix: Floats, items: int | None = None, *, prior: bool) -> Floats:
     return made
 
 
-def _scale(answers: Answers, ridge: float) -> Floats:
+def _scale(answers: CovariateAnswers, ridge: float) -> Floats:
     """What slopes are measured in: the answers on each item, the sum of |z|, all answers."""
     each = answers.weight if len(answers.weight) else np.ones(len(answers.a))
     games = np.bincount(answers.a, each, answers.items) + np.bincount(answers.b, each, answers.items)
     return np.concatenate([games + ridge, np.maximum(each @ np.abs(answers.z), 1e-300), [each.sum()]])
 
 
-def _separated(answers: Answers, step: Floats) -> NotIdentified:
+def _separation_error(answers: CovariateAnswers, step: Floats) -> NotIdentified:
     """Slopes are gone and steps are not: the maximum is at infinity, in the direction of the step."""
     beta = np.abs(step[answers.items : -1]) * np.sqrt((answers.z**2).mean(axis=0))
     return NotIdentified(
@@ -276,7 +286,7 @@ def _separated(answers: Answers, step: Floats) -> NotIdentified:
     )
 
 
-def _log_likelihood(answers: Answers, model: str, d: Floats, tie: float | None) -> float:
+def _log_likelihood(answers: CovariateAnswers, model: str, d: Floats, tie: float | None) -> float:
     """Every answer as a pair of its own: an item with score d against one with score 0."""
     n = len(d)
     each = answers.weight if len(answers.weight) else np.ones(n)
@@ -290,7 +300,7 @@ def _log_likelihood(answers: Answers, model: str, d: Floats, tie: float | None) 
 
 def _inverse(bread: Floats, items: int, tied: bool, *, prior: bool) -> Floats:
     size = len(bread) if tied else len(bread) - 1
-    return np.asarray(np.linalg.inv(_held(bread[:size, :size], items, prior=prior)), np.float64)
+    return np.asarray(np.linalg.inv(_hold_location(bread[:size, :size], items, prior=prior)), np.float64)
 
 
 def _errors(fit: CovariateFit, inverse: Floats, covariance: Floats, df: float, method: str) -> CovariateErrors:
@@ -308,3 +318,173 @@ def _errors(fit: CovariateFit, inverse: Floats, covariance: Floats, df: float, m
     tie_se = None if len(inverse) == n + m or fit.tie is None else fit.tie * float(np.sqrt(covariance[-1, -1]))
     scores = Errors(np.sqrt(np.diag(centred)), (centred + centred.T) / 2, df, method, tie_se)
     return CovariateErrors(scores, np.sqrt(np.diag(beta)))
+
+
+# --------------------------------------------------------------------------------------------------
+# Answers with covariates: what a fit needs of them, in compiled passes.
+#
+# Parameters stand in the order q (items), beta (covariates), log nu; the last is idle without ties. See
+# pair_covariates.
+# --------------------------------------------------------------------------------------------------
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class CovariateAnswers:
+    """Checked comparisons with their covariates."""
+
+    items: int
+    a: NDArray[Any]
+    b: NDArray[Any]
+    outcome: NDArray[Any]
+    z: Floats
+    weight: Floats
+
+    def along(self, point: Floats) -> Floats:
+        """q[a] - q[b] + beta . z of each answer."""
+        n = self.items
+        return np.asarray(point[self.a] - point[self.b] + self.z @ point[n : n + self.z.shape[1]], np.float64)
+
+
+def covariate_derivatives(answers: CovariateAnswers, code: int, point: Floats, ridge: float) -> tuple[Floats, Floats]:
+    """Slopes of the penalised log-likelihood at a point, and minus its second derivatives."""
+    n = answers.items
+    slope, matrix = np.zeros(len(point)), np.zeros((len(point), len(point)))
+    _add_derivatives(
+        code, float(np.exp(point[-1])), answers.along(point), answers.a, answers.b, answers.outcome, answers.z,
+        answers.weight, n, slope, matrix,
+    )  # fmt: skip
+    slope[:n] -= ridge * point[:n]
+    matrix[np.arange(n), np.arange(n)] += ridge
+    return slope, np.triu(matrix) + np.triu(matrix, 1).T
+
+
+def slope_sums(
+    answers: CovariateAnswers, code: int, tie: float, point: Floats, cluster: ArrayLike | None
+) -> tuple[Floats, float, str]:
+    """Sums of slopes by cluster (clusters, parameters), their degrees of freedom, and what they assume."""
+    if cluster is None:
+        root = _independent_root(answers, code, tie, point)
+        return root, np.inf, "sandwich, independent answers"
+    codes = np.ascontiguousarray(cluster)
+    if codes.shape != answers.a.shape or codes.dtype.kind not in "iu" or codes.min() < 0:
+        raise BadValue("every comparison needs the number of its cluster", found=f"{codes.dtype} {codes.shape}")
+    present, number = np.unique(codes, return_inverse=True)
+    if len(present) < 2:
+        raise TooFew(
+            "clustered errors need at least 2 clusters", found=len(present), remedy="treat answers as independent"
+        )
+    sums = np.zeros((len(present), len(point)))
+    _add_sums(code, tie, answers.along(point), answers.a, answers.b, answers.outcome, answers.z, answers.weight,
+              answers.items, number, sums)  # fmt: skip
+    return sums, len(present) - 1.0, f"sandwich, {len(present)} clusters"
+
+
+def _independent_root(answers: CovariateAnswers, code: int, tie: float, point: Floats) -> Floats:
+    """R with R'R = sum_k s_k s_k'; a weight counts as that many equal, separate answers."""
+    square = np.zeros((len(point), len(point)))
+    _add_squares(code, tie, answers.along(point), answers.a, answers.b, answers.outcome, answers.z, answers.weight,
+                 answers.items, square)  # fmt: skip
+    values, vectors = np.linalg.eigh(square)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T, np.float64)
+
+
+# -- compiled passes over the answers ----------------------------------------------------------------------------------
+
+
+@compiled
+def _add_derivatives(
+    code: int,
+    tie: float,
+    d: Floats,
+    a: NDArray[Any],
+    b: NDArray[Any],
+    outcome: NDArray[Any],
+    z: Floats,
+    weight: Floats,
+    n: int,
+    slope: Floats,
+    matrix: Floats,
+) -> None:
+    """Slopes, and the upper triangle of the matrix (both triangles among items)."""
+    m = z.shape[1]
+    t = n + m
+    for k in range(len(a)):
+        w = weight[k] if len(weight) else 1.0
+        i, j, o = a[k], b[k], outcome[k]
+        s, s_t = answer_slope(code, d[k], tie, o)
+        u, v = chances(code, d[k], tie)
+        dd, dt, tt = curvature(code, d[k], tie, u, v, w * (o == 0), w * (o == 1), w * (o == 2))
+        slope[i] += w * s
+        slope[j] -= w * s
+        slope[t] += w * s_t
+        matrix[i, i] += dd
+        matrix[j, j] += dd
+        matrix[i, j] -= dd
+        matrix[j, i] -= dd
+        matrix[i, t] += dt
+        matrix[j, t] -= dt
+        matrix[t, t] += tt
+        for x in range(m):
+            slope[n + x] += w * s * z[k, x]
+            matrix[i, n + x] += dd * z[k, x]
+            matrix[j, n + x] -= dd * z[k, x]
+            matrix[n + x, t] += dt * z[k, x]
+            for y in range(x, m):
+                matrix[n + x, n + y] += dd * z[k, x] * z[k, y]
+
+
+@compiled
+def _add_sums(
+    code: int,
+    tie: float,
+    d: Floats,
+    a: NDArray[Any],
+    b: NDArray[Any],
+    outcome: NDArray[Any],
+    z: Floats,
+    weight: Floats,
+    n: int,
+    cluster: Ints,
+    sums: Floats,
+) -> None:
+    """The slope of each answer, added to its cluster's."""
+    for k in range(len(a)):
+        w = weight[k] if len(weight) else 1.0
+        s, s_t = answer_slope(code, d[k], tie, outcome[k])
+        row = sums[cluster[k]]
+        row[a[k]] += w * s
+        row[b[k]] -= w * s
+        row[-1] += w * s_t
+        for x in range(z.shape[1]):
+            row[n + x] += w * s * z[k, x]
+
+
+@compiled
+def _add_squares(
+    code: int,
+    tie: float,
+    d: Floats,
+    a: NDArray[Any],
+    b: NDArray[Any],
+    outcome: NDArray[Any],
+    z: Floats,
+    weight: Floats,
+    n: int,
+    square: Floats,
+) -> None:
+    """sum_k w_k s_k s_k', both triangles."""
+    m = z.shape[1]
+    place, value = np.empty(m + 3, np.int64), np.empty(m + 3)
+    for k in range(len(a)):
+        w = weight[k] if len(weight) else 1.0
+        s, s_t = answer_slope(code, d[k], tie, outcome[k])
+        place[0], value[0] = a[k], s
+        place[1], value[1] = b[k], -s
+        place[2], value[2] = n + m, s_t
+        for x in range(m):
+            place[3 + x], value[3 + x] = n + x, s * z[k, x]
+        for x in range(m + 3):
+            for y in range(m + 3):
+                square[place[x], place[y]] += w * value[x] * value[y]

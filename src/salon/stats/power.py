@@ -34,12 +34,12 @@ from scipy.interpolate import CubicSpline
 from scipy.stats import chi2
 
 from salon.errors import BadValue, TooFew
-from salon.stats.behavior import wilson
-from salon.stats.laws import RankingLaw, expected_tau
+from salon.stats.agreement import wilson
 from salon.stats.nulls import Null, folded_binomial
 from salon.stats.result import Estimate
-from salon.stats.signal import Cells, cells_votes, cycles_possible, votes_rankings
+from salon.stats.signal import SignalCells, cells_votes, cycles_possible, votes_rankings
 from salon.stats.signal_tests import cycle_test, merge_rare, merged_pmax_weights, t_test, weighted_chi2_sf
+from salon.stats.simulate import RankingLaw, expected_tau
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,7 +74,7 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True)
-class Smallest:
+class SmallestDesign:
     """The smallest design that reaches a power, or the statement that none in the range does."""
 
     value: int | None
@@ -104,7 +104,7 @@ def power_signal(
 ) -> Power:
     """Power of the three tests for `prompts` prompts of the null's shape when raters follow `law`."""
     _check(prompts, alpha, criteria, sims)
-    pool = simulated_cells(law, null.items, null.raters, prompts, rng=rng)
+    pool = simulate_cells(law, null.items, null.raters, prompts, rng=rng)
     return _power(pool, null, law, prompts, alpha, criteria, sims, rng)
 
 
@@ -121,7 +121,7 @@ def smallest_prompts(
     holm: bool = True,
     sims: int = 2_000,
     rng: np.random.Generator,
-) -> Smallest:
+) -> SmallestDesign:
     """The smallest number of prompts in low..high from which `test` has power `target`, after Holm unless `holm=False`.
 
     Doubling, then bisection. Power is a saw-tooth in n (bins regroup, exact tests are discrete), so the answer moves up
@@ -129,12 +129,12 @@ def smallest_prompts(
     """
     _check_search(low, high, target)
     _check(low, alpha, criteria, sims)
-    pools: dict[int, Cells] = {}
+    pools: dict[int, SignalCells] = {}
 
     def power_at(n: int) -> Estimate | None:
         size = pool_size(n)
         if size not in pools:
-            pools[size] = simulated_cells(law, null.items, null.raters, n, rng=rng)
+            pools[size] = simulate_cells(law, null.items, null.raters, n, rng=rng)
         return _power(pools[size], null, law, n, alpha, criteria, sims, rng).of(test, holm)
 
     return _past_dips(_search(range(low, high + 1), power_at, target, test), power_at)
@@ -153,7 +153,7 @@ def smallest_raters(
     holm: bool = True,
     sims: int = 2_000,
     rng: np.random.Generator,
-) -> Smallest:
+) -> SmallestDesign:
     """The fewest raters among `raters` (rising) at which `test` has power `target`, for a fixed number of prompts.
 
     `null_of(R)` gives the null law of R raters, so that a caller decides between exact, stored and Monte Carlo.
@@ -171,7 +171,7 @@ def smallest_raters(
     return _search(sizes, power_at, target, test)
 
 
-def simulated_cells(law: RankingLaw, items: int, raters: int, prompts: int, *, rng: np.random.Generator) -> Cells:
+def simulate_cells(law: RankingLaw, items: int, raters: int, prompts: int, *, rng: np.random.Generator) -> SignalCells:
     """Step 1: the cells of a large simulation from `law`, enough for sets of `prompts` prompts."""
     ranks = law.draw(pool_size(prompts), raters, items, rng=rng)
     return cells_votes(votes_rankings(ranks), raters, items)
@@ -185,7 +185,7 @@ def pool_size(prompts: int) -> int:
 
 # ------------------------------------------------------------------------------------------------- power
 def _power(
-    pool: Cells,
+    pool: SignalCells,
     null: Null,
     law: RankingLaw,
     prompts: int,
@@ -209,7 +209,7 @@ def _power(
 
 
 def _simulated_p_values(
-    pool: Cells, null: Null, prompts: int, sets: int, rng: np.random.Generator
+    pool: SignalCells, null: Null, prompts: int, sets: int, rng: np.random.Generator
 ) -> dict[TestName, Floats]:
     """Steps 2 and 3: p values (sets,) of each test that this design can do."""
     share = pool.counts / pool.n
@@ -219,7 +219,7 @@ def _simulated_p_values(
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def p_values_counts(pool: Cells, null: Null, counts: Ints) -> dict[TestName, Floats]:
+def p_values_counts(pool: SignalCells, null: Null, counts: Ints) -> dict[TestName, Floats]:
     """p values of each possible test for every row of `counts` (sets, cells), all rows of equally many prompts."""
     found: dict[TestName, Floats | None] = {
         "T": _t_p(pool, null, counts),
@@ -229,7 +229,7 @@ def p_values_counts(pool: Cells, null: Null, counts: Ints) -> dict[TestName, Flo
     return {name: p for name, p in found.items() if p is not None}
 
 
-def _t_p(pool: Cells, null: Null, counts: Ints) -> Floats | None:
+def _t_p(pool: SignalCells, null: Null, counts: Ints) -> Floats | None:
     """As `t_test`. An exact null merges bins alike for all sets; a Monte Carlo null pools, so sets differ."""
     if null.draws is not None:
         return _t_p_one_by_one(pool, null, counts)
@@ -244,14 +244,14 @@ def _t_p(pool: Cells, null: Null, counts: Ints) -> Floats | None:
     return p
 
 
-def _t_p_one_by_one(pool: Cells, null: Null, counts: Ints) -> Floats | None:
+def _t_p_one_by_one(pool: SignalCells, null: Null, counts: Ints) -> Floats | None:
     try:
         return np.array([t_test(_with_counts(pool, row), null).p for row in counts])
     except TooFew:
         return None
 
 
-def _pmax_p(pool: Cells, counts: Ints) -> Floats | None:
+def _pmax_p(pool: SignalCells, counts: Ints) -> Floats | None:
     """As `pmax_test`: the weights depend on n and the shape alone."""
     pmf = np.array([float(q) for q in folded_binomial(pool.raters).values()])
     expected = int(counts[0].sum()) * comb(pool.items, 2) * pmf
@@ -263,7 +263,7 @@ def _pmax_p(pool: Cells, counts: Ints) -> Floats | None:
     return _weighted_tails(statistic, merged_pmax_weights(pool.items, pool.raters, groups))
 
 
-def _cycle_p(pool: Cells, null: Null, counts: Ints) -> Floats | None:
+def _cycle_p(pool: SignalCells, null: Null, counts: Ints) -> Floats | None:
     """`cycle_test` itself, once for every distinct number of cycles."""
     if not cycles_possible(pool.items, pool.raters):
         return None
@@ -272,7 +272,7 @@ def _cycle_p(pool: Cells, null: Null, counts: Ints) -> Floats | None:
     flags = np.array([False, True])
     histograms = np.repeat(pool.histograms[:1], 2, axis=0)
     p = [
-        cycle_test(Cells(pool.items, pool.raters, histograms, flags, np.array([n - c, c])), null).p
+        cycle_test(SignalCells(pool.items, pool.raters, histograms, flags, np.array([n - c, c])), null).p
         for c in seen.tolist()
     ]
     return np.array(p)[where]
@@ -299,8 +299,8 @@ def _one_hot(groups: Ints, size: int) -> Ints:
     return rows
 
 
-def _with_counts(pool: Cells, counts: Ints) -> Cells:
-    return Cells(pool.items, pool.raters, pool.histograms, pool.cyclic, counts)
+def _with_counts(pool: SignalCells, counts: Ints) -> SignalCells:
+    return SignalCells(pool.items, pool.raters, pool.histograms, pool.cyclic, counts)
 
 
 def _holm_rows(p: Floats) -> Floats:
@@ -320,7 +320,7 @@ def _wilson(rejected: ArrayLike) -> Estimate:
 # ------------------------------------------------------------------------------------------------ search
 def _search(
     sizes: Sequence[int], power_at: Callable[[int], Estimate | None], target: float, test: TestName
-) -> Smallest:
+) -> SmallestDesign:
     """Doubling, then bisection, over rising `sizes`; a design that cannot do the test counts as power 0.
 
     Doubling first, because large designs cost more to simulate than small ones.
@@ -334,7 +334,7 @@ def _search(
     found = power_at(sizes[high])
     while not reaches(found):
         if high == last:
-            return Smallest(None, target, test, sizes[0], sizes[-1], found)
+            return SmallestDesign(None, target, test, sizes[0], sizes[-1], found)
         low, high = high, min(2 * high + 1, last)
         found = power_at(sizes[high])
     while high - low > 1:
@@ -344,10 +344,10 @@ def _search(
             high, found = middle, here
         else:
             low = middle
-    return Smallest(sizes[high], target, test, sizes[0], sizes[-1], found)
+    return SmallestDesign(sizes[high], target, test, sizes[0], sizes[-1], found)
 
 
-def _past_dips(found: Smallest, power_at: Callable[[int], Estimate | None]) -> Smallest:
+def _past_dips(found: SmallestDesign, power_at: Callable[[int], Estimate | None]) -> SmallestDesign:
     """`found`, moved up until eight larger designs hold the target within their intervals."""
     if found.value is None:
         return found

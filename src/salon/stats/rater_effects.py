@@ -46,7 +46,7 @@ from scipy.sparse.csgraph import connected_components
 
 from salon.errors import NotConverged, NotIdentified, TooFew
 from salon.stats.pair_fit import Convergence
-from salon.stats.rating_models import MOST_PAIRED, RatingFit, Ratings, variances_of_differences, with_level
+from salon.stats.rating_models import MOST_PAIRED, RatingData, RatingFit, variances_of_differences, with_level
 
 Floats = NDArray[np.float64]
 Likelihood = Literal["restricted", "joint"]
@@ -66,7 +66,7 @@ def rating_sureal(
     max_iterations: int = 10_000,
 ) -> RatingFit:
     """Scores free of each rater's offset, each rater weighted by consistency."""
-    data = _identified(item, rater, value, items, raters)
+    data = _check_connected(item, rater, value, items, raters)
     q, b, v, record = _alternate(data, likelihood, tolerance, max_iterations)
     restricted = v if likelihood == "restricted" else _inconsistency(data, q, b, 1 / v**2, "restricted")
     return _sureal_fit(data, q + b.mean(), b - b.mean(), v, restricted, record)
@@ -76,7 +76,7 @@ def rating_offset_scale(
     item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int, *, tolerance: float = 1e-5
 ) -> RatingFit:
     """Scores free of each rater's offset and scale, each rater weighted by consistency."""
-    data = _identified(item, rater, value, items, raters)
+    data = _check_connected(item, rater, value, items, raters)
     few = np.flatnonzero(data.by_rater() < 3)
     if len(few):
         raise TooFew("offset, scale and consistency need 3 ratings by every rater", found=f"fewer by rater {few[0]}")
@@ -114,7 +114,7 @@ def rating_offset_scale(
 
 
 def _alternate(
-    data: Ratings, likelihood: Likelihood, tolerance: float, max_iterations: int
+    data: RatingData, likelihood: Likelihood, tolerance: float, max_iterations: int
 ) -> tuple[Floats, Floats, Floats, Convergence]:
     """Scores given offsets and weights, offsets given scores, weights given both, until the scores stand still."""
     unit, change = float(data.value.std()), np.inf
@@ -135,11 +135,11 @@ def _alternate(
     )
 
 
-def _offsets(data: Ratings, q: Floats) -> Floats:
+def _offsets(data: RatingData, q: Floats) -> Floats:
     return data.by_rater(data.value - q[data.item]) / data.by_rater()
 
 
-def _inconsistency(data: Ratings, q: Floats, b: Floats, w: Floats, likelihood: Likelihood) -> Floats:
+def _inconsistency(data: RatingData, q: Floats, b: Floats, w: Floats, likelihood: Likelihood) -> Floats:
     """v_r: the mean square of a rater's residuals, over all ratings or over what the scores left free."""
     squares = data.by_rater((data.value - q[data.item] - b[data.rater]) ** 2)
     count = data.by_rater()
@@ -162,7 +162,7 @@ def _refuse_collapse(v: Floats, unit: float) -> None:
         )
 
 
-def _sureal_fit(data: Ratings, q: Floats, b: Floats, v: Floats, corrected: Floats, record: Convergence) -> RatingFit:
+def _sureal_fit(data: RatingData, q: Floats, b: Floats, v: Floats, corrected: Floats, record: Convergence) -> RatingFit:
     w = 1 / corrected**2
     total = data.by_item(w[data.rater])
     h = w[data.rater] / total[data.item]
@@ -192,7 +192,7 @@ def _sureal_fit(data: Ratings, q: Floats, b: Floats, v: Floats, corrected: Float
     )
 
 
-def _known_weight_covariance(data: Ratings, w: Floats, h: Floats) -> Floats:
+def _known_weight_covariance(data: RatingData, w: Floats, h: Floats) -> Floats:
     """Covariance of q - mean(q) by least squares on items and raters with known weights w_r; above MOST_PAIRED items
     its diagonal alone.
 
@@ -217,8 +217,8 @@ def _centred_weights(total: Floats) -> Floats:
     return np.asarray(np.diag(own) - (own[:, None] + own[None, :] - own.mean()) / len(own))
 
 
-def _identified(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> Ratings:
-    data = Ratings.of(item, rater, value, items, raters)
+def _check_connected(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> RatingData:
+    data = RatingData.of(item, rater, value, items, raters)
     data.require_all()
     if raters < 3:
         raise TooFew("telling raters' consistencies apart needs at least 3 raters", found=raters, remedy="use the mean")
@@ -247,7 +247,7 @@ class _Factor:
     Parameters x = (level, spread, log v), each (raters,); the ratings have mean 0 and sd 1.
     """
 
-    data: Ratings
+    data: RatingData
 
     def parts(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         level, spread, log_v = np.split(x, 3)

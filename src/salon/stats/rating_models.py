@@ -47,6 +47,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import digamma, polygamma
 
 from salon.errors import BadValue, DuplicateJudgment, NotIdentified, TooFew
 from salon.stats.pair_fit import Convergence
@@ -107,7 +109,7 @@ class RatingFit:
 
 
 @dataclass(frozen=True, slots=True)
-class Ratings:
+class RatingData:
     """Checked ratings in long form: one row for each (item, rater)."""
 
     item: Ints
@@ -117,7 +119,7 @@ class Ratings:
     raters: int
 
     @classmethod
-    def of(cls, item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> Ratings:
+    def of(cls, item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> RatingData:
         """The ratings, or the named error that says what is wrong with them."""
         y = np.asarray(value, dtype=np.float64)
         i = _numbers(item, items, len(y), "items")
@@ -162,7 +164,7 @@ class Ratings:
             if (count == 0).any():
                 raise TooFew(
                     f"every {kind} needs a rating",
-                    found=f"none for {kind} {_listed(np.flatnonzero(count == 0))}",
+                    found=f"none for {kind} {_list_numbers(np.flatnonzero(count == 0))}",
                     remedy=f"number only the {kind}s that have ratings",
                 )
 
@@ -235,7 +237,7 @@ def rating_median(
     )
 
 
-def rating_zscored(
+def rating_zscores(
     item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int, *, spread: Spread = "item"
 ) -> RatingFit:
     """The mean of each rater's z-scores, brought back to the rating scale by the mean and sd of all ratings."""
@@ -278,7 +280,7 @@ def variances_of_differences(covariance: Floats) -> Floats:
     return np.asarray(own[:, None] + own[None, :] - 2 * covariance)
 
 
-def _paired_differences(data: Ratings, rest: Floats, borrowed: Bools, *, floored: bool = False) -> Floats | None:
+def _paired_differences(data: RatingData, rest: Floats, borrowed: Bools, *, floored: bool = False) -> Floats | None:
     """Paired t tests of all pairs of items over the raters; `rest`: what items and raters leave, ratings complete.
 
     `floored`: no variance below the pooled one, for values that are far from normal (z-scores of three items are).
@@ -309,13 +311,13 @@ def with_level(se: Floats, df: Floats, location_se: float, location_df: int) -> 
     return np.sqrt(total), total**2 / (se**4 / df + location_se**4 / location_df)
 
 
-def pooled_spread(data: Ratings, rest: Floats) -> tuple[float, float]:
+def pooled_spread(data: RatingData, rest: Floats) -> tuple[float, float]:
     """Variance of one rating around its item's mean, pooled over items, and its degrees of freedom."""
     sd, df, _ = _spreads(data, rest, "pooled", lost=0)
     return float(sd[0] ** 2), float(df[0])
 
 
-def _spreads(data: Ratings, rest: Floats, spread: Spread, lost: int) -> tuple[Floats, Floats, Bools]:
+def _spreads(data: RatingData, rest: Floats, spread: Spread, lost: int) -> tuple[Floats, Floats, Bools]:
     """Sd of one rating of each item, its degrees of freedom, and which items took the pooled one.
 
     `rest` has lost `lost` further degrees of freedom to the raters, over all items together.
@@ -341,7 +343,7 @@ def _spreads(data: Ratings, rest: Floats, spread: Spread, lost: int) -> tuple[Fl
     return np.sqrt(variance), np.where(borrowed, total - lost, own), borrowed
 
 
-def _location(data: Ratings, rest: Floats) -> float:
+def _location(data: RatingData, rest: Floats) -> float:
     """Error of the mean of the item means, raters drawn anew: sum over raters of (their share in it)².
 
     `rest` is what a rating differs from its item's mean; n/(n-1) makes up for the mean's own degree of freedom. With
@@ -356,24 +358,26 @@ def _location(data: Ratings, rest: Floats) -> float:
     return float(np.sqrt(max(clustered, pooled * (1 / n).sum() / data.items**2)))
 
 
-def _rater_sds(data: Ratings, means: Floats) -> Floats:
+def _rater_sds(data: RatingData, means: Floats) -> Floats:
     n = data.by_rater()
     if (n < 2).any():
-        raise TooFew("z-scores need two ratings by every rater", found=f"one by rater {_listed(np.flatnonzero(n < 2))}")
+        raise TooFew(
+            "z-scores need two ratings by every rater", found=f"one by rater {_list_numbers(np.flatnonzero(n < 2))}"
+        )
     sds = np.sqrt(data.by_rater((data.value - means[data.rater]) ** 2) / (n - 1))
     flat = np.flatnonzero(sds <= _NO_SPREAD * np.abs(data.value).max())
     if len(flat):
         raise NotIdentified(
             "z-scores need raters who use more than one value",
-            found=f"one value only from rater {_listed(flat)}",
+            found=f"one value only from rater {_list_numbers(flat)}",
             remedy="leave these raters out and say so, or fuse by the mean",
         )
     return sds
 
 
-def check_ratings(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> Ratings:
+def check_ratings(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> RatingData:
     """Ratings in which every item and rater occurs, two raters at least; the named error where they do not."""
-    data = Ratings.of(item, rater, value, items, raters)
+    data = RatingData.of(item, rater, value, items, raters)
     data.require_all()
     return data
 
@@ -392,6 +396,146 @@ def _numbers(given: ArrayLike, size: int, rows: int, kind: str) -> Ints:
     return numbers.astype(np.int64)
 
 
-def _listed(numbers: Ints) -> str:
+def _list_numbers(numbers: Ints) -> str:
     shown = ", ".join(str(int(x)) for x in numbers[:10])
     return shown if len(numbers) <= 10 else f"{shown} and {len(numbers) - 10} more"
+
+
+# --------------------------------------------------------------------------------------------------
+# Means of ratings where some items have hundreds and others one: drawn to the mean of all by their number.
+#
+# Model. y_ij = m + u_i + e_ij, u_i of variance t2 over items, e_ij of variance s2 within an item. The best linear guess
+# of an item's level is
+#
+#     score_i = (n_i mean_i + k m) / (n_i + k),    k = s2 / t2,
+#
+# as if every item had k ratings more, all at m. s2 is pooled within items; t2 comes from the squares between items
+# (their
+# expectation is (items - 1) s2 + (N - sum n_i^2 / N) t2), never below s2 / N, so that k is at most the number N of all
+# ratings; m weights item means by 1 / (t2 + s2 / n_i).
+#
+# Errors. The variance of u_i given the ratings, s2 / (n_i + k), and what m may be off, (k / (n_i + k))^2 var(m).
+# Intervals cover over items: 95% of those of a catalogue, not each single item's, whose score is off by design. Raters'
+# offsets stay in, as ratings are missing. Edges: as `rating_mean`.
+# Source: Efron & Morris 1975; Robinson 1991 (BLUP); Searle, Casella & McCulloch 1992 for the moments.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RatingShrinkage:
+    """How far means are drawn, and to what."""
+
+    center: float
+    """m, the level of an item nobody has rated."""
+    ratings: float
+    """k, the ratings at `center` that every item is given."""
+    within: float
+    """s2."""
+    center_variance: float
+
+
+def rating_shrunken_means(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> RatingFit:
+    """The mean rating of each item, drawn to the mean of all items by the number of its ratings."""
+    data = check_ratings(item, rater, value, items, raters)
+    n = data.by_item()
+    means = data.by_item(data.value) / n
+    variance, df = pooled_spread(data, data.value - means[data.item])
+    how = fit_rating_shrinkage(data, means, variance)
+    own = n / (n + how.ratings)
+    scores = own * means + (1 - own) * how.center
+    spread = how.within / (n + how.ratings)
+    se = np.sqrt(spread + (1 - own) ** 2 * how.center_variance)
+    freedom = np.full(items, df)
+    return RatingFit(
+        scores=scores,
+        se=se,
+        df=freedom,
+        location_se=float(np.sqrt(how.center_variance)),
+        location_df=raters - 1,
+        absolute_se=se,
+        absolute_df=freedom,
+        n=n.astype(np.int64),
+        method=f"mean, as if every item had {how.ratings:.3g} more ratings at {how.center:.3g}",
+        errors="of the item's level given its ratings and those of all items, offsets not removed",
+        borrowed=np.ones(items, np.bool_),
+        differences=_shrunken_differences(spread, own, how) if items <= MOST_PAIRED else None,
+    )
+
+
+def fit_rating_shrinkage(data: RatingData, means: Floats, within: float) -> RatingShrinkage:
+    """By moments from the means and the variance within items."""
+    n, N = data.by_item(), len(data.value)
+    squares = float((n * (means - data.value.mean()) ** 2).sum())
+    counted = N - float((n**2).sum()) / N
+    between = (squares - (data.items - 1) * within) / counted if counted > 0 else 0.0
+    between = max(between, within / N)
+    weight = 1 / (between + within / n)
+    center = float((weight * means).sum() / weight.sum())
+    return RatingShrinkage(center, within / between, within, float(1 / weight.sum()))
+
+
+def _shrunken_differences(spread: Floats, own: Floats, how: RatingShrinkage) -> Floats:
+    """(items, items) variances of score_i - score_j around the items' levels."""
+    squares = np.add.outer(spread, spread) + np.subtract.outer(own, own) ** 2 * how.center_variance
+    np.fill_diagonal(squares, 0.0)
+    return np.asarray(squares)
+
+
+# --------------------------------------------------------------------------------------------------
+# Many variances, each from a handful of values: lend each the strength of all (moderated variances).
+#
+# Model: item i has a true variance sigma_i^2; its estimate s_i^2 from d degrees of freedom follows
+#
+#     s_i^2 ~ sigma_i^2 chi^2_d / d,        1 / sigma_i^2 ~ chi^2_d0 / (d0 s0^2)
+#
+# so that true variances scatter around s0^2, the less the larger d0. Given s_i^2, the best guess and its freedom are
+#
+#     (d0 s0^2 + d s_i^2) / (d0 + d),       d0 + d
+#
+# and a value over the root of that guess follows a t law with d0 + d degrees of freedom. d0 and s0^2 come from the
+# mean and variance of log s_i^2: with e_i = log s_i^2 - psi(d/2) + log(d/2),
+#
+#     psi'(d0/2) = var(e) - psi'(d/2)                 (d0 is infinite where that is not above zero)
+#     log s0^2 = mean(e) + psi(d0/2) - log(d0/2)
+#
+# Assumptions: estimates of different items are independent given the true variances, or nearly so (a variance that all
+# items share, such as a panel's overall level, must be taken out first). A variance of zero is no variance but values
+# too coarse to show one (five raters, one rating): it teaches nothing about the others, and borrows from them.
+# Edges: fewer than two positive variances, negative or NaN ones, d below 1: BadValue or TooFew.
+# Source: Smyth 2004, Linear models and empirical Bayes methods (limma), section 6.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ModeratedVariances:
+    """Variances after lending and borrowing."""
+
+    variance: Floats
+    df: float
+    prior_variance: float
+    prior_df: float
+    """How alike the items are: infinite when nothing speaks against one variance for all."""
+
+
+def moderated_variances(variance: ArrayLike, df: float) -> ModeratedVariances:
+    """The moderated form of `variance` (items,), each estimated with `df` degrees of freedom."""
+    s2 = np.asarray(variance, dtype=np.float64)
+    if not (np.isfinite(s2).all() and (s2 >= 0).all()):
+        raise BadValue("variances are finite and not negative", found=s2[~(np.isfinite(s2) & (s2 >= 0))][0])
+    if s2.ndim != 1 or np.sum(s2 > 0) < 2:
+        raise TooFew("at least two positive variances are needed to learn how they scatter", found=int(np.sum(s2 > 0)))
+    if not df >= 1:
+        raise BadValue("a variance needs at least one degree of freedom", found=df)
+    e = np.log(s2[s2 > 0]) - digamma(df / 2) + np.log(df / 2)
+    excess = float(np.var(e, ddof=1) - polygamma(1, df / 2))
+    if excess <= 0:
+        shared = float(np.exp(e.mean()))
+        return ModeratedVariances(np.full(len(s2), shared), np.inf, shared, np.inf)
+    d0 = 2 * _inverse_trigamma(excess)
+    s0 = float(np.exp(e.mean() + digamma(d0 / 2) - np.log(d0 / 2)))
+    return ModeratedVariances((d0 * s0 + df * s2) / (d0 + df), d0 + df, s0, d0)
+
+
+def _inverse_trigamma(x: float) -> float:
+    """y with psi'(y) = x; psi' falls from infinity to 0, and 1/y < psi'(y) < 1/y + 1/y^2."""
+    return float(brentq(lambda y: polygamma(1, y) - x, 1 / (x + 1), 1 / x + np.sqrt(1 / x) + 1))

@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.prompt_means import score_interval
+from salon.stats.intervals import score_interval
 from salon.stats.result import Estimate
 
 Floats = NDArray[np.float64]
@@ -83,7 +83,7 @@ def recall_interval(above: int, n: int, level: float, *, tied: bool = False) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class RecallThreshold:
     """What a threshold does to items of which some are positive."""
 
     threshold: float
@@ -111,7 +111,7 @@ def recall_threshold(
     level: float = 0.95,
     rng: np.random.Generator,
     units: ArrayLike | None = None,
-) -> Holding:
+) -> RecallThreshold:
     """The highest threshold whose recall is promised, from held-out items; +inf is a danger too (an item always held).
 
     With `units` (a number for each item: its prompt, say) units are what is independent: the promise is then about
@@ -132,7 +132,7 @@ def recall_threshold(
         precision, share = _shares(_recalls(above, n, tied, rng), k, m, p, found, level, rng)
     else:
         precision, share = _unit_shares(held, y, np.asarray(units), level)
-    return Holding(t, j, p, m, found, k, recall_interval(above, n, level, tied=tied), precision, share)
+    return RecallThreshold(t, j, p, m, found, k, recall_interval(above, n, level, tied=tied), precision, share)
 
 
 def _least(x: Floats, units: NDArray[np.int64]) -> Floats:

@@ -123,7 +123,7 @@ def rater_residuals(
     variance[variance < 1e-12] = 0.0  # all answers equally likely, up to rounding
     n = np.bincount(who, minlength=raters)
     found, due = _totals(who, logs[row, which], raters), _totals(who, mean[which], raters)
-    agree, expected_agree, decided = _sided(who, which, row, p, raters)
+    agree, expected_agree, decided = _favorite_totals(who, which, row, p, raters)
     return RaterResiduals(
         n=n,
         log_likelihood=_ratio(found, n),
@@ -159,7 +159,7 @@ def goodness_of_fit(
     if free < 1:
         raise TooFew("goodness of fit needs more pairs than parameters", found=f"{free} degrees of freedom")
     x2 = _pearson(counts, p)
-    value, law = _chi_square(x2, free) if _suffices(counts, p) else _drawn(x2, counts, p, parameters, rng, draws)
+    value, law = _chi_square(x2, free) if _suffices(counts, p) else _simulated_p(x2, counts, p, parameters, rng, draws)
     return Test("Pearson chi-square", x2, value, law, counts.shape[1], "pair")
 
 
@@ -177,7 +177,7 @@ def spread_ties(p_win: ArrayLike, ties: ArrayLike, n: ArrayLike) -> tuple[Floats
 # -- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _sided(who: Ints, which: Ints, row: Ints, p: Floats, raters: int) -> tuple[Floats, Floats, Ints]:
+def _favorite_totals(who: Ints, which: Ints, row: Ints, p: Floats, raters: int) -> tuple[Floats, Floats, Ints]:
     """Answers with the favourite, how many the model expects, and all decided ones, by rater."""
     decided = (row != 1) & (p[0] != p[2])[which]
     who, which, row = who[decided], which[decided], row[decided]
@@ -207,7 +207,7 @@ def _chi_square(x2: float, free: int) -> tuple[float, str]:
     return float(stats.chi2.sf(x2, free)), f"chi-square, {free} degrees of freedom"
 
 
-def _drawn(
+def _simulated_p(
     x2: float, counts: Floats, p: Floats, parameters: int, rng: np.random.Generator, draws: int
 ) -> tuple[float, str]:
     n = counts.sum(axis=0).astype(np.int64)

@@ -33,7 +33,7 @@ from salon.errors import BadValue
 from salon.stats.compiled import compiled
 
 Floats = NDArray[np.float64]
-FIGURES = ("srcc", "plcc", "krcc", "mae", "rmse", "mean", "sd", "target_mean", "target_sd")
+AGREEMENT_FIGURES = ("srcc", "plcc", "krcc", "mae", "rmse", "mean", "sd", "target_mean", "target_sd")
 """The columns of `agreement_draws`."""
 
 
@@ -52,7 +52,7 @@ def agreement_draws(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Floats:
         raise BadValue("predictions and targets are finite numbers", found="NaN or infinity")
     if (w < 0).any() or (w != np.floor(w)).any():
         raise BadValue("weights say how often an item was drawn: whole numbers of at least 0", found="others")
-    made = np.full((len(w), len(FIGURES)), np.nan)
+    made = np.full((len(w), len(AGREEMENT_FIGURES)), np.nan)
     if len(pred):
         order = np.argsort(pred, kind="stable")
         codes = [np.unique(values[order], return_inverse=True)[1].astype(np.int64) for values in (pred, target)]
@@ -78,10 +78,10 @@ def lowest_filling(x: ArrayLike, y: ArrayLike) -> Floats:
     values, block, size = np.unique(pred[~lacking], return_inverse=True, return_counts=True)
     absent = np.flatnonzero(lacking)[np.argsort(-t[lacking], kind="stable")]
     before = _merge(np.bincount(block, weights=t[~lacking]), size, t[absent])
-    return _placed(pred, values, absent, before)
+    return _fill_gaps(pred, values, absent, before)
 
 
-def _placed(pred: Floats, values: Floats, absent: NDArray[np.int64], before: NDArray[np.int64]) -> Floats:
+def _fill_gaps(pred: Floats, values: Floats, absent: NDArray[np.int64], before: NDArray[np.int64]) -> Floats:
     """Numbers for `absent`, which stand after `before` of the known values; several in one gap keep their order."""
     spread = float(values[-1] - values[0]) or 1.0
     edges = np.concatenate([[values[0] - spread], values, [values[-1] + spread]])

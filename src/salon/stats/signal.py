@@ -129,7 +129,7 @@ def histogram_t_numerators(histograms: npt.ArrayLike, raters: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class SignalCells:
     """Prompts of one shape (p, R), counted by cell = (p_max histogram, cycle flag)."""
 
     items: int
@@ -203,7 +203,7 @@ class Cells:
         return 0.0 if found is None else float(found[0])
 
 
-def statistics_cells(cells: Sequence[Cells], counts: Ints | None = None) -> dict[str, Floats | None]:
+def statistics_cells(cells: Sequence[SignalCells], counts: Ints | None = None) -> dict[str, Floats | None]:
     """The four statistics of prompts of all these shapes, for each row of `counts` (draws, cells of all shapes).
 
     Left out, the counts are those of the cells: one row. The cycle rate is that of the shapes in which majorities can
@@ -226,7 +226,7 @@ def statistics_cells(cells: Sequence[Cells], counts: Ints | None = None) -> dict
     }
 
 
-def resample_cells(cells: Sequence[Cells], *, draws: int, rng: np.random.Generator) -> dict[str, Floats | None]:
+def resample_cells(cells: Sequence[SignalCells], *, draws: int, rng: np.random.Generator) -> dict[str, Floats | None]:
     """Each statistic on `draws` bootstrap samples of the prompts of all shapes; cycle rates where they are defined.
 
     n prompts drawn with replacement fall on the cells as Multinomial(n, counts / n): nothing else of the prompts
@@ -248,19 +248,19 @@ def median_of_counts(values: Floats, counts: npt.NDArray[np.generic]) -> Floats:
     return np.asarray((low + high) / 2)
 
 
-def _counts(cells: Sequence[Cells]) -> Ints:
+def _counts(cells: Sequence[SignalCells]) -> Ints:
     counts: Ints = np.concatenate([c.counts for c in cells])
     if not counts.any():
         raise TooFew("at least one prompt is needed", found="no prompts", remedy="add complete prompts")
     return counts
 
 
-def cells_votes(k: npt.ArrayLike, raters: int, items: int) -> Cells:
+def cells_votes(k: npt.ArrayLike, raters: int, items: int) -> SignalCells:
     """The cells of votes k (n, m): every statistic of this module, its tests and its bootstrap need no more."""
     votes = check_votes(k, raters, items)
     histograms, cyclic = tally_votes(votes, raters, items)
     rows, counts, _ = distinct_rows(np.column_stack([histograms, cyclic]), radix=comb(items, 2) + 1)
-    return Cells(items, raters, rows[:, :-1], rows[:, -1].astype(np.bool_), counts)
+    return SignalCells(items, raters, rows[:, :-1], rows[:, -1].astype(np.bool_), counts)
 
 
 def distinct_rows(rows: npt.NDArray[np.integer], radix: int) -> tuple[Ints, Ints, Ints]:

@@ -38,17 +38,17 @@ from scipy import special, stats
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
 from salon.stats.nulls import Null, pmax_weights
 from salon.stats.result import Test
-from salon.stats.signal import Cells, Floats, Ints, cycles_possible, pmax_bins
+from salon.stats.signal import Floats, Ints, SignalCells, cycles_possible, pmax_bins
 
-Shape = tuple[Cells, Null]
-Shapes = Sequence[Shape]
+CellsAndNull = tuple[SignalCells, Null]
+Shapes = Sequence[CellsAndNull]
 
 LEAST_EXPECTED = 5.0
 MOST_RATERS = 500
 """Larger panels have no p_max test: the covariance of their histogram costs R^3, and T says the same."""
 
 
-def t_test(cells: Cells | Shapes, null: Null | None = None) -> Test:
+def t_test(cells: SignalCells | Shapes, null: Null | None = None) -> Test:
     """Chi-square of the T histogram against its null law. Give `cells, null` or a list of such pairs."""
     shapes = _as_shapes(cells, null)
     parts = [part for part in (_t_chi_square(*shape) for shape in shapes) if part is not None]
@@ -58,7 +58,7 @@ def t_test(cells: Cells | Shapes, null: Null | None = None) -> Test:
     return Test("T", float(statistic), float(stats.chi2.sf(statistic, df)), law, int(n), "prompt")
 
 
-def pmax_test(cells: Cells | Shapes, null: Null | None = None) -> Test:
+def pmax_test(cells: SignalCells | Shapes, null: Null | None = None) -> Test:
     """Chi-square of the p_max histogram against its right law; `p_naive` treats pairs as independent."""
     shapes = _as_shapes(cells, null)
     statistic, n, weights = 0.0, 0, np.zeros(0)
@@ -77,7 +77,7 @@ def pmax_test(cells: Cells | Shapes, null: Null | None = None) -> Test:
     return Test("p_max", statistic, right, law + _left_out(shapes, n), n, "prompt", p_naive=naive)
 
 
-def cycle_test(cells: Cells | Shapes, null: Null | None = None) -> Test:
+def cycle_test(cells: SignalCells | Shapes, null: Null | None = None) -> Test:
     """Two-sided exact test of the number of prompts with a majority cycle."""
     shapes = [shape for shape in _as_shapes(cells, null) if shape[0].n]
     testable = [shape for shape in shapes if cycles_possible(shape[1].items, shape[1].raters)]
@@ -193,7 +193,7 @@ def _mixture(weights: tuple[float, ...], terms: int) -> Floats:
     return c
 
 
-def _t_chi_square(cells: Cells, null: Null) -> tuple[float, int, int] | None:
+def _t_chi_square(cells: SignalCells, null: Null) -> tuple[float, int, int] | None:
     """(X2, degrees of freedom, prompts) of one shape; None when it has too few prompts to test."""
     seen = dict.fromkeys(cells.t_numerators.tolist(), 0)
     for value, count in zip(cells.t_numerators.tolist(), cells.counts.tolist()):
@@ -212,7 +212,7 @@ def _t_chi_square(cells: Cells, null: Null) -> tuple[float, int, int] | None:
     return stretch * _chi_square(observed, expected, groups), int(groups[-1]), cells.n
 
 
-def _pmax_chi_square(cells: Cells, groups: Ints) -> float:
+def _pmax_chi_square(cells: SignalCells, groups: Ints) -> float:
     expected = cells.n * comb(cells.items, 2) * folded_pmf(cells.raters)
     return _chi_square(cells.pmax_counts.astype(np.float64), expected, groups)
 
@@ -249,8 +249,8 @@ def _no_likelier(pmf: Floats, index: int) -> float:
     return min(1.0, float(pmf[pmf <= pmf[index] * (1 + 1e-7)].sum()))
 
 
-def _as_shapes(cells: Cells | Shapes, null: Null | None) -> list[Shape]:
-    if isinstance(cells, Cells):
+def _as_shapes(cells: SignalCells | Shapes, null: Null | None) -> list[CellsAndNull]:
+    if isinstance(cells, SignalCells):
         if null is None:
             raise BadValue("a null law is needed beside the cells", found="none")
         shapes = [(cells, null)]

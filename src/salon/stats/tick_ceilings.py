@@ -37,17 +37,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.judge_accuracy import drawn_totals
-from salon.stats.law_range import allowed_laws, ceiling_estimate, with_near
-from salon.stats.pair_law import law_cells
-from salon.stats.resample import SHARE, check_settings, interval, ratio
+from salon.stats.intervals import SHARE, check_settings, interval, ratio
+from salon.stats.judge_accuracy import draw_prompt_totals
 from salon.stats.result import Estimate
-from salon.stats.tick_law import TickLaws
+from salon.stats.vote_laws import TickLaws, allowed_laws, ceiling_estimate, law_cells, widen_to_beta
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Statistic = Callable[[FloatArray], FloatArray]
-ODDS = "the odds of ticks"
+TICK_ODDS = "the odds of ticks"
 _SMALLEST = 1e-7
 """Of rho, and of a beta law's parameters, where the incomplete beta function is still exact."""
 
@@ -106,7 +104,7 @@ def tick_ceilings(
     keep = size >= 2
     if not keep.any():
         raise TooFew("ceilings need a point with two answers or more", found=f"{len(k)} points, none with two")
-    votes = _votes(k[keep].astype(np.int64), size[keep].astype(np.int64), labels[keep])
+    votes = _count_ticks(k[keep].astype(np.int64), size[keep].astype(np.int64), labels[keep])
     if not votes.untied.any():
         raise NotIdentified(
             "accuracy against the majority needs a point with a majority",
@@ -114,18 +112,18 @@ def tick_ceilings(
             remedy="ask one more rater: odd panels are never split evenly",
         )
     check_settings(len(votes.counts), draws, level)
-    drawn = drawn_totals(votes.counts, draws, rng)
+    drawn = draw_prompt_totals(votes.counts, draws, rng)
     n, total = len(votes.counts), votes.counts.sum(axis=0)
     both = total[None].astype(float)
-    beta = float(_next_rater(votes, both)[0]), float(_oracle(votes, both)[0])
+    beta = float(_tick_next_rater(votes, both)[0]), float(_tick_oracle(votes, both)[0])
     laws = _tick_laws(votes, drawn, level)
-    next_range = with_near(laws.next_rater(sampling=False), beta[0])
-    oracle_range = with_near(laws.oracle(sampling=False), beta[1])
-    ranged = partial(ceiling_estimate, n=n, level=level, odds=ODDS)
-    kappa = float(_kappa(votes, both)[0])
+    next_range = widen_to_beta(laws.next_rater(sampling=False), beta[0])
+    oracle_range = widen_to_beta(laws.oracle(sampling=False), beta[1])
+    ranged = partial(ceiling_estimate, n=n, level=level, odds=TICK_ODDS)
+    kappa = float(_people_kappa(votes, both)[0])
     return TickCeilings(
-        two_people=_estimate(partial(_two_people, votes), votes, drawn, level, ends=SHARE),
-        kappa=None if np.isnan(kappa) else _estimate(partial(_kappa, votes), votes, drawn, level),
+        two_people=_tick_estimate(partial(_two_people, votes), votes, drawn, level, ends=SHARE),
+        kappa=None if np.isnan(kappa) else _tick_estimate(partial(_people_kappa, votes), votes, drawn, level),
         next_rater=ranged(beta[0], next_range, laws.next_rater(sampling=True)),
         oracle=ranged(beta[1], oracle_range, laws.oracle(sampling=True)),
         next_rater_range=next_range,
@@ -137,7 +135,7 @@ def tick_ceilings(
     )
 
 
-def _votes(k: IntArray, size: IntArray, labels: NDArray[np.generic]) -> TickVotes:
+def _count_ticks(k: IntArray, size: IntArray, labels: NDArray[np.generic]) -> TickVotes:
     top = int(size.max()) + 1
     cells, cell = np.unique(size * top + k, return_inverse=True)
     distinct, row = np.unique(labels, return_inverse=True)
@@ -148,7 +146,7 @@ def _votes(k: IntArray, size: IntArray, labels: NDArray[np.generic]) -> TickVote
 # -- the statistics, as functions of totals (draws, cells) -------------------------------------------------------------
 
 
-def _moments(votes: TickVotes, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _tick_moments(votes: TickVotes, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """pi and q."""
     R, k = votes.raters, votes.yes
     return ratio(t @ k, t @ R), ratio(t @ (k * (k - 1)), t @ (R * (R - 1)))
@@ -159,25 +157,25 @@ def _two_people(votes: TickVotes, t: FloatArray) -> FloatArray:
     return ratio(t @ (k * (k - 1) + (R - k) * (R - k - 1)), t @ (R * (R - 1)))
 
 
-def _kappa(votes: TickVotes, t: FloatArray) -> FloatArray:
-    pi, q = _moments(votes, t)
+def _people_kappa(votes: TickVotes, t: FloatArray) -> FloatArray:
+    pi, q = _tick_moments(votes, t)
     return ratio(q - pi**2, pi * (1 - pi))
 
 
-def _law(votes: TickVotes, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _tick_beta(votes: TickVotes, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """pi and rho as columns; rho in [0, 1], and 0 where all say the same, which gives them all pi."""
-    rho = np.clip(np.nan_to_num(_kappa(votes, t), nan=0.0), 0.0, 1.0)
-    return _moments(votes, t)[0][:, None], rho[:, None]
+    rho = np.clip(np.nan_to_num(_people_kappa(votes, t), nan=0.0), 0.0, 1.0)
+    return _tick_moments(votes, t)[0][:, None], rho[:, None]
 
 
-def _next_rater(votes: TickVotes, t: FloatArray) -> FloatArray:
-    pi, rho = _law(votes, t)
+def _tick_next_rater(votes: TickVotes, t: FloatArray) -> FloatArray:
+    pi, rho = _tick_beta(votes, t)
     says_yes = (rho * votes.yes + pi * (1 - rho)) / (rho * votes.raters + 1 - rho)
     return _follows(votes, t, says_yes)
 
 
-def _oracle(votes: TickVotes, t: FloatArray) -> FloatArray:
-    pi, rho = _law(votes, t)
+def _tick_oracle(votes: TickVotes, t: FloatArray) -> FloatArray:
+    pi, rho = _tick_beta(votes, t)
     rho = np.clip(rho, _SMALLEST, 1 - _SMALLEST)
     a, b = (np.maximum(share * (1 - rho) / rho, _SMALLEST) for share in (pi, 1 - pi))
     return _follows(votes, t, betainc(votes.raters - votes.yes + b, votes.yes + a, 0.5))
@@ -195,19 +193,19 @@ def _tick_laws(votes: TickVotes, drawn: FloatArray, level: float) -> TickLaws:
 
     def share(here: FloatArray, same: FloatArray, of_cell: float) -> tuple[Estimate, int]:
         behind = int((votes.counts @ same > 0).sum())
-        of = partial(_share, here, same)
-        return _estimate(of, votes, drawn, of_cell, ends=SHARE, behind=behind), behind
+        of = partial(_tick_share, here, same)
+        return _tick_estimate(of, votes, drawn, of_cell, ends=SHARE, behind=behind), behind
 
     cells, total = law_cells(votes.raters, sided=True), votes.counts.sum(axis=0).astype(float)
     known = share if len(votes.counts) > 1 else None
     return allowed_laws(TickLaws, cells, votes.raters, votes.yes, total, known, level)
 
 
-def _share(here: FloatArray, same: FloatArray, t: FloatArray) -> FloatArray:
+def _tick_share(here: FloatArray, same: FloatArray, t: FloatArray) -> FloatArray:
     return ratio(t @ here, t @ same)
 
 
-def _estimate(
+def _tick_estimate(
     of: Statistic,
     votes: TickVotes,
     drawn: FloatArray,

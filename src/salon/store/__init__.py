@@ -2,9 +2,16 @@
 
 import pyarrow as pa
 
-from salon.store.export import EXPORTS, export_study
-from salon.store.folder import is_study, open_study, save_study
-from salon.store.metadata import Metadata, read_metadata, write_metadata
+from salon.store.folder import (
+    EXPORTS,
+    Metadata,
+    export_study,
+    is_study,
+    open_study,
+    read_metadata,
+    save_study,
+    write_metadata,
+)
 from salon.store.table_files import TableWriter, read_table, write_table
 
 # Arrow's own allocator keeps what it freed; the system's gives it back, and a large study needs that room.

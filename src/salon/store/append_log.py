@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadFile
-from salon.store.atomic import sync_folder
+from salon.store.atomic_files import sync_folder
 
 try:
     import fcntl
@@ -43,21 +43,21 @@ class AppendLog:
     def __init__(self, folder: Path, name: str, *, rotate_bytes: int = 64 << 20, sync: bool = True) -> None:
         self.folder, self.name, self.rotate_bytes, self.sync = Path(folder), name, rotate_bytes, sync
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _held(self.folder / f"{name}.lock")
-        self.mended = _mend(self.folder, name)
+        self._lock = _lock_log(self.folder / f"{name}.lock")
+        self.mended = _cut_torn_line(self.folder, name)
         """Bytes of a torn last line that were cut off on opening."""
         self._number = max((number for number, _ in log_files(self.folder, name)), default=1)
         self._file = self._opened()
         self._end = self._file.tell()
         self._turn = threading.Condition()
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[_PendingLine] = []
         self._writing = False
         self.flushes = 0
         """How often the disk was flushed; with many writers far less than lines."""
 
     def append(self, line: Line) -> str:
         """Write one line and come back with its id when it is on the disk; BadFile when the disk does not take it."""
-        mine = _Waiting(line)
+        mine = _PendingLine(line)
         with self._turn:
             self._waiting.append(mine)
             while mine.id is None and mine.error is None:
@@ -149,7 +149,7 @@ class AppendLog:
         return file
 
 
-class _Waiting:
+class _PendingLine:
     """A line that somebody waits for."""
 
     def __init__(self, line: Line) -> None:
@@ -177,7 +177,7 @@ def log_lines(folder: Path, name: str, *, holding: bytes = b"") -> Iterator[Line
         with open(path, "rb") as file:
             for number, data in enumerate(file, 1):
                 if data.endswith(b"\n") and holding in data:
-                    yield _line(data, f"{path}:{number}")
+                    yield _parse_line(data, f"{path}:{number}")
 
 
 def find_line(folder: Path, name: str, id: str) -> Line | None:
@@ -195,13 +195,13 @@ def find_line(folder: Path, name: str, id: str) -> Line | None:
     except OSError:
         return None
     try:
-        line = _line(data, str(path))
+        line = _parse_line(data, str(path))
     except BadFile:
         return None
     return line if data.endswith(b"\n") and line.get("id") == id else None
 
 
-def _line(data: bytes, where: str) -> Line:
+def _parse_line(data: bytes, where: str) -> Line:
     try:
         line = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -211,7 +211,7 @@ def _line(data: bytes, where: str) -> Line:
     return line
 
 
-def _mend(folder: Path, name: str) -> int:
+def _cut_torn_line(folder: Path, name: str) -> int:
     """Cut off what stands after the last line break of the last file."""
     files = log_files(folder, name)
     if not files:
@@ -233,7 +233,7 @@ def _mend(folder: Path, name: str) -> int:
     return size - whole
 
 
-def _held(path: Path) -> int | None:
+def _lock_log(path: Path) -> int | None:
     """Hold the log for as long as this process lives; BadFile when another one does."""
     number = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     if fcntl is None:  # pragma: no cover

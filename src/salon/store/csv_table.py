@@ -115,12 +115,12 @@ def _row_fault(kind: str, header: list[str], row: list[str], where: str) -> Inpu
 # -- spreadsheets ------------------------------------------------------------------------------------------
 
 
-def guarded(table: pa.Table) -> pa.Table:
+def guard_formulas(table: pa.Table) -> pa.Table:
     """`table` without a text that a spreadsheet would run as a formula."""
     return _map_texts(table, lambda cells: pc.replace_substring_regex(cells, r"^(['=+\-@\t\r\n])", r"'\1"))
 
 
-def unguarded(table: pa.Table) -> pa.Table:
+def unguard_formulas(table: pa.Table) -> pa.Table:
     """What `guarded` was given."""
     return _map_texts(table, lambda cells: pc.replace_substring_regex(cells, "^'", ""))
 

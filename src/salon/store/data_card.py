@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from salon.store.markdown import inert
 from salon.study import Criterion, Study
-from salon.study.signature import salon_version
+from salon.study.nouns import salon_version
 from salon.study.tables import JUDGMENTS
 
-FILE = "README.md"
+CARD_FILE = "README.md"
 _MARK = "# Written by Salon; a new export replaces this file."
 _SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"))
 _DESIGNS = {
@@ -25,7 +24,7 @@ _DESIGNS = {
 }
 
 
-def is_ours(path: Path) -> bool:
+def is_salon_card(path: Path) -> bool:
     """True when the file at `path` is a card that Salon wrote."""
     if not path.is_file():
         return False
@@ -36,7 +35,7 @@ def is_ours(path: Path) -> bool:
 def card(study: Study) -> str:
     """The whole README.md."""
     parts = [_front_matter(study), _what(study), _tables(study), _criteria(study), _raters(study), _design(study)]
-    return "\n".join([*parts, _missing(study), _identity(study)])
+    return "\n".join([*parts, _missing_data(study), _identity(study)])
 
 
 # -- for machines ------------------------------------------------------------------------------------------
@@ -68,11 +67,11 @@ def _quoted(text: str) -> str:
 
 
 def _what(study: Study) -> str:
-    lines = [f"# {inert(study.name)}", ""]
+    lines = [f"# {escape_md(study.name)}", ""]
     if study.simulated:
         lines += ["**Simulated: no person gave these answers.**", ""]
     if study.note:
-        lines += [*map(inert, study.note.splitlines()), ""]
+        lines += [*map(escape_md, study.note.splitlines()), ""]
     within = {"prompt": "of the same prompt", "category": "of the same category", "all": "of the whole study"}
     lines += [
         "A preference study: judgments of items by raters under named criteria. Items are compared with items "
@@ -123,10 +122,10 @@ def _design(study: Study) -> str:
     lines.append(f"The number of answers was {stops[design.stop]}.")
     if design.order_randomized is not None:
         lines.append(f"Left and right were {'' if design.order_randomized else 'not '}randomized.")
-    return _section("Design", [*lines, *([inert(design.note)] if design.note else [])])
+    return _section("Design", [*lines, *([escape_md(design.note)] if design.note else [])])
 
 
-def _missing(study: Study) -> str:
+def _missing_data(study: Study) -> str:
     skipped = sum(
         count - study.table(kind).column("skipped").null_count
         for kind, count in study.counts.items()
@@ -143,7 +142,7 @@ def _missing(study: Study) -> str:
 
 
 def _identity(study: Study) -> str:
-    reasons = [f"- revision {revision.number}: {inert(revision.reason)}" for revision in study.revisions]
+    reasons = [f"- revision {revision.number}: {escape_md(revision.reason)}" for revision in study.revisions]
     hash_line = f"Content hash `{study.hash}` (`data:{study.hash[:12]}@r{study.revision}` in signatures)."
     return _section("Identity", [hash_line, "", *reasons, "", f"Written by Salon {salon_version()}."])
 
@@ -153,5 +152,18 @@ def _section(title: str, lines: Iterable[str]) -> str:
 
 
 def _grid(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    body = [f"| {' | '.join(inert(text) for text in row)} |" for row in rows]
+    body = [f"| {' | '.join(escape_md(text) for text in row)} |" for row in rows]
     return [f"| {' | '.join(header)} |", "|" + "---|" * len(header), *body]
+
+
+# --------------------------------------------------------------------------------------------------
+# Names of a study in a Markdown file: shown as they are, and never a tag, a link, a picture or a table's edge.
+# --------------------------------------------------------------------------------------------------
+
+_ESCAPES = str.maketrans({"\\": "\\\\", "<": "&lt;", "[": "\\[", "|": "\\|"})
+
+
+def escape_md(text: str) -> str:
+    """`text` on one line; characters that nobody can see are shown as such."""
+    line = " ".join(text.split())
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in line).translate(_ESCAPES)

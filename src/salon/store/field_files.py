@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from salon.errors import BadFile, InputError
-from salon.store.atomic import whole_file, whole_folder
-from salon.store.export import EXPORTS
+from salon.store.atomic_files import whole_file, whole_folder
+from salon.store.folder import EXPORTS
 from salon.study import Item, Study
 from salon.study.tables import JUDGMENTS
 
@@ -30,7 +30,7 @@ _WINNERS = {"a": "model_a", "b": "model_b", "tie": "tie", "both_bad": "tie (both
 
 
 @dataclass
-class Written:
+class FieldExport:
     """What an export to a file of the field wrote, and what it had to leave out."""
 
     rows: dict[str, int] = field(default_factory=dict)
@@ -39,16 +39,16 @@ class Written:
     """Answers without a place in the format, by reason."""
 
 
-def export_field(study: Study, path: Path | str, to: str) -> Written:
+def export_field(study: Study, path: Path | str, to: str) -> FieldExport:
     """Write the answers of `study` into the new folder `path` as `to`, one of FIELD_FILES."""
     if to not in FIELD_FILES:
         raise InputError(f"a format of the field is one of {', '.join(FIELD_FILES)}", found=repr(to))
     place = Path(path).resolve()
-    written = Written()
+    written = FieldExport()
     with whole_folder(place) as folder:
         if place.exists() and (not place.is_dir() or any(place.iterdir())):
             raise BadFile("a new or empty folder is needed", found="something there", where=str(place))
-        for name, data, rows in FIELD_FILES[to](_Answers(study, written)):
+        for name, data, rows in FIELD_FILES[to](_StudyAnswers(study, written)):
             with whole_file(folder / name) as file:
                 file.write(data)
             written.rows[name] = rows
@@ -64,10 +64,10 @@ def export_field(study: Study, path: Path | str, to: str) -> Written:
     return written
 
 
-class _Answers:
+class _StudyAnswers:
     """The study's answers as plain rows, with what the formats want to know about items."""
 
-    def __init__(self, study: Study, written: Written) -> None:
+    def __init__(self, study: Study, written: FieldExport) -> None:
         self.study, self.left_out = study, written.left_out
         self.items: dict[str, Item] = {item.id: item for item in study.nouns("items")}
         self.prompts = {prompt.id: prompt.view() for prompt in study.nouns("prompts")}
@@ -97,14 +97,14 @@ class _Answers:
 # -- HPDv2, HPDv3 -------------------------------------------------------------------------------------------------
 
 
-def _hpdv2(answers: _Answers) -> Iterator[tuple[str, bytes, int]]:
+def _hpdv2(answers: _StudyAnswers) -> Iterator[tuple[str, bytes, int]]:
     for criterion, rows in answers.given("comparisons"):
         yield _json_file(f"{_plain(criterion)}-train.json", list(_hpdv2_votes(answers, rows)))
     for criterion, rows in answers.given("rankings"):
         yield _json_file(f"{_plain(criterion)}-test.json", list(_hpdv2_orders(answers, rows)))
 
 
-def _hpdv2_votes(answers: _Answers, rows: Iterable[Row]) -> Iterator[Row]:
+def _hpdv2_votes(answers: _StudyAnswers, rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         if row["outcome"] not in _LABELS:
             answers.left_out["both bad"] += 1
@@ -117,7 +117,7 @@ def _hpdv2_votes(answers: _Answers, rows: Iterable[Row]) -> Iterator[Row]:
         }
 
 
-def _hpdv2_orders(answers: _Answers, rows: Iterable[Row]) -> Iterator[Row]:
+def _hpdv2_orders(answers: _StudyAnswers, rows: Iterable[Row]) -> Iterator[Row]:
     """One record for each set of items: everybody's ranks, and the order of the mean ranks."""
     sets: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
@@ -136,7 +136,7 @@ def _hpdv2_orders(answers: _Answers, rows: Iterable[Row]) -> Iterator[Row]:
         }
 
 
-def _hpdv3(answers: _Answers) -> Iterator[tuple[str, bytes, int]]:
+def _hpdv3(answers: _StudyAnswers) -> Iterator[tuple[str, bytes, int]]:
     """Pairs by majority, the preferred image first; ties and even pairs have no place there."""
     for criterion, rows in answers.given("comparisons"):
         votes: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
@@ -150,7 +150,7 @@ def _hpdv3(answers: _Answers) -> Iterator[tuple[str, bytes, int]]:
         yield _json_file(f"{_plain(criterion)}.json", list(_hpdv3_pairs(answers, votes)))
 
 
-def _hpdv3_pairs(answers: _Answers, votes: dict[tuple[str, str], list[int]]) -> Iterator[Row]:
+def _hpdv3_pairs(answers: _StudyAnswers, votes: dict[tuple[str, str], list[int]]) -> Iterator[Row]:
     for (first, second), (wins, losses) in votes.items():
         if wins == losses:
             answers.left_out["in pairs that split evenly"] += wins + losses
@@ -170,7 +170,7 @@ def _hpdv3_pairs(answers: _Answers, votes: dict[tuple[str, str], list[int]]) -> 
 # -- Pick-a-Pic, FastChat -----------------------------------------------------------------------------------------
 
 
-def _pickapic(answers: _Answers) -> Iterator[tuple[str, bytes, int]]:
+def _pickapic(answers: _StudyAnswers) -> Iterator[tuple[str, bytes, int]]:
     for criterion, rows in answers.given("comparisons"):
         made = list(_pickapic_rows(answers, rows))
         sink = pa.BufferOutputStream()
@@ -178,7 +178,7 @@ def _pickapic(answers: _Answers) -> Iterator[tuple[str, bytes, int]]:
         yield f"{_plain(criterion)}.parquet", sink.getvalue().to_pybytes(), len(made)
 
 
-def _pickapic_rows(answers: _Answers, rows: Iterable[Row]) -> Iterator[Row]:
+def _pickapic_rows(answers: _StudyAnswers, rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         if row["outcome"] not in _LABELS:
             answers.left_out["both bad"] += 1
@@ -197,14 +197,14 @@ def _pickapic_rows(answers: _Answers, rows: Iterable[Row]) -> Iterator[Row]:
         }
 
 
-def _arena(answers: _Answers) -> Iterator[tuple[str, bytes, int]]:
+def _arena(answers: _StudyAnswers) -> Iterator[tuple[str, bytes, int]]:
     """Votes between generators; model_a is the one that stood on the left, where that is known."""
     for criterion, rows in answers.given("comparisons"):
         lines = [json.dumps(row, ensure_ascii=False) for row in _arena_rows(answers, rows)]
         yield f"{_plain(criterion)}.jsonl", ("\n".join(lines) + "\n").encode(), len(lines)
 
 
-def _arena_rows(answers: _Answers, rows: Iterable[Row]) -> Iterator[Row]:
+def _arena_rows(answers: _StudyAnswers, rows: Iterable[Row]) -> Iterator[Row]:
     turned = {"a": "b", "b": "a"}
     for row in rows:
         a, b, outcome = row["a"], row["b"], row["outcome"]
@@ -227,7 +227,7 @@ def _seconds(at: str) -> float:
 # -- PrefLib ------------------------------------------------------------------------------------------------------
 
 
-def _preflib(answers: _Answers) -> Iterator[tuple[str, bytes, int]]:
+def _preflib(answers: _StudyAnswers) -> Iterator[tuple[str, bytes, int]]:
     """Orders of one group of items in a file; .soc and .toc where everybody ranked all, else .soi and .toi."""
     for criterion, rows in answers.given("rankings"):
         groups: dict[str, list[Row]] = defaultdict(list)
@@ -242,7 +242,7 @@ def _preflib(answers: _Answers) -> Iterator[tuple[str, bytes, int]]:
             yield f"{_plain(criterion)}-{number}.{suffix}", text.encode(), len(given)
 
 
-def _group(answers: _Answers, item: str) -> str:
+def _group(answers: _StudyAnswers, item: str) -> str:
     within = answers.study.compare_within
     return "all" if within == "all" else getattr(answers.items[item], within) or "all"
 
@@ -271,7 +271,7 @@ def _order(row: Row, number: dict[str, int]) -> str:
 
 # -- names and files ----------------------------------------------------------------------------------------------
 
-FIELD_FILES: dict[str, Callable[[_Answers], Iterator[tuple[str, bytes, int]]]] = {
+FIELD_FILES: dict[str, Callable[[_StudyAnswers], Iterator[tuple[str, bytes, int]]]] = {
     "hpdv2": _hpdv2,
     "hpdv3": _hpdv3,
     "pickapic": _pickapic,

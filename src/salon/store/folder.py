@@ -1,26 +1,139 @@
-"""A study as a folder: study.toml, one file per table, and the images.
-
-The folder is replaced whole: a process killed at any moment leaves the old study or the new one.
-"""
+"""study.toml: all of a study but its tables."""
 
 from __future__ import annotations
 
 import filecmp
+import importlib
 import os
+import re
 import shutil
+import sqlite3
+import tomllib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, Self
 
 import pyarrow as pa
+import tomli_w
+from pydantic import Field, model_validator
 
 from salon.errors import BadFile, InputError
 from salon.store import data_card
-from salon.store.atomic import PART, in_turn, present, whole_file, whole_folder
-from salon.store.metadata import FILE, Metadata, read_metadata, write_metadata
+from salon.store.atomic_files import PART, present_folder, wait_turn, whole_file, whole_folder
 from salon.store.table_files import FORMS, read_table, write_table
-from salon.study import Study
+from salon.study import Cohort, Criterion, Design, Revision, Study
+from salon.study.nouns import Noun
+from salon.study.study import FIRST, CompareWithin
 from salon.study.tables import KINDS
+
+FORMAT = 1
+"""The version of the folder format this Salon writes, and the newest it reads."""
+METADATA_FILE = "study.toml"
+
+
+class Metadata(Noun):
+    """The contents of study.toml, in the order they are written."""
+
+    format: int = FORMAT
+    name: str = Field(min_length=1)
+    compare_within: CompareWithin = "prompt"
+    simulated: bool = False
+    note: str | None = None
+    excel_safe: bool = False
+    """Text cells of its CSV tables have an apostrophe where a spreadsheet would see a formula."""
+    design: Design = Design()
+    criteria: tuple[Criterion, ...] = ()
+    cohorts: tuple[Cohort, ...] = ()
+    revisions: tuple[Revision, ...] = Field(default=(FIRST,), min_length=1)
+
+    @model_validator(mode="after")
+    def _revisions_go_up(self) -> Metadata:
+        numbers = [revision.number for revision in self.revisions]
+        if any(later <= earlier for earlier, later in pairwise(numbers)):
+            raise ValueError(f"revisions are numbered upwards, found {numbers}")
+        return self
+
+    @classmethod
+    def of(cls, study: Study) -> Self:
+        """What study.toml says about `study`."""
+        names = [name for name in cls.model_fields if name not in ("format", "excel_safe")]
+        return cls.parse({name: getattr(study, name) for name in names}, where=f"study {study.name!r}")
+
+    def study(self, tables: dict[str, pa.Table], *, where: str) -> Study:
+        """The validated study with these tables."""
+        rest = {name: getattr(self, name) for name in type(self).model_fields if name not in _OWN_FIELDS}
+        return Study.build(self.name, self.criteria, tables=tables, where=where, conformed=True, **rest)
+
+
+_OWN_FIELDS = {"format", "name", "criteria", "excel_safe"}
+
+
+def write_metadata(folder: Path, metadata: Metadata) -> None:
+    """Write study.toml, whole or not at all."""
+    with whole_file(folder / METADATA_FILE) as file:
+        file.write(_as_toml(metadata).encode())
+
+
+def _as_toml(metadata: Metadata) -> str:
+    """One table per criterion, cohort and revision whatever its length, so that a changed line stays a changed line."""
+    record = metadata.record()
+    if not metadata.excel_safe:
+        record.pop("excel_safe", None)
+    lists = {name: record.pop(name) for name in ("criteria", "cohorts", "revisions")}
+    tables = [("[design]", record.pop("design")), *((f"[[{name}]]", one) for name in lists for one in lists[name])]
+    return "\n".join([tomli_w.dumps(record), *(_toml_table(head, fields) for head, fields in tables)])
+
+
+def _toml_table(head: str, fields: dict[str, Any]) -> str:
+    given = {name: value for name, value in fields.items() if value != []}
+    inner = {name: given.pop(name) for name, value in fields.items() if isinstance(value, dict)}
+    below = [_toml_table(f"[{head.strip('[]')}.{name}]", value) for name, value in inner.items()]
+    return "\n".join([head, tomli_w.dumps(given), *below])
+
+
+def read_metadata(folder: Path) -> Metadata:
+    """study.toml as it stands in `folder`, or BadFile or BadValue with the place of the fault."""
+    path = folder / METADATA_FILE
+    record = _parse_toml(path)
+    _check_format(record.get("format"), path)
+    return Metadata.parse(record, where=str(path))
+
+
+def _parse_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        place = f"{path}:{line[1]}" if line else str(path)
+        raise BadFile("a study.toml in TOML is needed", found=error, where=place, remedy=_TOML_REMEDY) from None
+    except UnicodeDecodeError as error:
+        raise BadFile("a study.toml in UTF-8 is needed", found=error, where=str(path), remedy=_TOML_REMEDY) from None
+    except (OSError, RecursionError) as error:
+        raise BadFile("a study.toml that can be read is needed", found=error, where=str(path)) from None
+
+
+def _check_format(number: object, path: Path) -> None:
+    if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= FORMAT:
+        return
+    newer = isinstance(number, int) and number > FORMAT
+    raise BadFile(
+        f"study.toml with format = {FORMAT} is needed",
+        found="no format" if number is None else f"format = {number!r}",
+        where=str(path),
+        remedy="a newer Salon wrote it: update Salon" if newer else f"write format = {FORMAT} as its first line",
+    )
+
+
+_TOML_REMEDY = "correct the line; docs/data.md shows a whole study.toml"
+
+
+# --------------------------------------------------------------------------------------------------
+# A study as a folder: study.toml, one file per table, and the images.
+#
+# The folder is replaced whole: a process killed at any moment leaves the old study or the new one.
+# --------------------------------------------------------------------------------------------------
 
 TABLE_FOLDERS = ("", "data")
 """Where tables may stand in a study folder; `data` is what the Hugging Face hub expects."""
@@ -35,7 +148,7 @@ Place = str | os.PathLike[str]
 
 def is_study(path: Place) -> bool:
     """True when `path` is a folder with a study.toml."""
-    return (present(Path(path)) / FILE).is_file()
+    return (present_folder(Path(path)) / METADATA_FILE).is_file()
 
 
 def open_study(path: Place) -> Study:
@@ -43,13 +156,13 @@ def open_study(path: Place) -> Study:
 
     A study replaced by another process in the middle of reading is read again, so tables never mix.
     """
-    place = local(path)
+    place = local_path(path)
     for attempt in range(_ATTEMPTS):
-        folder = present(place)
+        folder = present_folder(place)
         _check_is_study(folder, place)
         before = folder.stat().st_ino
         try:
-            study = _read(folder)
+            study = _read_folder(folder)
         except InputError:
             if attempt == _ATTEMPTS - 1 or _is_still(folder, before):
                 raise
@@ -59,7 +172,7 @@ def open_study(path: Place) -> Study:
     raise BadFile("a study that holds still is needed", found="one that is replaced all the time", where=str(path))
 
 
-def local(path: Place) -> Path:
+def local_path(path: Place) -> Path:
     """`path` as a place in the file system; BadFile for the address of a database."""
     if "://" in os.fspath(path):
         raise BadFile(
@@ -70,7 +183,7 @@ def local(path: Place) -> Path:
     return Path(path)
 
 
-def name_after(folder: Path) -> str:
+def default_name(folder: Path) -> str:
     """What a study in `folder` is called when nobody says; bytes of the name that are no UTF-8 become a mark."""
     return os.fsencode(folder.resolve().name).decode(errors="replace")
 
@@ -93,7 +206,7 @@ def table_files(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _read(folder: Path) -> Study:
+def _read_folder(folder: Path) -> Study:
     metadata = read_metadata(folder)
     files = table_files(folder)
     tables = {kind: read_table(kind, file, excel_safe=metadata.excel_safe) for kind, file in files.items()}
@@ -108,7 +221,7 @@ def _read(folder: Path) -> Study:
 
 
 def _check_is_study(folder: Path, asked: Path) -> None:
-    if (folder / FILE).is_file():
+    if (folder / METADATA_FILE).is_file():
         return
     if not folder.exists():
         found = "nothing there"
@@ -163,10 +276,10 @@ def write_folder(
     """As `save_study`, with the tables in the folder `inner`, extra text files, and CSV for spreadsheets if wanted."""
     if form not in FORMS:
         raise InputError(f"a form of table is needed: {', '.join(FORMS)}", found=repr(form))
-    place = local(path).resolve()
+    place = local_path(path).resolve()
     metadata = Metadata.of(study).model_copy(update={"excel_safe": excel_safe})
     try:
-        with in_turn(place / FILE), whole_folder(place) as new:
+        with wait_turn(place / METADATA_FILE), whole_folder(place) as new:
             _check_may_replace(place, overwrite)
             write_metadata(new, metadata)
             (new / inner).mkdir(exist_ok=True)
@@ -202,7 +315,7 @@ def written_inside(path: Place) -> Iterator[None]:
     study = next((folder for folder in whole.parents if is_study(folder)), None)
     if study is None:
         whole.parent.mkdir(parents=True, exist_ok=True)
-    with in_turn(whole.parent if study is None else study / FILE):
+    with wait_turn(whole.parent if study is None else study / METADATA_FILE):
         whole.parent.mkdir(parents=True, exist_ok=True)
         yield
 
@@ -229,7 +342,7 @@ def _check_may_replace(place: Path, overwrite: bool) -> None:
 def _folders(images: Place | Sequence[Place] | None) -> list[Path]:
     """The folders that hold the images of studies."""
     named = [] if images is None else [images] if isinstance(images, str | os.PathLike) else images
-    return [local(place) / IMAGES for place in named]
+    return [local_path(place) / IMAGES for place in named]
 
 
 def _check_same(source: Path, target: Path) -> None:
@@ -250,7 +363,9 @@ def _check_same(source: Path, target: Path) -> None:
 def _keep_the_rest(old: Path, new: Path) -> None:
     """Give the new folder everything in the old one that is not part of the study as written."""
     ours = {Path(inner) / f"{kind}.{form}" for inner in TABLE_FOLDERS for kind in KINDS for form in FORMS}
-    ours |= {Path(FILE)} | ({Path(data_card.FILE)} if data_card.is_ours(old / data_card.FILE) else set())
+    ours |= {Path(METADATA_FILE)} | (
+        {Path(data_card.CARD_FILE)} if data_card.is_salon_card(old / data_card.CARD_FILE) else set()
+    )
     _add_tree(old, new, link=True, leave_out={old / name for name in ours})
 
 
@@ -278,3 +393,86 @@ def _add_file(source: Path, target: Path, *, link: bool) -> None:
     if not target.is_symlink():
         with open(target, "rb") as file:
             os.fsync(file.fileno())
+
+
+# --------------------------------------------------------------------------------------------------
+# A study in a form for others, from which `open_study` reads back the identical study.
+# --------------------------------------------------------------------------------------------------
+
+EXPORTS = ("parquet", "csv", "jsonl", "huggingface")
+
+
+def export_study(
+    study: Study,
+    path: Place,
+    to: str = "parquet",
+    *,
+    overwrite: bool = False,
+    images: Place | None = None,
+    excel_safe: bool = False,
+) -> None:
+    """Write `study` as a folder of Parquet, CSV or JSONL tables, or as a dataset folder for the Hugging Face hub.
+
+    `images` names the study folder whose images are copied along. `excel_safe` puts an apostrophe before the cells of
+    CSV tables that a spreadsheet would run as formulas; the study read back is the same.
+    """
+    if excel_safe and to != "csv":
+        raise InputError("excel_safe is for CSV tables", found=f"to={to!r}", remedy="to='csv', or leave it out")
+    if to not in EXPORTS:
+        raise InputError(f"an export is one of {', '.join(EXPORTS)}", found=repr(to))
+    if to != "huggingface":
+        write_folder(study, path, form=to, overwrite=overwrite, images=images, excel_safe=excel_safe)
+        return
+    card = {data_card.CARD_FILE: data_card.card(study)}
+    write_folder(study, path, form="parquet", overwrite=overwrite, images=images, inner="data", texts=card)
+
+
+# --------------------------------------------------------------------------------------------------
+# A study wherever it is kept: a folder, the database it is collected in, or a folder with such a database.
+# --------------------------------------------------------------------------------------------------
+
+DATABASE = "studio.db"
+"""The database of a study that is collected in its own folder."""
+
+
+def is_address(place: Place) -> bool:
+    """True for the URL of a database, False for a folder."""
+    return "://" in os.fspath(place)
+
+
+def open_place(place: Place) -> Study:
+    """The study at `place` as it stands at this moment: in a folder, or in the database at that URL.
+
+    A folder with a studio.db is being collected: its database is the truth, and is read. Databases are only read, also
+    while a studio writes to them. MissingExtra when the part that speaks to databases is not installed.
+    """
+    if is_address(place):
+        return _read_database(os.fspath(place))
+    folder = Path(place).resolve()
+    file = studio_file(folder)
+    return open_study(folder) if file is None else _read_database(file)
+
+
+def studio_file(folder: Path) -> Path | None:
+    """The studio's database in a study folder; None where the study is not collected there, or not yet.
+
+    A restore that failed, or a studio that was killed as it began, leaves a database without a study.
+    """
+    path = present_folder(folder.resolve()) / DATABASE
+    return path if path.is_file() and not _is_empty(path) else None
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            return not tables or database.execute("SELECT 1 FROM study").fetchone() is None
+    except sqlite3.Error:  # whoever reads it says what is wrong
+        return False
+
+
+def _read_database(url: str | Path) -> Study:
+    databases = importlib.import_module("salon.store.database")  # SQLAlchemy only for those who need it
+    with databases.open_database(url) as database:
+        study: Study = database.read_study()
+    return study

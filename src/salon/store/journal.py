@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Generic, TypeVar
 
 from salon.errors import BadFile, BadValue
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 try:
     import fcntl
@@ -48,7 +48,7 @@ class Journal(Generic[N]):
         if not os.path.samestat(os.fstat(self._file.fileno()), os.stat(self._path)):
             self.close()
             self._file = self._path.open("ab")
-            _hold(self._file, self._path.parent)
+            _lock_journal(self._file, self._path.parent)
 
     def close(self) -> None:
         """Let another run at it."""
@@ -58,16 +58,16 @@ class Journal(Generic[N]):
 @contextmanager
 def open_journal(path: Path, noun: type[N], *, what: str, remedy: str) -> Iterator[Journal[N]]:
     """The journal at `path`, held by this process. `what` one line is, and the `remedy` for a bad one, for errors."""
-    with held(path) as file:
-        whole, torn = _whole(path.read_bytes())
+    with hold_journal(path) as file:
+        whole, torn = _whole_lines(path.read_bytes())
         if torn:
             file.truncate(sum(map(len, whole)))
-        with closing(Journal(file, path, _parsed(whole, path, noun, what, remedy), torn=bool(torn))) as journal:
+        with closing(Journal(file, path, _parse_lines(whole, path, noun, what, remedy), torn=bool(torn))) as journal:
             yield journal
 
 
 @contextmanager
-def held(path: Path) -> Iterator[IO[bytes]]:
+def hold_journal(path: Path) -> Iterator[IO[bytes]]:
     """The journal at `path`, open to add to and held by this process; BadFile when another one is at work there.
 
     The journal itself is what is locked: it stays the same file when the study around it is saved anew.
@@ -75,17 +75,17 @@ def held(path: Path) -> Iterator[IO[bytes]]:
     if path.exists() and not path.is_file():  # opening a pipe would wait for ever
         raise BadFile("a file of JSON lines is needed", found="something that is no file", where=str(path))
     with path.open("ab") as file:
-        _hold(file, path.parent)
+        _lock_journal(file, path.parent)
         yield file
 
 
 def read_journal(path: Path, noun: type[N], *, what: str, remedy: str) -> tuple[list[N], bool]:
     """Its whole lines, for those who only look, and whether the last one is torn; none where there is no file."""
-    whole, torn = _whole(path.read_bytes()) if path.is_file() else ([], b"")
-    return _parsed(whole, path, noun, what, remedy), bool(torn)
+    whole, torn = _whole_lines(path.read_bytes()) if path.is_file() else ([], b"")
+    return _parse_lines(whole, path, noun, what, remedy), bool(torn)
 
 
-def _hold(file: IO[bytes], folder: Path) -> None:
+def _lock_journal(file: IO[bytes], folder: Path) -> None:
     if fcntl is None:  # pragma: no cover - see above
         return
     try:
@@ -99,7 +99,7 @@ def _hold(file: IO[bytes], folder: Path) -> None:
         ) from None
 
 
-def _whole(data: bytes) -> tuple[list[bytes], bytes]:
+def _whole_lines(data: bytes) -> tuple[list[bytes], bytes]:
     """The finished lines, and what a killed run left of one more."""
     lines = data.splitlines(keepends=True)
     torn = lines.pop() if lines and not (lines[-1].endswith(b"\n") and _is_json(lines[-1])) else b""
@@ -114,7 +114,7 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-def _parsed(lines: list[bytes], path: Path, noun: type[N], what: str, remedy: str) -> list[N]:
+def _parse_lines(lines: list[bytes], path: Path, noun: type[N], what: str, remedy: str) -> list[N]:
     found = []
     for number, line in enumerate(lines, 1):
         if not line.strip():

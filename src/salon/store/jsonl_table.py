@@ -15,7 +15,7 @@ import pyarrow.json
 from pydantic import ValidationError
 
 from salon.errors import BadColumns, BadFile, BadValue, InputError
-from salon.study.noun import bad_value
+from salon.study.nouns import bad_value
 from salon.study.tables import KINDS, NUMBER, REFERENCE, REFERENCES, TEXT, conform
 
 ROWS_AT_ONCE = 100_000

@@ -38,7 +38,7 @@ METHOD = "dct-256/1"
 """Names the hash; hashes of different methods cannot be compared."""
 RADIUS = 31
 """Bits in which near pictures may differ."""
-_SIDE, _KEPT, _WORDS = 64, 16, 4
+_SIDE, _FREQUENCIES, _WORDS = 64, 16, 4
 _LEAST_SPREAD = 1.0
 """Standard deviation of the 64 x 64 luminances (of 255) below which a picture is plain."""
 
@@ -58,7 +58,7 @@ def picture_hash(image: Image.Image) -> str:
     light = np.asarray(small, np.float64)
     if light.std() < _LEAST_SPREAD:
         return ""
-    low = dctn(light, norm="ortho")[1 : _KEPT + 1, 1 : _KEPT + 1].ravel()
+    low = dctn(light, norm="ortho")[1 : _FREQUENCIES + 1, 1 : _FREQUENCIES + 1].ravel()
     return np.packbits(low > np.median(low)).tobytes().hex()
 
 

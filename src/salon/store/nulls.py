@@ -21,7 +21,7 @@ from platformdirs import user_cache_dir
 
 from salon.errors import SalonError
 from salon.stats.nulls import Null, check_shape, exact_null, feasible, monte_carlo_null, sampled_null
-from salon.store.atomic import whole_file
+from salon.store.atomic_files import whole_file
 
 DRAWS = 200_000
 LIMIT_SECONDS = 10.0
@@ -78,7 +78,7 @@ def quick_null(items: int, raters: int, *, draws: int = DRAWS, seed: int = 0) ->
 def shipped_null(items: int, raters: int) -> Null | None:
     """The table that comes with the package, if there is one for this shape."""
     table = resources.files("salon.store") / "null_tables" / table_name(items, raters)
-    return decode(table.read_bytes()) if table.is_file() else None
+    return decode_null(table.read_bytes()) if table.is_file() else None
 
 
 def table_name(items: int, raters: int) -> str:
@@ -91,14 +91,14 @@ def cache_folder() -> Path:
     return Path(os.environ.get("SALON_CACHE") or user_cache_dir("salon", appauthor=False)) / "nulls"
 
 
-def encode(null: Null) -> bytes:
+def encode_null(null: Null) -> bytes:
     """The joint law as compressed JSON, byte for byte the same on every run; all else follows from it."""
     kept = ("items", "raters", "method", "draws", "total", "joint")
     data = {name: value for name, value in null.as_json().items() if name in kept}
     return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), compresslevel=9, mtime=0)
 
 
-def decode(data: bytes) -> Null:
+def decode_null(data: bytes) -> Null:
     """The inverse of `encode`; raises when masses do not add up."""
     content: dict[str, Any] = json.loads(gzip.decompress(data))
     return Null.from_json(content)
@@ -113,7 +113,7 @@ def _compute(items: int, raters: int, draws: int, seed: int, limit: float) -> Nu
 def _read(file: Path, items: int, raters: int) -> Null | None:
     """The null kept in a file; None when there is none or it is damaged."""
     try:
-        null = decode(file.read_bytes())
+        null = decode_null(file.read_bytes())
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, SalonError):
         return None
     return null if (null.items, null.raters) == (items, raters) else None
@@ -123,6 +123,6 @@ def _write(file: Path, null: Null) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(file) as part:
-            part.write(encode(null))
+            part.write(encode_null(null))
     except OSError:
         return

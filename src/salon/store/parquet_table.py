@@ -61,7 +61,7 @@ def read(kind: str, path: Path) -> pa.Table:
         if file.num_row_groups == 0:
             return file.read()
         groups = (file.read_row_group(number) for number in range(file.num_row_groups))
-        return pa.concat_tables([_numbered(columns, group) for group in groups])
+        return pa.concat_tables([_number_lists(columns, group) for group in groups])
 
 
 def arrow_file(path: Path) -> pa.OSFile:
@@ -69,7 +69,7 @@ def arrow_file(path: Path) -> pa.OSFile:
     return pa.OSFile(os.fsencode(path))
 
 
-def _numbered(columns: dict[str, pa.DataType], table: pa.Table) -> pa.Table:
+def _number_lists(columns: dict[str, pa.DataType], table: pa.Table) -> pa.Table:
     for number, name in enumerate(table.column_names):
         if columns.get(name) == REFERENCES:
             table = table.set_column(number, name, reference_lists(table.column(name)))
@@ -78,7 +78,7 @@ def _numbered(columns: dict[str, pa.DataType], table: pa.Table) -> pa.Table:
 
 def write(kind: str, table: pa.Table, file: BinaryIO) -> None:
     """Write `table` with only the labels its rows use: an erased rater's name is not left in a dictionary."""
-    compact = compacted(table)
+    compact = compact_table(table)
     with writer(compact.schema, file) as parquet:
         parquet.write_table(compact, row_group_size=ROWS_IN_GROUP)
 
@@ -90,12 +90,12 @@ def writer(schema: pa.Schema, file: BinaryIO) -> pq.ParquetWriter:
     )
 
 
-def compacted(table: pa.Table) -> pa.Table:
+def compact_table(table: pa.Table) -> pa.Table:
     """`table` with every dictionary cut down to the labels its rows use."""
-    return pa.table({name: _compacted(table.column(name)) for name in table.column_names})
+    return pa.table({name: _compact_column(table.column(name)) for name in table.column_names})
 
 
-def _compacted(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+def _compact_column(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     if column.type == REFERENCE:
         return _used_labels(_one(column))
     if column.type == REFERENCES:

@@ -1,24 +1,125 @@
-"""The one way pictures are decoded here: safely, wholly, and always to the same kind of pixels.
+"""The size of a picture from its first bytes, before anything is decoded: PNG, JPEG, WebP, GIF.
 
-The size is read from the header and refused above a limit before any memory is given to it; then the whole picture
-is decoded, so a file that breaks off in the middle is found now and not in front of a rater. What comes out is always
-upright 8-bit RGB, and `notes` says what had to be done for that.
+A file of a few kilobytes can claim a picture of gigabytes (a decompression bomb). Only the header is read here, so
+the claim is known before memory is given to it.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import math
 import os
+import re
 import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
 from PIL import Image, ImageOps
 
 from salon.errors import BadFile, SalonError
-from salon.store.picture_header import FORMATS, Header, read_header
+from salon.store.atomic_files import put_file
+
+FORMATS = ("PNG", "JPEG", "WebP", "GIF")
+"""The formats Salon reads."""
+_FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+"""JPEG markers that start a frame and hold its size."""
+_EMPTY_MARKERS = frozenset({0x01, *range(0xD0, 0xD9)})
+"""JPEG markers without contents."""
+_MARKER = re.compile(rb"\xff[^\xff]", re.DOTALL)
+_SCAN, _END = 0xDA, 0xD9
+
+
+@dataclass(frozen=True)
+class PictureHeader:
+    """What a picture says about itself."""
+
+    format: str
+    width: int
+    height: int
+
+    @property
+    def pixels(self) -> int:
+        """Width times height."""
+        return self.width * self.height
+
+
+def read_header(data: bytes) -> PictureHeader | None:
+    """The header of a PNG, JPEG, WebP or GIF; None when `data` begin like none of them, or end before the size."""
+    for starts, format, size in _READERS:
+        if starts(data):
+            found = size(data)
+            return None if found is None or min(found) < 1 else PictureHeader(format, *found)
+    return None
+
+
+def _png(data: bytes) -> tuple[int, int] | None:
+    if data[12:16] != b"IHDR" or len(data) < 24:
+        return None
+    return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+
+
+def _gif(data: bytes) -> tuple[int, int] | None:
+    if len(data) < 10:
+        return None
+    return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
+
+
+def _webp(data: bytes) -> tuple[int, int] | None:
+    """Lossy, lossless and extended files keep their size in three different ways."""
+    kind, body = data[12:16], data[20:30]
+    if len(body) < 10:
+        return None
+    if kind == b"VP8X":
+        return 1 + int.from_bytes(body[4:7], "little"), 1 + int.from_bytes(body[7:10], "little")
+    if kind == b"VP8L":
+        bits = int.from_bytes(body[1:5], "little")
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    if kind == b"VP8 ":
+        return int.from_bytes(body[6:8], "little") & 0x3FFF, int.from_bytes(body[8:10], "little") & 0x3FFF
+    return None
+
+
+def _jpeg(data: bytes) -> tuple[int, int] | None:
+    """The largest frame named before the first scan: a file that names two cannot hide one behind the other."""
+    sizes: list[tuple[int, int]] = []
+    place = 2
+    while place + 4 <= len(data):
+        found = _MARKER.search(data, place)
+        if found is None:
+            break
+        place, marker = found.end() - 2, data[found.end() - 1]
+        if marker in (_SCAN, _END):
+            break
+        if marker in _EMPTY_MARKERS:
+            place += 2
+            continue
+        if marker in _FRAMES and place + 9 <= len(data):
+            height, width = (int.from_bytes(data[place + at : place + at + 2], "big") for at in (5, 7))
+            sizes.append((width, height))
+        place += 2 + max(2, int.from_bytes(data[place + 2 : place + 4], "big"))
+    return max(sizes, key=lambda size: size[0] * size[1], default=None)
+
+
+_READERS: tuple[tuple[Callable[[bytes], bool], str, Callable[[bytes], tuple[int, int] | None]], ...] = (
+    (lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"), "PNG", _png),
+    (lambda data: data.startswith(b"\xff\xd8\xff"), "JPEG", _jpeg),
+    (lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP", "WebP", _webp),
+    (lambda data: data[:6] in (b"GIF87a", b"GIF89a"), "GIF", _gif),
+)
+
+
+# --------------------------------------------------------------------------------------------------
+# The one way pictures are decoded here: safely, wholly, and always to the same kind of pixels.
+#
+# The size is read from the header and refused above a limit before any memory is given to it; then the whole picture
+# is decoded, so a file that breaks off in the middle is found now and not in front of a rater. What comes out is always
+# upright 8-bit RGB, and `notes` says what had to be done for that.
+# --------------------------------------------------------------------------------------------------
 
 MOST_PIXELS = 8192 * 8192
 """The largest picture that is decoded."""
@@ -83,18 +184,18 @@ def read_bytes(path: Path) -> bytes:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):  # reading a pipe or a device may never end
-            raise _bad("something that is no file", path)
+            raise _bad_picture("something that is no file", path)
         if not found.st_size:
-            raise _bad("an empty file", path)
+            raise _bad_picture("an empty file", path)
         if found.st_size > MOST_BYTES:
-            raise _bad(f"{found.st_size:,} bytes; at most {MOST_BYTES:,} are read", path)
+            raise _bad_picture(f"{found.st_size:,} bytes; at most {MOST_BYTES:,} are read", path)
         return path.read_bytes()
     except FileNotFoundError:
-        raise _bad(
+        raise _bad_picture(
             "no such file", path, remedy="put it there; items name their pictures by paths in the study"
         ) from None
     except OSError as error:
-        raise _bad(error.strerror or str(error), path) from None
+        raise _bad_picture(error.strerror or str(error), path) from None
 
 
 def is_inside(path: Path, folder: Path) -> bool:
@@ -105,12 +206,12 @@ def is_inside(path: Path, folder: Path) -> bool:
         return False
 
 
-def open_header(data: bytes, where: str | os.PathLike[str] | None = None) -> Header:
+def open_header(data: bytes, where: str | os.PathLike[str] | None = None) -> PictureHeader:
     """The checked header of a picture; BadFile when the format is unknown or the picture larger than the limit."""
     header = read_header(data)
     if header is None:
         found = "no bytes" if not data else f"something else, beginning with {data[:8]!r}"
-        raise _bad(found, where)
+        raise _bad_picture(found, where)
     _check_size(header.width, header.height, where)
     return header
 
@@ -141,11 +242,11 @@ def read_picture(source: bytes | Path, where: str | os.PathLike[str] | None = No
     except SalonError:
         raise
     except Exception as error:  # decoders raise almost anything on broken bytes
-        raise _bad(f"a broken {header.format}: {error or type(error).__name__}", where) from None
+        raise _bad_picture(f"a broken {header.format}: {error or type(error).__name__}", where) from None
     return Picture(image, header.format, source, notes)
 
 
-def within(image: Image.Image, pixels: int) -> Image.Image:
+def fit_within(image: Image.Image, pixels: int) -> Image.Image:
     """`image`, made smaller where it has more than `pixels`; its shape is kept as nearly as whole pixels can."""
     size = size_within(image.width, image.height, pixels)
     return image if size == image.size else image.resize(size, Image.Resampling.LANCZOS)
@@ -198,10 +299,98 @@ def _on_paper(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
     return Image.alpha_composite(paper, clear).convert("RGB"), ("transparent parts became white",)
 
 
-def _bad(found: str, where: str | os.PathLike[str] | None, *, remedy: str = "save it again as PNG or JPEG") -> BadFile:
+def _bad_picture(
+    found: str, where: str | os.PathLike[str] | None, *, remedy: str = "save it again as PNG or JPEG"
+) -> BadFile:
     return BadFile(
         f"a picture as {', '.join(FORMATS[:-1])} or {FORMATS[-1]} is needed",
         found=found,
         where=None if where is None else os.fspath(where),
         remedy=remedy,
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# Small pictures for pages: decoded by the one safe decoder, on all cores, made once for the same bytes and width.
+# --------------------------------------------------------------------------------------------------
+
+QUALITY = 82
+TALLEST = 3
+"""A picture more than this many times as tall as the thumbnail is wide is made narrower."""
+_THUMB_NAME = re.compile(r"[0-9a-f]{16}-\d+\.webp")
+
+
+@dataclass(frozen=True)
+class Thumb:
+    """A small picture: what to put in `src`, and its size."""
+
+    src: str
+    width: int
+    height: int
+
+
+def encode_thumb(image: Image.Image, width: int) -> bytes:
+    """The picture as WebP, at most `width` pixels wide; never larger than it is."""
+    shown = image.copy()
+    shown.thumbnail((width, TALLEST * width), reducing_gap=2.0)
+    target = io.BytesIO()
+    shown.save(target, "WEBP", quality=QUALITY, method=3)
+    return target.getvalue()
+
+
+def data_url(image: Image.Image, width: int) -> str:
+    """The picture small, for pages that are one file."""
+    return _embed(encode_thumb(image, width))
+
+
+def picture_url(path: Path, width: int) -> str:
+    """The picture in a file small, for pages that are one file; empty for one that is not there or cannot be read."""
+    try:
+        return data_url(read_picture(path).image, width)
+    except SalonError:
+        return ""
+
+
+def make_thumbs(
+    paths: Sequence[Path], width: int, folder: Path | None, step: Callable[[str], None]
+) -> Iterator[Thumb | BadFile]:
+    """A thumbnail of every picture, in order: a file in `folder`, or where there is none, the data themselves."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = []
+        for path, thumb in zip(paths, pool.map(lambda path: _thumb(path, width, folder), paths)):
+            step(path.name)
+            made.append(thumb)
+    return iter(made)
+
+
+def _thumb(path: Path, width: int, folder: Path | None) -> Thumb | BadFile:
+    try:
+        data = read_bytes(path)
+        if folder is None:
+            encoded = encode_thumb(read_picture(data, path).image, width)
+            return _thumb_of(_embed(encoded), encoded)
+        target = folder / f"{hashlib.sha256(data).hexdigest()[:16]}-{width}.webp"
+        if not target.is_file() or not target.stat().st_size:
+            put_file(target, encode_thumb(read_picture(data, path).image, width))
+        return _thumb_of(f"{quote(folder.name)}/{target.name}", target.read_bytes())
+    except BadFile as error:
+        return error
+
+
+def _embed(data: bytes) -> str:
+    return "data:image/webp;base64," + base64.b64encode(data).decode()
+
+
+def _thumb_of(src: str, data: bytes) -> Thumb:
+    header = read_header(data)
+    return Thumb(src, *((header.width, header.height) if header else (1, 1)))
+
+
+def sweep_thumbs(folder: Path, shown: Iterable[Thumb]) -> None:
+    """Remove thumbnails of `folder` that no page shows any more, other files stay: once the new page is there."""
+    used = {Path(thumb.src).name for thumb in shown}
+    for path in folder.iterdir():
+        if _THUMB_NAME.fullmatch(path.name) and path.name not in used:
+            path.unlink()

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from salon.errors import BadColumns, BadFile, InputError
 from salon.store import csv_table, jsonl_table, parquet_table
-from salon.store.atomic import whole_file
-from salon.study.noun import Noun
+from salon.store.atomic_files import whole_file
+from salon.study.nouns import Noun
 from salon.study.tables import KINDS, conform, table_from_nouns
 
 FORMS: dict[str, ModuleType] = {"parquet": parquet_table, "jsonl": jsonl_table, "csv": csv_table}
@@ -32,7 +32,7 @@ def read_table(kind: str, path: Path, *, excel_safe: bool = False) -> pa.Table:
         table = FORMS[path.suffix[1:]].read(kind, path)
         table.validate(full=True)
         if excel_safe and path.suffix == ".csv":
-            table = csv_table.unguarded(table)
+            table = csv_table.unguard_formulas(table)
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -60,7 +60,7 @@ def _check_present(kind: str, table: pa.Table, path: Path) -> None:
 def write_table(kind: str, table: pa.Table, path: Path, *, excel_safe: bool = False) -> None:
     """Write a table of a study, whole or not at all; an `excel_safe` CSV has no cell that a spreadsheet would run."""
     with whole_file(path) as file:
-        FORMS[path.suffix[1:]].write(kind, csv_table.guarded(table) if excel_safe else table, file)
+        FORMS[path.suffix[1:]].write(kind, csv_table.guard_formulas(table) if excel_safe else table, file)
 
 
 class TableWriter:
@@ -98,7 +98,7 @@ class TableWriter:
     def write(self, rows: pa.Table | Iterable[Noun]) -> None:
         """Append rows."""
         table = rows if isinstance(rows, pa.Table) else table_from_nouns(self.kind, rows)
-        table = parquet_table.compacted(conform(self.kind, table, where=f"row {self.rows + 1} onwards"))
+        table = parquet_table.compact_table(conform(self.kind, table, where=f"row {self.rows + 1} onwards"))
         columns = [
             table.column(field.name) if field.name in table.column_names else pa.nulls(table.num_rows, field.type)
             for field in self._schema

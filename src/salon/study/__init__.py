@@ -1,16 +1,28 @@
 """The nouns of a preference study. No files, networks or GPUs in here."""
 
-from salon.study.criterion import Criterion, Scale, builtin_criteria, builtin_criterion, matching_criteria
-from salon.study.design import Design
-from salon.study.generator import Abilities, Ask, Failed, Generator, Made
-from salon.study.item import Item
-from salon.study.judgment import Checklist, Choice, Comparison, Judgment, Ranking, Rating
+from salon.study.interfaces import Abilities, Ask, Failed, Generator, Made, Scorer
 from salon.study.merge import merge
-from salon.study.prompt import Prompt
-from salon.study.rater import Cohort, Rater
-from salon.study.scorer import Scorer
-from salon.study.scores import Score, Scores
-from salon.study.signature import Signature
+from salon.study.nouns import (
+    Checklist,
+    Choice,
+    Cohort,
+    Comparison,
+    Criterion,
+    Design,
+    Item,
+    Judgment,
+    Prompt,
+    Ranking,
+    Rater,
+    Rating,
+    Scale,
+    Score,
+    Scores,
+    Signature,
+    builtin_criteria,
+    builtin_criterion,
+    matching_criteria,
+)
 from salon.study.study import Revision, Study
 
 __all__ = [

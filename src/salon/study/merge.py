@@ -8,8 +8,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from salon.errors import InputError
-from salon.study.criterion import Criterion
-from salon.study.rater import Cohort
+from salon.study.nouns import Cohort, Criterion
 from salon.study.study import Revision, Study
 from salon.study.tables import JUDGMENTS, KINDS, NAMED, conform
 
@@ -30,13 +29,13 @@ def merge(studies: Sequence[Study], *, name: str) -> Study:
             "studies to merge must compare within the same group",
             found=", ".join(f"{study.name}: {study.compare_within}" for study in studies),
         )
-    tables = {kind: _union(kind, studies) for kind in NAMED}
+    tables = {kind: _merge_tables(kind, studies) for kind in NAMED}
     tables |= {kind: _stack(kind, [study.table(kind) for study in studies]) for kind in JUDGMENTS}
     same_design = all(study.design == first.design for study in studies)
     return Study.build(
         name,
-        _agreed([study.criteria for study in studies], Criterion),
-        cohorts=_agreed([study.cohorts for study in studies], Cohort),
+        _merge_nouns([study.criteria for study in studies], Criterion),
+        cohorts=_merge_nouns([study.cohorts for study in studies], Cohort),
         compare_within=first.compare_within,
         design=first.design if same_design else type(first.design)(note="merged from several designs"),
         revisions=(Revision(number=1, reason="merged from " + ", ".join(study.name for study in studies)),),
@@ -45,22 +44,22 @@ def merge(studies: Sequence[Study], *, name: str) -> Study:
     )
 
 
-def _agreed(groups: Sequence[tuple[N, ...]], noun: type[N]) -> tuple[N, ...]:
+def _merge_nouns(groups: Sequence[tuple[N, ...]], noun: type[N]) -> tuple[N, ...]:
     found: dict[str, N] = {}
     for group in groups:
         for one in group:
             if found.setdefault(one.id, one) != one:
-                raise _differs(noun.__name__, one.id)
+                raise _difference_error(noun.__name__, one.id)
     return tuple(found.values())
 
 
-def _union(kind: str, studies: Sequence[Study]) -> pa.Table:
+def _merge_tables(kind: str, studies: Sequence[Study]) -> pa.Table:
     """Rows of all studies, each id once; the same id with different contents is an error."""
     stacked = _stack(kind, [study.table(kind) for study in studies])
     rows: dict[str, int] = {}
     for number, id in enumerate(stacked.column("id").to_pylist()):
         if rows.setdefault(id, number) != number and stacked.slice(rows[id], 1) != stacked.slice(number, 1):
-            raise _differs(kind, id)
+            raise _difference_error(kind, id)
     return stacked.take(pa.array(rows.values(), pa.int64()))
 
 
@@ -80,7 +79,7 @@ def _stack(kind: str, tables: Sequence[pa.Table]) -> pa.Table:
     return conform(kind, pa.concat_tables(filled).unify_dictionaries())
 
 
-def _differs(kind: str, id: str) -> InputError:
+def _difference_error(kind: str, id: str) -> InputError:
     return InputError(
         "studies to merge must agree on what they share",
         found=f"two different definitions of {id!r}",

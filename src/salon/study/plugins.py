@@ -18,13 +18,13 @@ from importlib.metadata import EntryPoint, entry_points, packages_distributions,
 from typing import Any
 
 from salon.errors import BadValue
-from salon.study.signature import Signature
+from salon.study.nouns import Signature
 
 PREFIX = "python:"
 
 
 @dataclass(frozen=True)
-class Kind:
+class PluginKind:
     """What a plugin of one group must have."""
 
     noun: str
@@ -40,12 +40,14 @@ class Kind:
 
 
 GROUPS = {
-    "scorers": Kind("scorer", "salon.study.scorer.Scorer", ("name", "card", "score")),
-    "generators": Kind("generator", "salon.study.generator.Generator", ("name", "abilities", "signature", "make")),
-    "judges": Kind("judge", "salon.judge.vlm.Vlm", ("name", "reply")),
-    "formats": Kind("format", "salon.store.formats.Format", ("name", "about", "recognise", "read")),
-    "fits": Kind("fit", "salon.fuse.own_fit.Fit", ("name", "reads", "fit")),
-    "rewards": Kind("reward", "salon.study.scorer.RewardFunction", ()),
+    "scorers": PluginKind("scorer", "salon.study.interfaces.Scorer", ("name", "card", "score")),
+    "generators": PluginKind(
+        "generator", "salon.study.interfaces.Generator", ("name", "abilities", "signature", "make")
+    ),
+    "judges": PluginKind("judge", "salon.judge.vlm.Vlm", ("name", "reply")),
+    "formats": PluginKind("format", "salon.store.formats.Format", ("name", "about", "recognise", "read")),
+    "fits": PluginKind("fit", "salon.fuse.fits.Fit", ("name", "reads", "fit")),
+    "rewards": PluginKind("reward", "salon.study.interfaces.RewardFunction", ()),
 }
 """Plugins by the last word of their entry point group, `salon.scorers` and so on."""
 
@@ -76,7 +78,7 @@ class Plugin:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedPlugin:
     """The object behind a word, and where it comes from."""
 
     part: Any
@@ -100,12 +102,12 @@ class Loaded:
         return base.model_copy(update={"settings": base.settings | {"plugin": self.origin}})
 
 
-def is_own(word: str) -> bool:
+def is_python_word(word: str) -> bool:
     """Whether `word` names an object in a module."""
     return word.startswith(PREFIX)
 
 
-def installed(group: str, builtin: Collection[str] = ()) -> list[Plugin]:
+def installed_plugins(group: str, builtin: Collection[str] = ()) -> list[Plugin]:
     """The installed plugins of a group by name; those that cannot be used say why."""
     found = sorted(entry_points(group=f"salon.{group}"), key=lambda point: (point.name, _distribution(point) or ""))
     names = [point.name for point in found]
@@ -114,25 +116,25 @@ def installed(group: str, builtin: Collection[str] = ()) -> list[Plugin]:
 
 def find_plugin(group: str, word: str, builtin: Collection[str] = ()) -> Plugin | None:
     """The plugin that `word` names; None where there is none. BadValue for one that is refused."""
-    if is_own(word):
+    if is_python_word(word):
         module, _, attribute = word.removeprefix(PREFIX).partition(":")
         if not module or not attribute:
             noun = GROUPS[group].noun
             raise BadValue(f"a {noun} as {PREFIX}MODULE:NAME is needed", found=repr(word))
         return Plugin(group, word, module, attribute, *_package_of(module))
-    plugin = next((plugin for plugin in installed(group, builtin) if plugin.word == word), None)
+    plugin = next((plugin for plugin in installed_plugins(group, builtin) if plugin.word == word), None)
     if plugin is not None and plugin.refused is not None:
         raise BadValue(f"the {GROUPS[group].noun} {word!r} is refused", found=plugin.refused, where=plugin.package)
     return plugin
 
 
-def load_plugin(group: str, word: str, builtin: Collection[str] = ()) -> Loaded | None:
+def load_plugin(group: str, word: str, builtin: Collection[str] = ()) -> LoadedPlugin | None:
     """The object that `word` names, with all that its Protocol needs; None where `word` names no plugin."""
     plugin = find_plugin(group, word, builtin)
     if plugin is None:
         return None
     kind = GROUPS[group]
-    part = _made(named_object(plugin), kind, plugin.place)
+    part = _make_part(import_plugin_object(plugin), kind, plugin.place)
     missing = missing_members(group, part)
     if missing:
         raise BadValue(
@@ -141,12 +143,12 @@ def load_plugin(group: str, word: str, builtin: Collection[str] = ()) -> Loaded 
             where=plugin.place,
             remedy=f"see {kind.protocol}",
         )
-    name = str(getattr(part, "name", "") or (plugin.attribute if is_own(word) else word))
+    name = str(getattr(part, "name", "") or (plugin.attribute if is_python_word(word) else word))
     package = plugin.package or _source_hash(importlib.import_module(plugin.module))
-    return Loaded(part, name, f"{plugin.place}, {package}")
+    return LoadedPlugin(part, name, f"{plugin.place}, {package}")
 
 
-def named_object(plugin: Plugin) -> Any:
+def import_plugin_object(plugin: Plugin) -> Any:
     """What stands at a plugin's place, not called yet."""
     needed = f"a {GROUPS[plugin.group].noun} at {plugin.place} is needed"
     try:
@@ -187,7 +189,11 @@ def missing_members(group: str, part: Any) -> list[str]:
 
 def plugin_lines(group: str, builtin: Collection[str] = ()) -> list[tuple[str, str]]:
     """Name and origin of every usable plugin, for lists and helps."""
-    return [(plugin.word, f"plugin of {plugin.package}") for plugin in installed(group, builtin) if not plugin.refused]
+    return [
+        (plugin.word, f"plugin of {plugin.package}")
+        for plugin in installed_plugins(group, builtin)
+        if not plugin.refused
+    ]
 
 
 def words_help(group: str, forms: Sequence[str] = ()) -> str:
@@ -199,7 +205,7 @@ def words_help(group: str, forms: Sequence[str] = ()) -> str:
 # -- helpers -------------------------------------------------------------------------------------------------------
 
 
-def _made(part: Any, kind: Kind, where: str) -> Any:
+def _make_part(part: Any, kind: PluginKind, where: str) -> Any:
     """The object itself; a class or a function that is no such part yet is called first."""
     is_factory = callable(part) and any(not hasattr(part, name) for name in kind.members)
     if not inspect.isclass(part) and not is_factory:

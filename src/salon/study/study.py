@@ -1,4 +1,9 @@
-"""A study: who was asked what about which items, and every answer."""
+"""Judgments as plain integer arrays, for computing.
+
+A view numbers items, raters, criteria and groups by their place in the study's own lists, so labels stay
+outside the maths. A group is what items may be compared within: a prompt, a category, or the whole study.
+Skipped judgments are left out of a view and counted in `skipped`.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +18,95 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from salon.errors import BadValue, InputError, UnknownReference
-from salon.study import views
-from salon.study.criterion import Criterion
-from salon.study.design import Design
-from salon.study.fingerprint import fingerprint
-from salon.study.item import Item
-from salon.study.judged import check_judgments
-from salon.study.judgment import Checklist, Choice, Comparison, Ranking, Rating
-from salon.study.noun import Noun
-from salon.study.prompt import Prompt
-from salon.study.rater import Cohort, Rater, RaterKind
-from salon.study.tables import KINDS, conform, empty_table, nouns_from_table, table_from_nouns
-from salon.study.validate import check_columns, check_named
+from salon.study.nouns import (
+    Checklist,
+    Choice,
+    Cohort,
+    Comparison,
+    Criterion,
+    Design,
+    Item,
+    Noun,
+    Prompt,
+    Ranking,
+    Rater,
+    RaterKind,
+    Rating,
+)
+from salon.study.tables import KINDS, conform, empty_table, fingerprint, nouns_from_table, table_from_nouns
+from salon.study.validation import check_columns, check_judgments, check_named_tables
+
+Ints = NDArray[np.int32]
+
+OUTCOMES = ("a", "b", "tie", "both_bad")
+LEFTS = ("a", "b", "unknown")
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """One entry per comparison."""
+
+    criterion: Ints
+    rater: Ints
+    group: Ints
+    a: Ints
+    b: Ints
+    outcome: NDArray[np.int8]
+    """0 a is better, 1 b is better, 2 tie, 3 both bad."""
+    left: NDArray[np.int8]
+    """0 a was left, 1 b was left, 2 unknown."""
+    repeat: NDArray[np.int16]
+    seconds: NDArray[np.float64] | None
+    skipped: int
+
+    def __len__(self) -> int:
+        return len(self.rater)
+
+
+@dataclass(frozen=True)
+class RankingView:
+    """One entry per ranking; ranking r holds items[offsets[r]:offsets[r+1]], best first."""
+
+    criterion: Ints
+    rater: Ints
+    group: Ints
+    offsets: NDArray[np.int64]
+    items: Ints
+    ranks: Ints
+    """1 = best; equal within a ranking = tie."""
+    repeat: NDArray[np.int16]
+    seconds: NDArray[np.float64] | None
+    skipped: int
+
+    def __len__(self) -> int:
+        return len(self.rater)
+
+
+@dataclass(frozen=True)
+class RatingView:
+    """One entry per rating."""
+
+    criterion: Ints
+    rater: Ints
+    group: Ints
+    item: Ints
+    value: NDArray[np.float64]
+    repeat: NDArray[np.int16]
+    seconds: NDArray[np.float64] | None
+    skipped: int
+
+    def __len__(self) -> int:
+        return len(self.rater)
+
+
+JudgmentView = ComparisonView | RankingView | RatingView
+"""Any of the three."""
+
+
+# --------------------------------------------------------------------------------------------------
+# A study: who was asked what about which items, and every answer.
+# --------------------------------------------------------------------------------------------------
+
 
 CompareWithin = Literal["prompt", "category", "all"]
 
@@ -107,7 +189,7 @@ class Study:
         ids = [criterion.id for criterion in self.criteria]
         if len(set(ids)) != len(ids):
             raise BadValue("each criterion may stand once", found=", ".join(ids), where="study.toml")
-        check_named(self)
+        check_named_tables(self)
         check_columns(self)
         check_judgments(self)
 
@@ -252,23 +334,23 @@ class Study:
     # -- columnar views ------------------------------------------------------------------------------------
 
     @cached_property
-    def comparisons(self) -> views.Comparisons:
+    def comparisons(self) -> ComparisonView:
         """All comparisons as arrays."""
         table, skipped = self._answered("comparisons")
         a = self.codes("items", table.column("a"))
         left = table.column("left") if "left" in table.column_names else None
-        return views.Comparisons(
+        return ComparisonView(
             **self._by(table),
             group=self.item_groups[a],
             a=a,
             b=self.codes("items", table.column("b")),
-            outcome=_words(table.column("outcome"), views.OUTCOMES, default=-1),
-            left=np.full(len(a), 2, np.int8) if left is None else _words(left, views.LEFTS, default=2),
+            outcome=_words(table.column("outcome"), OUTCOMES, default=-1),
+            left=np.full(len(a), 2, np.int8) if left is None else _words(left, LEFTS, default=2),
             skipped=skipped,
         )
 
     @cached_property
-    def rankings(self) -> views.Rankings:
+    def rankings(self) -> RankingView:
         """All rankings as arrays."""
         table, skipped = self._answered("rankings")
         lists, ranks = (table.column(name).combine_chunks() for name in ("items", "ranks"))
@@ -276,7 +358,7 @@ class Study:
         items = self.codes("items", lists.values)[offsets[0] : offsets[-1]]
         offsets = offsets - offsets[0]
         first = items[offsets[:-1]] if len(lists) else np.zeros(0, np.int32)
-        return views.Rankings(
+        return RankingView(
             **self._by(table),
             group=self.item_groups[first],
             offsets=offsets,
@@ -286,12 +368,12 @@ class Study:
         )
 
     @cached_property
-    def ratings(self) -> views.Ratings:
+    def ratings(self) -> RatingView:
         """All ratings as arrays."""
         table, skipped = self._answered("ratings")
         item = self.codes("items", table.column("item"))
         value = table.column("value").to_numpy()
-        return views.Ratings(**self._by(table), group=self.item_groups[item], item=item, value=value, skipped=skipped)
+        return RatingView(**self._by(table), group=self.item_groups[item], item=item, value=value, skipped=skipped)
 
     def _answered(self, kind: str) -> tuple[pa.Table, int]:
         """The rows that hold an answer, and how many were skipped instead."""

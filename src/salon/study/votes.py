@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salon.errors import BadValue
 from salon.study.study import Study
 
 Ints = NDArray[np.int32]
@@ -46,15 +47,15 @@ def study_votes(
 ) -> Votes:
     """All votes under these criteria; with `rating_pairs` also those that a rater's ratings of a group imply, of these
     `items` (default: all)."""
-    parts = [_compared(study, criteria), _ranked(study, criteria)]
+    parts = [_votes_from_comparisons(study, criteria), _votes_from_rankings(study, criteria)]
     if rating_pairs:
-        parts.append(_rated(study, criteria, items))
+        parts.append(_votes_from_ratings(study, criteria, items))
     columns = [np.concatenate(column) for column in zip(*parts)]
     criterion, rater, a, b, outcome = columns
     turned = a > b
     a, b = np.where(turned, b, a), np.where(turned, a, b)
     outcome = np.where(turned & (outcome < TIE), 1 - outcome, outcome).astype(np.int8)
-    kept = _once(study, criterion, rater, a, b)
+    kept = _one_vote_each(study, criterion, rater, a, b)
     return Votes(criterion[kept], rater[kept], a[kept], b[kept], outcome[kept], twice=len(rater) - len(kept))
 
 
@@ -72,28 +73,28 @@ def _of_raters(votes: Votes, among: Bools | None) -> Votes:
     return Votes(votes.criterion[of], votes.rater[of], votes.a[of], votes.b[of], votes.outcome[of], twice=votes.twice)
 
 
-def _asked(view: Any, criteria: Sequence[int]) -> Bools:
+def _first_answers(view: Any, criteria: Sequence[int]) -> Bools:
     asked: Bools = np.isin(view.criterion, criteria) & (view.repeat == 0)
     return asked
 
 
-def _compared(study: Study, criteria: Sequence[int]) -> tuple[NDArray[Any], ...]:
+def _votes_from_comparisons(study: Study, criteria: Sequence[int]) -> tuple[NDArray[Any], ...]:
     view = study.comparisons
-    rows = np.flatnonzero(_asked(view, criteria))
+    rows = np.flatnonzero(_first_answers(view, criteria))
     return view.criterion[rows], view.rater[rows], view.a[rows], view.b[rows], view.outcome[rows]
 
 
-def _ranked(study: Study, criteria: Sequence[int]) -> tuple[NDArray[Any], ...]:
+def _votes_from_rankings(study: Study, criteria: Sequence[int]) -> tuple[NDArray[Any], ...]:
     view = study.rankings
-    rows = np.flatnonzero(_asked(view, criteria))
+    rows = np.flatnonzero(_first_answers(view, criteria))
     row, a, b, outcome = _pairs_of(view.offsets[rows], view.offsets[rows + 1], view.items, view.ranks)
     return view.criterion[rows][row], view.rater[rows][row], a, b, outcome
 
 
-def _rated(study: Study, criteria: Sequence[int], items: Bools | None) -> tuple[NDArray[Any], ...]:
+def _votes_from_ratings(study: Study, criteria: Sequence[int], items: Bools | None) -> tuple[NDArray[Any], ...]:
     """Ratings of one group by one rater are an order of its items; a crowd's are of many people and are none."""
     view = study.ratings
-    rows = np.flatnonzero(_asked(view, criteria) & (view.group >= 0) & ~study.crowds[view.rater])
+    rows = np.flatnonzero(_first_answers(view, criteria) & (view.group >= 0) & ~study.crowds[view.rater])
     rows = rows if items is None else rows[items[view.item[rows]]]
     rows = rows[np.lexsort((view.rater[rows], view.group[rows], view.criterion[rows]))]
     who = np.stack([view.criterion[rows], view.group[rows], view.rater[rows]])
@@ -123,7 +124,7 @@ def _pairs_of(
     return row, a, b, outcome.astype(np.int8)
 
 
-def _once(study: Study, criterion: Ints, rater: Ints, a: Ints, b: Ints) -> Longs:
+def _one_vote_each(study: Study, criterion: Ints, rater: Ints, a: Ints, b: Ints) -> Longs:
     """Rows to keep, in order: the first vote of each rater on each pair, and every vote of a crowd."""
     items, raters = len(study.item_groups), len(study.crowds)
     _, pair = np.unique(a.astype(np.int64) * items + b, return_inverse=True)
@@ -132,3 +133,17 @@ def _once(study: Study, criterion: Ints, rater: Ints, a: Ints, b: Ints) -> Longs
     known = np.flatnonzero(~crowd)
     _, first = np.unique(key[known], return_index=True)
     return np.sort(np.concatenate([known[first], np.flatnonzero(crowd)]))
+
+
+# --------------------------------------------------------------------------------------------------
+# Train, validation and test, and the shares of a study's prompts that fall to each.
+# --------------------------------------------------------------------------------------------------
+
+SPLITS = ("train", "validation", "test")
+
+
+def check_shares(shares: tuple[float, float, float]) -> None:
+    """BadValue unless the shares of train, validation and test make a whole."""
+    if abs(sum(shares) - 1) > 1e-9:
+        found = " + ".join(f"{share:g}" for share in shares) + f" = {sum(shares):g}"
+        raise BadValue("--train, --validation and --test must sum to 1", found=found)

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from salon.evaluate.pseudo_scores import Source
 from salon.stats.result import Estimate
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
-FORMAT: Final = "salon.distill-ablate/1"
+ABLATE_FORMAT: Final = "salon.distill-ablate/1"
 FACTORS = ("weigh", "pool", "opponents", "source", "category")
 FACTOR_WORDS = {
     "weigh": "confidence weights",
@@ -35,7 +35,7 @@ class AblateSettings(Noun):
     level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
 
 
-class Cell(Noun):
+class AblationCell(Noun):
     """One experiment: labels, training, test."""
 
     weigh: Literal["gap", "posterior", "none"] = Field(description="Weights of pairs.")
@@ -52,14 +52,14 @@ class Cell(Noun):
 
     def name(self, *parts: str) -> str:
         """A folder name from these settings."""
-        told = [f"{part}-{_plain(getattr(self, part))}" for part in parts]
+        told = [f"{part}-{_folder_name(getattr(self, part))}" for part in parts]
         return "_".join(told)
 
 
 class CellFigures(Noun):
     """What one experiment gave."""
 
-    cell: Cell = Field(description="Its settings.")
+    cell: AblationCell = Field(description="Its settings.")
     srcc: float | None = Field(description="Against the first target, mean over groups and criteria.")
     plcc: float | None = Field(description="Pearson.")
     mae: float | None = Field(description="Mean absolute error; null off the scale.")
@@ -89,7 +89,9 @@ class AblateRow(Noun):
 class AblateReport(Noun):
     """The whole report."""
 
-    format: Literal["salon.distill-ablate/1"] = Field(default=FORMAT, description="Name and version of this shape.")
+    format: Literal["salon.distill-ablate/1"] = Field(
+        default=ABLATE_FORMAT, description="Name and version of this shape."
+    )
     study: str = Field(description="The study that was labelled and trained on.")
     test: str = Field(description="The study that was tested on.")
     simulated: bool = Field(description="True when nobody gave the answers that are tested against.")
@@ -102,5 +104,5 @@ class AblateReport(Noun):
     signature_line: str = Field(description="What reproduces it.")
 
 
-def _plain(value: object) -> str:
+def _folder_name(value: object) -> str:
     return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in str(value)) or "all"

@@ -7,11 +7,12 @@ validation pairs, by how the panel split, averaged over seeds; intervals draw wh
 
 from __future__ import annotations
 
+import copy
 import importlib
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -21,20 +22,30 @@ from PIL import Image
 from pydantic import Field
 
 from salon.engine.work import EngineSettings
-from salon.errors import BadFile
-from salon.evaluate.pairs.validation_figures import DRAWS, hits
-from salon.models.encoder import Encoder
-from salon.stats.resample import SHARE, bootstrap_totals
+from salon.errors import BadFile, MissingExtra, NotConverged
+from salon.evaluate.validation import DRAWS, hits
+from salon.models.encoders import Encoder
+from salon.models.folder_encoders import ClipEncoder
+from salon.stats.intervals import SHARE, bootstrap_totals
 from salon.stats.result import Estimate
-from salon.store.atomic import write_json
+from salon.store.atomic_files import write_json
 from salon.study import Signature, Study
-from salon.study.noun import Noun
-from salon.train.data import Encoded
-from salon.train.loop import pair_logits, train_heads
+from salon.study.nouns import Noun
+from salon.train.head_data import EncodedStudy
+from salon.train.head_loop import pair_logits, train_heads
 from salon.train.settings import CompareSettings, HeadSettings
-from salon.train.train_heads import Prepared, prepare_study
+from salon.train.train_heads import PreparedStudy, prepare_study
+from salon.train.training_setup import add_encoder_lora, merge_lora
 
-REPORT = "comparison.json"
+try:
+    import torch
+    from torch import Tensor, nn
+    from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
+    from torch.nn.functional import normalize
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("train") from None
+
+COMPARISON_FILE = "comparison.json"
 FORMS: tuple[tuple[str, str, bool], ...] = (
     ("scalar", "scalar", False),
     ("scalar, criterion before the prompt", "scalar", True),
@@ -53,7 +64,7 @@ class BucketAccuracy(Noun):
     pairs: int = Field(description="Validation pairs that split so.")
 
 
-class ComparedHeads(Noun):
+class HeadComparisonRow(Noun):
     """One row: heads of one form."""
 
     name: str = Field(description="What heads are given.")
@@ -72,8 +83,10 @@ class HeadComparison(Noun):
     encoder: str = Field(description="Name of the encoder.")
     pairs: int = Field(description="Validation pairs with a majority.")
     prompts: int = Field(description="Their prompts.")
-    panel: ComparedHeads = Field(description="A rater against the majority the rater is part of: TASTE's LOO.")
-    rows: tuple[ComparedHeads, ...] = Field(description="Forms of heads, in the order of TASTE's Table 6, LoRA last.")
+    panel: HeadComparisonRow = Field(description="A rater against the majority the rater is part of: TASTE's LOO.")
+    rows: tuple[HeadComparisonRow, ...] = Field(
+        description="Forms of heads, in the order of TASTE's Table 6, LoRA last."
+    )
     notes: tuple[str, ...] = Field(description="Policies, and how adapters were learned.")
     signature: Signature = Field(description="What reproduces the table.")
 
@@ -90,19 +103,19 @@ def compare_heads(
     progress: Callable[[str], None] = lambda step: None,
 ) -> HeadComparison:
     """Train every row of the table, and write OUT/comparison.json."""
-    if out.exists() and (not out.is_dir() or {path.name for path in out.iterdir()} - {REPORT}):
+    if out.exists() and (not out.is_dir() or {path.name for path in out.iterdir()} - {COMPARISON_FILE}):
         raise BadFile("a new folder, or that of a comparison, is needed", found="something else", where=str(out))
     plain = settings.model_copy(update={"conditioned": False, "flags": False})
     prepared = {False: prepare_study(study, folder, plain, criteria=criteria, engine=engine)}
     encoder = prepared[False].encoder
     with_criterion = plain.model_copy(update={"conditioned": True})
     prepared[True] = prepare_study(study, folder, with_criterion, criteria=criteria, engine=engine, encoder=encoder)
-    table = _Table(prepared[False])
+    table = _ValidationPairs(prepared[False])
     rows = []
     for name, form, conditioned in FORMS:
         progress(name)
         chosen = plain.model_copy(update={"form": form, "conditioned": conditioned})
-        rows.append(table.row(name, [_accuracy(prepared[conditioned], one) for one in _seeded(chosen, compare)]))
+        rows.append(table.row(name, [_accuracy(prepared[conditioned], one) for one in _with_seeds(chosen, compare)]))
     progress(LORA)
     last, told = _lora_row(table, prepared[False], folder, plain, compare, progress)
     report = HeadComparison(
@@ -126,29 +139,29 @@ def compare_heads(
         ),
     )  # fmt: skip
     out.mkdir(parents=True, exist_ok=True)
-    write_json(out / REPORT, report, indent=1)
+    write_json(out / COMPARISON_FILE, report, indent=1)
     return report
 
 
-def _seeded(settings: HeadSettings, compare: CompareSettings) -> list[HeadSettings]:
+def _with_seeds(settings: HeadSettings, compare: CompareSettings) -> list[HeadSettings]:
     return [settings.model_copy(update={"seed": settings.seed + number}) for number in range(compare.compare_seeds)]
 
 
-def _accuracy(prepared: Prepared, settings: HeadSettings) -> Floats:
+def _accuracy(prepared: PreparedStudy, settings: HeadSettings) -> Floats:
     """1, 1/2 or 0 for each validation pair, NaN without a majority, of heads trained by these settings."""
     data = prepared.data(settings)
     logits = pair_logits(train_heads(data, settings).network.cpu(), data, data.validation)
     return hits(logits, _validation(prepared).column("share").to_numpy())
 
 
-def _validation(prepared: Prepared) -> pa.Table:
+def _validation(prepared: PreparedStudy) -> pa.Table:
     return prepared.labels.filter(pc.equal(prepared.labels.column("split").cast(pa.string()), "validation"))
 
 
-class _Table:
+class _ValidationPairs:
     """The validation pairs that all rows are held against."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: PreparedStudy) -> None:
         pairs = _validation(prepared)
         self.bucket = np.array(pairs.column("bucket").cast(pa.string()).to_pylist(), object)
         self.prompts = np.unique(pairs.column("group").to_pylist(), return_inverse=True)[1]
@@ -156,10 +169,10 @@ class _Table:
         self.decided = share != 0.5
         self.panel = np.where(self.decided, np.maximum(share, 1 - share), np.nan)
 
-    def row(self, name: str, found: Sequence[Floats]) -> ComparedHeads:
+    def row(self, name: str, found: Sequence[Floats]) -> HeadComparisonRow:
         """One row from what each seed's heads got right."""
         right = np.mean(found, axis=0)
-        return ComparedHeads(
+        return HeadComparisonRow(
             name=name,
             accuracy=self._figure(right, self.decided),
             buckets=tuple(
@@ -186,25 +199,25 @@ class _Table:
 
 
 def _lora_row(
-    table: _Table,
-    prepared: Prepared,
+    table: _ValidationPairs,
+    prepared: PreparedStudy,
     folder: Path,
     settings: HeadSettings,
     compare: CompareSettings,
     progress: Callable[[str], None],
-) -> tuple[ComparedHeads, list[str]]:
+) -> tuple[HeadComparisonRow, list[str]]:
     """Adapters for each seed, then scalar heads on the adapted encoder's vectors; why not, for other encoders."""
     encoder = prepared.encoder
     if compare.lora == "off":
-        return ComparedHeads(name=LORA, accuracy=None, reason="left out with --lora off"), []
+        return HeadComparisonRow(name=LORA, accuracy=None, reason="left out with --lora off"), []
     if not hasattr(encoder, "with_network"):
         why = f"{encoder.name} has no weights to adapt here: name a CLIP or SigLIP with --encoder clip:FOLDER"
-        return ComparedHeads(name=LORA, accuracy=None, reason=why), []
-    tuning = importlib.import_module("salon.train.lora_encoder")  # transformers and peft come with it
+        return HeadComparisonRow(name=LORA, accuracy=None, reason=why), []
+    tuning = importlib.import_module("salon.train.compare_heads")  # transformers and peft come with it
     images = {item.id: item.image or "" for item in prepared.study.nouns("items")}
     paths = {item: folder / images[item] for item in prepared.encoded.items}
     found, told = [], []
-    for one in _seeded(settings.model_copy(update={"form": "scalar"}), compare):
+    for one in _with_seeds(settings.model_copy(update={"form": "scalar"}), compare):
         lora = tuning.LoraEncoderSettings(
             rank=compare.lora_rank, alpha=2.0 * compare.lora_rank, rate=compare.lora_rate, passes=compare.lora_passes,
             seed=one.seed,
@@ -214,11 +227,11 @@ def _lora_row(
         )
         shown = ", ".join(f"{loss:.3f}" for loss in tuned.losses)
         told.append(f"adapters, seed {one.seed}: validation loss {shown} by pass; pass {tuned.best_pass} kept")
-        found.append(_accuracy(_reencoded(prepared, tuned.encoder, paths), one))
+        found.append(_accuracy(_encode_again(prepared, tuned.encoder, paths), one))
     return table.row(LORA, found), told
 
 
-def _reencoded(prepared: Prepared, encoder: Encoder, paths: dict[str, Path]) -> Prepared:
+def _encode_again(prepared: PreparedStudy, encoder: Encoder, paths: dict[str, Path]) -> PreparedStudy:
     """The same study as vectors of another encoder; they are kept nowhere."""
     vectors = [np.empty((0, encoder.text_width), np.float32)]
     items = list(prepared.encoded.items)
@@ -228,8 +241,158 @@ def _reencoded(prepared: Prepared, encoder: Encoder, paths: dict[str, Path]) -> 
             with Image.open(paths[item]) as image:
                 pictures.append(image.convert("RGB"))
         vectors.append(encoder.pictures(pictures, "image"))
-    encoded = Encoded(
+    encoded = EncodedStudy(
         encoder.parts, {item: row for row, item in enumerate(items)}, {"image": np.concatenate(vectors)},
         prepared.encoded.texts, encoder.texts(list(prepared.encoded.texts)),
     )  # fmt: skip
     return replace(prepared, encoder=encoder, encoded=encoded)
+
+
+# --------------------------------------------------------------------------------------------------
+# Low-rank adapters on a CLIP or SigLIP, learned with scalar heads from pairs: the encoder is no longer frozen.
+#
+#     score of picture i under text t and criterion c     f_c = w_c . [t, i, t * i, |t - i|] + b_c
+#     log-odds that a is better than b                    z = tau (f_c(a) - f_c(b)),  tau learned
+#     loss                                                cross-entropy of s(z) against the share of votes
+#
+# W of every linear layer of both towers stays; W + (alpha / r) B A is used. After each pass the loss of the validation
+# pairs is read, and the adapters of the best pass are worked into the weights. What comes back is an encoder like any
+# other: heads are then trained on its vectors as on those of a frozen one.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LoraEncoderSettings:
+    """How adapters are learned."""
+
+    rank: int = 16
+    alpha: float = 32.0
+    rate: float = 1e-4
+    passes: int = 3
+    batch: int = 16
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class TunedEncoder:
+    """An encoder with its adapters worked in, and how it came there."""
+
+    encoder: ClipEncoder
+    losses: tuple[float, ...]
+    """Of the validation pairs, pass by pass."""
+    best_pass: int
+
+
+class _Scores(nn.Module):
+    """A linear score for each criterion on text and picture, and one temperature."""
+
+    def __init__(self, width: int, criteria: int) -> None:
+        super().__init__()
+        self.weights = nn.Linear(4 * width, criteria)
+        self.log_scale = nn.Parameter(torch.tensor(np.log(10.0), dtype=torch.float32))
+
+    def forward(self, text: Tensor, picture: Tensor, criterion: Tensor) -> Tensor:
+        features = torch.cat([text, picture, text * picture, (text - picture).abs()], dim=-1)
+        values: Tensor = self.weights(features).gather(1, criterion[:, None])[:, 0] * self.log_scale.exp()
+        return values
+
+
+def tune_encoder(
+    encoder: ClipEncoder,
+    labels: pa.Table,
+    paths: Mapping[str, Path],
+    settings: LoraEncoderSettings,
+    on_pass: Callable[[int, float], None] = lambda number, loss: None,
+) -> TunedEncoder:
+    """Learn adapters from the training pairs of `labels`, whose pictures are at `paths`."""
+    training, validation = (_pairs(labels, split) for split in ("train", "validation"))
+    criteria = {name: n for n, name in enumerate(dict.fromkeys(labels.column("criterion").to_pylist()))}
+    rng = np.random.default_rng(settings.seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.seed)
+        network = add_encoder_lora(encoder.network_copy(), rank=settings.rank, alpha=settings.alpha)
+        scores = _Scores(encoder.text_width, len(criteria)).to(encoder.device)
+        learned = [one for one in (*network.parameters(), *scores.parameters()) if one.requires_grad]
+        optimizer = torch.optim.AdamW(learned, lr=settings.rate)
+        tuned = encoder.with_network(network, f"lora {settings}")
+        losses: list[float] = []
+        best: dict[str, Tensor] = {}
+        for number in range(1, settings.passes + 1):
+            network.train()
+            order = rng.permutation(len(training))
+            for start in range(0, len(order), settings.batch):
+                rows = [training[row] for row in order[start : start + settings.batch]]
+                turned = rng.random(len(rows)) < 0.5
+                loss = _loss(tuned, scores, rows, criteria, paths, turned)
+                optimizer.zero_grad(set_to_none=True)
+                loss.backward()
+                optimizer.step()
+            losses.append(_mean_loss(tuned, scores, validation, criteria, paths, settings.batch))
+            on_pass(number, losses[-1])
+            if not np.isfinite(losses[-1]):
+                break
+            if losses[-1] <= min(losses):
+                best = {name: one.detach().clone() for name, one in network.state_dict().items() if "lora_" in name}
+        if not best:
+            raise NotConverged("a loss that is a number is needed", found=losses[0], remedy="a lower --lora-rate")
+        network.load_state_dict(best, strict=False)
+        network.eval()
+        done = int(np.nanargmin(losses)) + 1
+        return TunedEncoder(
+            encoder.with_network(merge_lora(network), f"lora {settings} pass {done}"), tuple(losses), done
+        )
+
+
+def _pairs(labels: pa.Table, split: str) -> list[dict[str, Any]]:
+    rows = labels.filter(pc.equal(labels.column("split").cast(pa.string()), split))
+    result: list[dict[str, Any]] = rows.select(["criterion", "item_a", "item_b", "text", "share"]).to_pylist()
+    return result
+
+
+def _loss(
+    encoder: ClipEncoder,
+    scores: _Scores,
+    rows: Sequence[Mapping[str, Any]],
+    criteria: Mapping[str, int],
+    paths: Mapping[str, Path],
+    turned: np.ndarray | None = None,
+) -> Tensor:
+    """Mean cross-entropy of some pairs; `turned` ones are shown the other way round."""
+    turned = np.zeros(len(rows), bool) if turned is None else turned
+    items = list(dict.fromkeys(row[name] for row in rows for name in ("item_a", "item_b")))
+    texts = list(dict.fromkeys(row["text"] or "" for row in rows))
+    pictures = normalize(encoder.picture_features([_open_image(paths[item]) for item in items]), dim=-1)
+    words = normalize(encoder.text_features([text if text.strip() else "." for text in texts]), dim=-1)
+    there = torch.tensor([bool(text.strip()) for text in texts], device=words.device)
+    words = words * there[:, None]  # as the encoder has it: a text without a word is a row of zeros
+    place, line = ({one: n for n, one in enumerate(found)} for found in (items, texts))
+    text = words[[line[row["text"] or ""] for row in rows]]
+    sides = [("item_b", "item_a") if flip else ("item_a", "item_b") for flip in turned]
+    criterion = torch.tensor([criteria[row["criterion"]] for row in rows], device=words.device)
+    first, second = (
+        scores(text, pictures[[place[row[side[n]]] for row, side in zip(rows, sides)]], criterion) for n in (0, 1)
+    )
+    share = [1 - row["share"] if flip else row["share"] for row, flip in zip(rows, turned)]
+    return cross_entropy(first - second, torch.tensor(share, dtype=torch.float32, device=words.device))
+
+
+@torch.no_grad()
+def _mean_loss(
+    encoder: ClipEncoder,
+    scores: _Scores,
+    rows: Sequence[Mapping[str, Any]],
+    criteria: Mapping[str, int],
+    paths: Mapping[str, Path],
+    batch: int,
+) -> float:
+    encoder.network.eval()
+    total = 0.0
+    for start in range(0, len(rows), batch):
+        part = rows[start : start + batch]
+        total += float(_loss(encoder, scores, part, criteria, paths)) * len(part)
+    return total / max(len(rows), 1)
+
+
+def _open_image(path: Path) -> Image.Image:
+    with Image.open(path) as image:
+        return copy.copy(image.convert("RGB"))

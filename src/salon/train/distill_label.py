@@ -24,21 +24,26 @@ from salon.errors import BadFile, BadValue, InputError, TooFew
 from salon.evaluate.pseudo_scores import CARD, LabelCard, PseudoScores, read_label_card, write_pseudo_scores
 from salon.judge import canary
 from salon.judge.folder import judge_folder
-from salon.judge.named import Named
-from salon.judge.one_pass import OnePass
+from salon.judge.model_scorers import OnePass
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.plan import JudgePlan
+from salon.judge.registry import JudgeSpec
 from salon.judge.vlm import Conversation, Vlm
-from salon.models.one_pass import ROLE
-from salon.store.atomic import present
+from salon.models.cards import ROLE
+from salon.store.atomic_files import present_folder
 from salon.store.folder import written_inside
 from salon.study import Signature, Study
-from salon.train.distill_label_ask import Asker, Tally, Watch, asking_plan, broken_pictures, refuse_broken
-from salon.train.distill_label_settings import Budget, LabelSettings, bridge_settings, budget_of
+from salon.train.distill_label_settings import DistillLabelSettings, LabelBudget, bridge_settings, plan_budget
 from salon.train.distill_label_sources import (
     SOURCE_LABELS,
-    Labelled,
+    Asker,
+    CallTally,
+    ItemLabels,
+    OnCall,
+    asking_plan,
     bridge_pairs,
+    broken_pictures,
+    broken_pictures_error,
     elo_pairs,
     majority_questions,
     pointwise_questions,
@@ -56,12 +61,12 @@ class LabelPlan:
 
     study: Study
     folder: Path
-    settings: LabelSettings
+    settings: DistillLabelSettings
     items: tuple[str, ...]
     """Items asked about."""
     broken: dict[str, str]
     """Items left out for their pictures, and why."""
-    budget: Budget
+    budget: LabelBudget
     low: float
     high: float
     asking: JudgePlan
@@ -88,21 +93,25 @@ class LabelForecast:
 
 
 def plan_labels(
-    study: Study, folder: Path, named: Named, settings: LabelSettings, step: Callable[[str], None] = lambda item: None
+    study: Study,
+    folder: Path,
+    named: JudgeSpec,
+    settings: DistillLabelSettings,
+    step: Callable[[str], None] = lambda item: None,
 ) -> LabelPlan:
     """Everything that can be wrong is found here, before anything is spent. `step` hears of every picture."""
     named.check()
     for id in settings.criterion:
         study.criterion(id)
     low, high = settings.scale(study)
-    items = _chosen(study, settings)
+    items = _select_items(study, settings)
     broken = broken_pictures(study, folder, items, step) if named.looks else {}
     if broken and settings.broken == "refuse":
-        raise refuse_broken(broken)
+        raise broken_pictures_error(broken)
     whole = tuple(item for item in items if item not in broken)
     if settings.source == "pointwise":
         OnePass(criteria=tuple(study.criterion(id) for id in settings.criterion) or study.criteria)
-    budget = budget_of(len(whole), settings)
+    budget = plan_budget(len(whole), settings)
     repeats = (settings.source == "majority" and budget.each > 2) or (
         settings.source == "pointwise" and budget.each > 1
     )
@@ -123,7 +132,7 @@ def forecast_labels(plan: LabelPlan, vlm: Vlm) -> LabelForecast:
 def label_conversations(plan: LabelPlan, vlm: Vlm) -> Iterator[Conversation]:
     """What will be asked, made when it is looked at; for adaptive opponents as many random ones stand in."""
     n, settings = len(plan.items), plan.settings
-    asker = Asker(plan.asking, vlm, plan.items, _silently, 0, role=settings.role)
+    asker = Asker(plan.asking, vlm, plan.items, _ignore_progress, 0, role=settings.role)
     if settings.source == "pointwise":
         return asker.item_conversations(*pointwise_questions(n, plan.budget.each))
     if settings.source == "majority":
@@ -139,19 +148,19 @@ def drift_warnings(plan: LabelPlan, vlm: Vlm, canaries: int) -> list[str]:
         return []
     folder = judge_folder(plan.folder, vlm.name)
     path = folder.with_name(f"{folder.name}.labels.canaries.jsonl")
-    some = canary.choose(islice(label_conversations(plan, vlm), CANARY_RANGE), canaries)
-    return canary.watch(vlm, some, path, day=datetime.now(UTC).date()).warnings()
+    some = canary.choose_canaries(islice(label_conversations(plan, vlm), CANARY_RANGE), canaries)
+    return canary.watch_canaries(vlm, some, path, day=datetime.now(UTC).date()).warnings()
 
 
 def write_labels(
-    plan: LabelPlan, vlm: Vlm, output: Path, watch: Watch | None = None, *, overwrite: bool = False
-) -> tuple[LabelCard, Tally]:
+    plan: LabelPlan, vlm: Vlm, output: Path, watch: OnCall | None = None, *, overwrite: bool = False
+) -> tuple[LabelCard, CallTally]:
     """Ask, score and write the folder `output`; what is there of other settings is only replaced with `overwrite`."""
     check_labels_target(plan, vlm, output, overwrite=overwrite)
-    asker = Asker(plan.asking, vlm, plan.items, watch or _silently, plan.budget.calls, role=plan.settings.role)
+    asker = Asker(plan.asking, vlm, plan.items, watch or _ignore_progress, plan.budget.calls, role=plan.settings.role)
     made = SOURCE_LABELS[plan.settings.source](asker, plan.settings, plan.budget, plan.low, plan.high)
     card = _card(plan, vlm, made, asker.tally)
-    scores = _whole(plan, made, card)
+    scores = _with_broken_items(plan, made, card)
     tables = {ANSWERS: made.answers} if isinstance(made.answers, pa.Table) else {}
     with written_inside(output):
         check_labels_target(plan, vlm, output, overwrite=overwrite)  # again: other labels may have come meanwhile
@@ -161,7 +170,7 @@ def write_labels(
 
 def check_labels_target(plan: LabelPlan, vlm: Vlm, output: Path, *, overwrite: bool) -> None:
     """The same labels may be made again, to ask what got no reply; others must not take their place unasked."""
-    if overwrite and (present(output) / CARD).is_file():
+    if overwrite and (present_folder(output) / CARD).is_file():
         return
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
@@ -186,11 +195,11 @@ def check_labels_target(plan: LabelPlan, vlm: Vlm, output: Path, *, overwrite: b
 # -- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _silently(done: int, wanted: int) -> None:
+def _ignore_progress(done: int, wanted: int) -> None:
     """Nobody watches."""
 
 
-def _chosen(study: Study, settings: LabelSettings) -> tuple[str, ...]:
+def _select_items(study: Study, settings: DistillLabelSettings) -> tuple[str, ...]:
     """Items to label, all on one scale."""
     found, groups = [], set()
     for item, group in zip(study.nouns("items"), study.item_groups.tolist()):
@@ -215,7 +224,7 @@ def _settings(plan: LabelPlan) -> dict[str, Any]:
     return told | {"texts": plan.texts, "broken_items": len(plan.broken), "calls": plan.budget.calls}
 
 
-def _card(plan: LabelPlan, vlm: Vlm, made: Labelled, tally: Tally) -> LabelCard:
+def _card(plan: LabelPlan, vlm: Vlm, made: ItemLabels, tally: CallTally) -> LabelCard:
     labelled = np.isfinite(made.values).any(axis=1) if made.pairs is None else (made.n > 0).any(axis=1)
     left_out = [f"{len(plan.broken):,} items were left out: their pictures cannot be read."] if plan.broken else []
     failed = sum(tally.failed.values())
@@ -261,7 +270,7 @@ def _signature(plan: LabelPlan, vlm: Vlm) -> Signature:
     )
 
 
-def _whole(plan: LabelPlan, made: Labelled, card: LabelCard) -> PseudoScores:
+def _with_broken_items(plan: LabelPlan, made: ItemLabels, card: LabelCard) -> PseudoScores:
     """With empty rows for the items that were left out."""
     more, criteria = len(plan.broken), len(plan.asking.criteria)
     empty = np.full((more, criteria), np.nan)

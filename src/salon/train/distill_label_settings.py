@@ -9,17 +9,16 @@ from pydantic import Field, field_validator, model_validator
 
 from salon.errors import BadValue, TooFew
 from salon.evaluate.pseudo_scores import Source
-from salon.fuse.bridge_plan import planned_calls
-from salon.fuse.bridge_settings import BridgeSettings
-from salon.models.one_pass import ROLES, role_sentence
+from salon.fuse.bridge_plan import BridgeSettings, planned_calls
+from salon.models.cards import ROLES, role_sentence
 from salon.study import Criterion, Study
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 LOW, HIGH = 1.0, 5.0
 """The scale where criteria have none of their own."""
 
 
-class LabelSettings(Noun):
+class DistillLabelSettings(Noun):
     """How `salon distill label` asks and scores."""
 
     source: Source = Field(
@@ -79,7 +78,7 @@ class LabelSettings(Noun):
         return None if given is None else role_sentence(given)
 
     @model_validator(mode="after")
-    def _is_possible(self) -> LabelSettings:
+    def _is_possible(self) -> DistillLabelSettings:
         if self.source == "bridge":
             BridgeSettings(pool=self.pool, opponents=self.opponents)
         if self.temperature == 0 and self._repeats:
@@ -119,7 +118,7 @@ class LabelSettings(Noun):
 
 
 @dataclass(frozen=True)
-class Budget:
+class LabelBudget:
     """The plan in numbers for n items: what is asked, and how many calls that makes."""
 
     items: int
@@ -143,7 +142,7 @@ class Budget:
         return f"{self.items:,} items x {self.each}"
 
 
-def budget_of(items: int, settings: LabelSettings) -> Budget:
+def plan_budget(items: int, settings: DistillLabelSettings) -> LabelBudget:
     """What `settings` ask about so many items; BadValue where --max-calls is too few for anything."""
     if items < 2:
         raise TooFew("labels need at least 2 items that may be compared", found=items)
@@ -152,7 +151,7 @@ def budget_of(items: int, settings: LabelSettings) -> Budget:
     )
 
 
-def bridge_settings(settings: LabelSettings, budget: Budget, low: float, high: float) -> BridgeSettings:
+def bridge_settings(settings: DistillLabelSettings, budget: LabelBudget, low: float, high: float) -> BridgeSettings:
     """The bridge that a budget allows."""
     return BridgeSettings(
         pool=max(budget.pool, 2),
@@ -169,7 +168,7 @@ def bridge_settings(settings: LabelSettings, budget: Budget, low: float, high: f
     )
 
 
-def _bridge(n: int, settings: LabelSettings) -> Budget:
+def _bridge(n: int, settings: DistillLabelSettings) -> LabelBudget:
     pool, opponents = min(settings.pool, n), min(settings.opponents, settings.pool, n)
     if settings.max_calls is not None:
         affordable = settings.max_calls // settings.orders
@@ -180,38 +179,38 @@ def _bridge(n: int, settings: LabelSettings) -> Budget:
             raise _too_few(settings, (1 + n - 2) * settings.orders, "a pool of 2 and one opponent for every other item")
         opponents = min(pool, left // (n - pool)) if n > pool else 1
     calls = planned_calls(n, BridgeSettings(pool=pool, opponents=min(opponents, pool))) * settings.orders
-    return Budget(n, calls, pool=pool, opponents=min(opponents, pool), each=settings.orders)
+    return LabelBudget(n, calls, pool=pool, opponents=min(opponents, pool), each=settings.orders)
 
 
-def _majority(n: int, settings: LabelSettings) -> Budget:
+def _majority(n: int, settings: DistillLabelSettings) -> LabelBudget:
     pairs, votes = min(n * settings.partners, _pairs(n)), settings.votes
     if settings.max_calls is not None:
         pairs = min(pairs, settings.max_calls)
         votes = settings.max_calls // pairs
-    return Budget(n, pairs * votes, pairs=pairs, each=votes)
+    return LabelBudget(n, pairs * votes, pairs=pairs, each=votes)
 
 
-def _pointwise(n: int, settings: LabelSettings) -> Budget:
+def _pointwise(n: int, settings: DistillLabelSettings) -> LabelBudget:
     each = settings.answers if settings.max_calls is None else settings.max_calls // n
     if each < 1:
         raise _too_few(settings, n, "one question for every item")
-    return Budget(n, n * each, each=each)
+    return LabelBudget(n, n * each, each=each)
 
 
-def _elo(n: int, settings: LabelSettings) -> Budget:
+def _elo(n: int, settings: DistillLabelSettings) -> LabelBudget:
     pairs = _pairs(n)
     if settings.max_calls is not None:
         pairs = min(pairs, settings.max_calls // settings.orders)
         if pairs < n - 1:
             raise _too_few(settings, (n - 1) * settings.orders, "pairs that join all items")
-    return Budget(n, pairs * settings.orders, pairs=pairs, each=settings.orders)
+    return LabelBudget(n, pairs * settings.orders, pairs=pairs, each=settings.orders)
 
 
 def _pairs(n: int) -> int:
     return n * (n - 1) // 2
 
 
-def _too_few(settings: LabelSettings, least: int, what: str) -> BadValue:
+def _too_few(settings: DistillLabelSettings, least: int, what: str) -> BadValue:
     return BadValue(
         f"--max-calls must be at least {least:,}: {what}",
         found=settings.max_calls,

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from salon.errors import BadValue, TooFew
+from salon.errors import BadFile, BadValue, InputError, TooFew
 from salon.evaluate.pseudo_scores import PseudoPairs
-from salon.fuse.bridge_answers import BridgeAnswers, no_answers
-from salon.fuse.bridge_ask import next_round, random_placements
-from salon.fuse.bridge_plan import BridgePlan, plan_group
-from salon.fuse.bridge_report import bridge_report, score_group
-from salon.fuse.bridge_scale import curve
-from salon.fuse.bridge_settings import BridgeSettings
-from salon.study import Signature
-from salon.train.distill_label_ask import Asker
-from salon.train.distill_label_settings import Budget, LabelSettings, bridge_settings
+from salon.fuse.bridge import bridge_report, score_group
+from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, BridgeSettings, no_answers, plan_group
+from salon.fuse.bridge_scale import calibration_curve, next_round, random_placements
+from salon.judge.messages import Templates
+from salon.judge.model_scorers import OnePass, OnePassAnswer
+from salon.judge.plan import JudgePlan, plan_run
+from salon.judge.protocol import JudgeQuestion, JudgeSettings, choose_paraphrase, order_pair, wordings
+from salon.judge.registry import JudgeSpec
+from salon.judge.verdicts import VerdictReader
+from salon.judge.vlm import Conversation, NoReply, Reply, Sight, Vlm
+from salon.models.cards import ROLE
+from salon.store.pictures import is_inside, read_picture
+from salon.study import Signature, Study
+from salon.train.distill_label_settings import DistillLabelSettings, LabelBudget, bridge_settings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,7 +36,7 @@ FEW, ONE_SIDED = 10, 0.2
 
 
 @dataclass
-class Labelled:
+class ItemLabels:
     """Labels of the items asked about, before they are joined with those that were left out."""
 
     values: Floats
@@ -48,20 +54,22 @@ class Labelled:
 # -- the bridge ------------------------------------------------------------------------------------------------------
 
 
-def bridge_labels(asker: Asker, settings: LabelSettings, budget: Budget, low: float, high: float) -> Labelled:
+def bridge_labels(
+    asker: Asker, settings: DistillLabelSettings, budget: LabelBudget, low: float, high: float
+) -> ItemLabels:
     """Pool pairs first, then placements until the plan or the budget is done; posterior means with their sd."""
     asked = bridge_settings(settings, budget, low, high)
     most = np.iinfo(np.int64).max if settings.max_calls is None else settings.max_calls
     alive, told = _living_pool(asker, asked, most)
     plan = plan_group([asker.items[item] for item in alive], asked)
-    usable = _usable(asker, _local(told, alive, plan))
+    usable = _usable(asker, _renumber(told, alive, plan))
     while True:
-        local = _local(told, alive, plan)
+        local = _renumber(told, alive, plan)
         pairs = next_round(plan, BridgeAnswers(local.pairs, local.outcomes[:, usable]), asked)[: most - len(told)]
         if not len(pairs):
             break
-        told = _more(asker, told, alive[pairs])
-    return _scored(asker, plan, alive, told, usable, asked)
+        told = _ask_pairs(asker, told, alive[pairs])
+    return _score_bridge(asker, plan, alive, told, usable, asked)
 
 
 def bridge_pairs(items: Sequence[str], settings: BridgeSettings) -> Ints:
@@ -79,11 +87,11 @@ def _living_pool(asker: Asker, settings: BridgeSettings, most: int) -> tuple[Int
     alive, gone, told = np.arange(len(asker.items)), 0, no_answers(len(asker.plan.criteria))
     while True:
         if len(alive) < 2:
-            raise _silent(asker, gone)
+            raise _no_answers_error(asker, gone)
         plan = plan_group([asker.items[item] for item in alive], settings)
-        pairs = plan.unasked(plan.pool_pairs, _local(told, alive, plan))
-        told = _more(asker, told, alive[pairs[: most - len(told)]])
-        local = _local(told, alive, plan)
+        pairs = plan.unasked(plan.pool_pairs, _renumber(told, alive, plan))
+        told = _ask_pairs(asker, told, alive[pairs[: most - len(told)]])
+        local = _renumber(told, alive, plan)
         answered = np.zeros(plan.items, bool)
         answered[local.pairs[(local.outcomes >= 0).any(axis=1)].ravel()] = True
         dead = plan.pool[~answered[plan.pool]]
@@ -91,11 +99,11 @@ def _living_pool(asker: Asker, settings: BridgeSettings, most: int) -> tuple[Int
             return alive, told
         gone += len(dead)
         if 2 * len(dead) > len(plan.pool) or len(told) >= most:
-            raise _silent(asker, gone)
+            raise _no_answers_error(asker, gone)
         alive = np.delete(alive, dead)
 
 
-def _silent(asker: Asker, gone: int) -> TooFew:
+def _no_answers_error(asker: Asker, gone: int) -> TooFew:
     told = {"no reply": asker.tally.failed, "not read": asker.tally.problems}
     kinds = [f"; {why}: " + ", ".join(f"{kind} {n:,}" for kind, n in of.items()) for why, of in told.items() if of]
     return TooFew(
@@ -110,7 +118,7 @@ def _usable(asker: Asker, pool: BridgeAnswers) -> list[int]:
     _check_answered(asker, pool.outcomes >= 0)
     usable = [number for number, outcomes in enumerate(pool.outcomes.T) if _tells(outcomes)]
     if not usable:
-        raise _indifferent(f"nothing but ties, or one side alone, in {len(pool):,} answers")
+        raise _no_order_error(f"nothing but ties, or one side alone, in {len(pool):,} answers")
     return usable
 
 
@@ -132,7 +140,7 @@ def _tells(outcomes: Outcomes) -> bool:
     return decided > 0 and (decided < FEW or 0 < first < decided)
 
 
-def _indifferent(found: str) -> BadValue:
+def _no_order_error(found: str) -> BadValue:
     return BadValue(
         "a judge that tells items apart is needed",
         found=found,
@@ -140,11 +148,11 @@ def _indifferent(found: str) -> BadValue:
     )
 
 
-def _scored(
+def _score_bridge(
     asker: Asker, plan: BridgePlan, alive: Ints, told: BridgeAnswers, usable: list[int], settings: BridgeSettings
-) -> Labelled:
+) -> ItemLabels:
     names, criteria = asker.items, asker.plan.criteria
-    local = _local(told, alive, plan)
+    local = _renumber(told, alive, plan)
     kept = BridgeAnswers(local.pairs, local.outcomes[:, usable])
     asked = tuple(criteria[number] for number in usable)
     scored = score_group("all", [names[item] for item in alive], plan, kept, asked, settings)
@@ -157,12 +165,12 @@ def _scored(
         sd = np.array([np.nan if row.sd is None else row.sd for row in part])
         count = np.array([row.calls for row in part])
         made.values[alive, number] = np.where(count > 0, value, np.nan)
-        made.sd[alive, number] = np.where(count > 0, curve(mean, settings).slope(mean) * sd, np.nan)
+        made.sd[alive, number] = np.where(count > 0, calibration_curve(mean, settings).slope(mean) * sd, np.nan)
         made.n[alive, number] = count
     made.answers = _table(asker, told.pairs, np.zeros(len(told), np.int64), told.outcomes)
     made.ties = _tie_shares(criteria, told.outcomes)
     asked_about = np.isin(np.arange(len(names)), told.pairs)
-    silent, unasked = asked_about & ~_answered(len(names), told), int((~asked_about).sum())
+    silent, unasked = asked_about & ~_answered_items(len(names), told), int((~asked_about).sum())
     made.dead = tuple(names[item] for item in np.flatnonzero(silent))
     made.policies = (
         "A pool item without a single answer leaves, and the next one in the order of the seed takes its place.",
@@ -180,20 +188,22 @@ def _scored(
 # -- all pairs -------------------------------------------------------------------------------------------------------
 
 
-def elo_labels(asker: Asker, settings: LabelSettings, budget: Budget, low: float, high: float) -> Labelled:
+def elo_labels(
+    asker: Asker, settings: DistillLabelSettings, budget: LabelBudget, low: float, high: float
+) -> ItemLabels:
     """Every pair, or as many as the budget allows, each item in as many as any other; scored all at once."""
     n = len(asker.items)
     pairs = elo_pairs(n, settings, budget)
-    told = _more(asker, no_answers(len(asker.plan.criteria)), pairs)
-    alive = np.flatnonzero(_answered(n, told))
+    told = _ask_pairs(asker, no_answers(len(asker.plan.criteria)), pairs)
+    alive = np.flatnonzero(_answered_items(n, told))
     if len(alive) < 2:
-        raise _silent(asker, n - len(alive))
+        raise _no_answers_error(asker, n - len(alive))
     plan = BridgePlan(len(alive), np.zeros(len(alive), np.uint64), np.arange(len(alive)), alive[:0], False)
     usable = _usable(asker, told)
-    return _scored(asker, plan, alive, told, usable, bridge_settings(settings, budget, low, high))
+    return _score_bridge(asker, plan, alive, told, usable, bridge_settings(settings, budget, low, high))
 
 
-def elo_pairs(n: int, settings: LabelSettings, budget: Budget) -> Ints:
+def elo_pairs(n: int, settings: DistillLabelSettings, budget: LabelBudget) -> Ints:
     """Pairs spread evenly over items, in one order or both."""
     rng = np.random.default_rng(settings.seed)
     pairs = ring_pairs(n, budget.pairs, rng)
@@ -205,7 +215,9 @@ def elo_pairs(n: int, settings: LabelSettings, budget: Budget) -> Ints:
 # -- majority votes --------------------------------------------------------------------------------------------------
 
 
-def majority_labels(asker: Asker, settings: LabelSettings, budget: Budget, low: float, high: float) -> Labelled:
+def majority_labels(
+    asker: Asker, settings: DistillLabelSettings, budget: LabelBudget, low: float, high: float
+) -> ItemLabels:
     """What most answers about a pair say: 1, 0, or 1/2 where neither item has more. No values: votes fix no scale."""
     pairs, shown, sample = majority_questions(len(asker.items), settings, budget)
     outcomes = asker.compare(shown, sample)
@@ -215,11 +227,11 @@ def majority_labels(asker: Asker, settings: LabelSettings, budget: Budget, low: 
     for_b = np.where(swapped[:, None], outcomes == 0, outcomes == 1).reshape(len(pairs), votes, -1).sum(axis=1)
     said = (outcomes >= 0).reshape(len(pairs), votes, -1).sum(axis=1)
     if not said.any():
-        raise _silent(asker, len(asker.items))
+        raise _no_answers_error(asker, len(asker.items))
     _check_answered(asker, said > 0)
     decided = (for_a != for_b).any(axis=0)
     if not decided.any():
-        raise _indifferent(f"as many votes for either item of all {len(pairs):,} pairs: ties, or one side alone")
+        raise _no_order_error(f"as many votes for either item of all {len(pairs):,} pairs: ties, or one side alone")
     row, column = np.nonzero(said * decided)
     made = _empty(len(asker.items), len(criteria))
     p = ((1 + np.sign(for_a - for_b)) / 2)[row, column]
@@ -239,7 +251,7 @@ def majority_labels(asker: Asker, settings: LabelSettings, budget: Budget, low: 
     return made
 
 
-def majority_questions(n: int, settings: LabelSettings, budget: Budget) -> tuple[Ints, Ints, Ints]:
+def majority_questions(n: int, settings: DistillLabelSettings, budget: LabelBudget) -> tuple[Ints, Ints, Ints]:
     """Pairs (m, 2); and for every vote the pair as it is shown, and the number of the sample in that order."""
     pairs = ring_pairs(n, budget.pairs, np.random.default_rng(settings.seed))
     vote = np.tile(np.arange(budget.each), len(pairs))
@@ -260,7 +272,9 @@ def ring_pairs(n: int, count: int, rng: np.random.Generator) -> Ints:
 # -- single answers --------------------------------------------------------------------------------------------------
 
 
-def pointwise_labels(asker: Asker, settings: LabelSettings, budget: Budget, low: float, high: float) -> Labelled:
+def pointwise_labels(
+    asker: Asker, settings: DistillLabelSettings, budget: LabelBudget, low: float, high: float
+) -> ItemLabels:
     """The mean of an item's answers, moved to the labels' scale; sd of that mean where there are several, never 0."""
     n, each = len(asker.items), budget.each
     item, sample = pointwise_questions(n, each)
@@ -273,14 +287,14 @@ def pointwise_labels(asker: Asker, settings: LabelSettings, budget: Budget, low:
     grid = said.reshape(n, each, -1)
     count = np.isfinite(grid).sum(axis=1)
     if not count.any():
-        raise _silent(asker, n)
+        raise _no_answers_error(asker, n)
     made = _empty(n, grid.shape[2])
     made.n = count
     total = np.nansum(grid, axis=1)
     made.values = np.clip(np.divide(total, count, out=made.values, where=count > 0), low, high)
     same = np.nanmax(made.values, axis=0) == np.nanmin(made.values, axis=0)
     if same.all():
-        raise _indifferent(f"the same numbers for all {n:,} items")
+        raise _no_order_error(f"the same numbers for all {n:,} items")
     square = np.nansum((grid - made.values[:, None, :]) ** 2, axis=1)
     spread = np.divide(square, count - 1, out=np.full_like(square, np.nan), where=count > 1)
     pooled = square.sum(axis=0) / np.maximum(np.maximum(count - 1, 0).sum(axis=0), 1)
@@ -308,7 +322,7 @@ def pointwise_questions(n: int, each: int) -> tuple[Ints, Ints]:
     return np.repeat(np.arange(n), each), np.tile(np.arange(each), n)
 
 
-SOURCE_LABELS: dict[str, Callable[[Asker, LabelSettings, Budget, float, float], Labelled]] = {
+SOURCE_LABELS: dict[str, Callable[[Asker, DistillLabelSettings, LabelBudget, float, float], ItemLabels]] = {
     "bridge": bridge_labels,
     "majority": majority_labels,
     "pointwise": pointwise_labels,
@@ -319,16 +333,16 @@ SOURCE_LABELS: dict[str, Callable[[Asker, LabelSettings, Budget, float, float], 
 # -- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _empty(items: int, criteria: int) -> Labelled:
+def _empty(items: int, criteria: int) -> ItemLabels:
     values = np.full((items, criteria), np.nan)
-    return Labelled(values, values.copy(), np.zeros((items, criteria), np.int64))
+    return ItemLabels(values, values.copy(), np.zeros((items, criteria), np.int64))
 
 
-def _more(asker: Asker, told: BridgeAnswers, pairs: Ints) -> BridgeAnswers:
+def _ask_pairs(asker: Asker, told: BridgeAnswers, pairs: Ints) -> BridgeAnswers:
     return told.plus(pairs, asker.compare(pairs, np.zeros(len(pairs), np.int64))) if len(pairs) else told
 
 
-def _local(told: BridgeAnswers, alive: Ints, plan: BridgePlan) -> BridgeAnswers:
+def _renumber(told: BridgeAnswers, alive: Ints, plan: BridgePlan) -> BridgeAnswers:
     """Answers about living items, numbered among them."""
     place = np.full(int(max(alive.max(initial=-1), told.pairs.max(initial=-1))) + 1, -1)
     place[alive] = np.arange(plan.items)
@@ -337,7 +351,7 @@ def _local(told: BridgeAnswers, alive: Ints, plan: BridgePlan) -> BridgeAnswers:
     return BridgeAnswers(pairs[kept], told.outcomes[kept])
 
 
-def _answered(items: int, told: BridgeAnswers) -> NDArray[np.bool_]:
+def _answered_items(items: int, told: BridgeAnswers) -> NDArray[np.bool_]:
     found = np.zeros(items, bool)
     found[told.pairs[(told.outcomes >= 0).any(axis=1)].ravel()] = True
     return found
@@ -375,3 +389,199 @@ def _side_words(criteria: Sequence[str], outcomes: Outcomes) -> list[str]:
 def _tied_words(criteria: Sequence[str], usable: list[int]) -> list[str]:
     tied = [id for number, id in enumerate(criteria) if number not in usable]
     return [f"{id}: nothing but ties, or one side alone: no information, its labels are left empty." for id in tied]
+
+
+# --------------------------------------------------------------------------------------------------
+# Asking a judge for labels through the judge engine: pairs shown in a given order, or single items.
+#
+# Every reply is in the engine's store before it is used: an endpoint's in its call store, those of a model in this
+# process in a file beside the study. Scripts and simulations give the same answer to the same question. So a run that
+# was killed is simply run again, and asks only what it does not know.
+# --------------------------------------------------------------------------------------------------
+
+OnCall = Callable[[int, int], None]
+"""Is told how many calls are done, and how many there will be."""
+_FIRST = {"a": 0, "b": 1, "tie": 2}
+
+
+@dataclass
+class CallTally:
+    """What was asked so far."""
+
+    calls: int = 0
+    stored: int = 0
+    """Replies that were known already."""
+    failed: dict[str, int] = field(default_factory=dict)
+    """Calls without a reply, by kind."""
+    unread: dict[str, int] = field(default_factory=dict)
+    """Replies in which a criterion could not be read, by criterion."""
+    problems: dict[str, int] = field(default_factory=dict)
+    """Why replies about single items could not be read."""
+    cost: float | None = None
+
+
+class Asker:
+    """A judge with the items of one study, numbered."""
+
+    def __init__(
+        self, plan: JudgePlan, vlm: Vlm, items: Sequence[str], watch: OnCall, planned: int, *, role: str | None = None
+    ) -> None:
+        self.role = role or ROLE
+        self.plan, self.vlm, self.items, self.tally = plan, vlm, tuple(items), CallTally()
+        self._watch, self._planned = watch, planned
+        self._reader = VerdictReader(plan.study, plan.settings, vlm.name)
+        self._prompts = {item.id: item.prompt for item in plan.study.nouns("items")}
+
+    def compare(self, pairs: Ints, sample: Ints) -> NDArray[np.int8]:
+        """(m, D) outcomes of pairs (m, 2), the first shown first: 0 it is better, 1 the other, 2 tie, -1 no answer."""
+        found = np.full((len(pairs), len(self.plan.criteria)), -1, np.int8)
+        for index, reply in self._replies(self.pair_conversations(pairs, sample), len(pairs)):
+            first, second = pairs[index].tolist()
+            question = self._pair(first, second, int(sample[index]))
+            for column, verdict in enumerate(self._reader.verdicts(question, reply)):
+                if verdict.outcome is not None:
+                    said = _FIRST[verdict.outcome]
+                    found[index, column] = said if said == 2 or question.left == "a" else 1 - said
+                elif isinstance(reply, Reply):
+                    self._unread(verdict.criterion)
+        return found
+
+    def rate(self, items: Ints, sample: Ints) -> Floats:
+        """(m, D) numbers for items (m,), each on its criterion's scale; NaN where none could be read."""
+        found = np.full((len(items), len(self.plan.criteria)), np.nan)
+        asked = self._one_pass()
+        for index, reply in self._replies(self.item_conversations(items, sample), len(items)):
+            if not isinstance(reply, Reply):
+                continue
+            read = _read_answer(asked, reply.text)
+            if read.scores is not None:
+                found[index] = read.scores
+                continue
+            self.tally.problems[str(read.problem)] = self.tally.problems.get(str(read.problem), 0) + 1
+            for criterion in self.plan.criteria:
+                self._unread(criterion)
+        return found
+
+    def pair_conversations(self, pairs: Ints, sample: Ints) -> Iterator[Conversation]:
+        """What `compare` sends, made when asked for."""
+        for (first, second), number in zip(pairs.tolist(), sample.tolist()):
+            yield self.plan.messages.conversation(self._pair(first, second, number))
+
+    def item_conversations(self, items: Ints, sample: Ints) -> Iterator[Conversation]:
+        """What `rate` sends: the question a one-pass scorer is asked, without the prompt, as it is trained."""
+        text = self._one_pass().question()
+        for item, number in zip(items.tolist(), sample.tolist()):
+            id = self.items[item]
+            yield Conversation(
+                parts=(Sight(item=id, path=self.plan.messages.picture(id)), text),
+                decoding=self.plan.settings.decoding,
+                sample=number,
+                about=self.plan.criteria,
+            )
+
+    def _one_pass(self) -> OnePass:
+        return OnePass(criteria=tuple(self.plan.study.criterion(id) for id in self.plan.criteria), role=self.role)
+
+    def _replies(self, conversations: Iterator[Conversation], count: int) -> Iterator[tuple[int, Reply | NoReply]]:
+        """Exactly one reply for each conversation, also from a VLM that forgets one or answers twice."""
+        owed = set(range(count))
+        replies = self.vlm.reply(conversations)
+        try:
+            for index, reply in replies:
+                if index in owed:
+                    owed.discard(index)
+                    self._count(reply)
+                    yield index, reply
+        finally:
+            if isinstance(replies, Generator):  # an interrupted run lets go of its connections at once
+                replies.close()
+        for index in sorted(owed):
+            missing = NoReply(kind="error", reason=f"{self.vlm.name} gave no reply")
+            self._count(missing)
+            yield index, missing
+
+    def _count(self, reply: Reply | NoReply) -> None:
+        told = self.tally
+        told.calls += 1
+        if isinstance(reply, NoReply):
+            told.failed[reply.kind] = told.failed.get(reply.kind, 0) + 1
+        else:
+            told.stored += reply.stored
+            told.cost = told.cost if reply.cost is None else (told.cost or 0.0) + reply.cost
+        self._watch(told.calls, max(self._planned, told.calls))
+
+    def _unread(self, criterion: str) -> None:
+        self.tally.unread[criterion] = self.tally.unread.get(criterion, 0) + 1
+
+    def _pair(self, first: int, second: int, sample: int) -> JudgeQuestion:
+        shown = self.items[first], self.items[second]
+        a, b = order_pair(*shown)
+        prompt = self._prompts[a] if self._prompts[a] == self._prompts[b] else None
+        names = self.plan.criteria
+        texts = 1 if self.plan.settings.together else len(wordings(self.plan.study.criterion(names[0])))
+        return JudgeQuestion(
+            protocol="compare",
+            criteria=names,
+            prompt=prompt,
+            a=a,
+            b=b,
+            left="a" if shown[0] == a else "b",
+            paraphrase=choose_paraphrase(texts, prompt, a, b),
+            sample=sample,
+        )
+
+
+def _read_answer(asked: OnePass, text: str) -> OnePassAnswer:
+    """What a one-pass answer says. Asked about one criterion alone, a bare number on its scale will do."""
+    read = asked.read(text)
+    if read.scores is None and len(asked.criteria) == 1:
+        bare = asked.read(f'<answer>{{"{asked.ids[0]}": {text.strip()}}}</answer>')
+        return read if bare.scores is None else bare
+    return read
+
+
+def asking_plan(
+    study: Study, folder: Path, named: JudgeSpec, settings: DistillLabelSettings, items: Sequence[str], *, repeats: bool
+) -> JudgePlan:
+    """How the judge is asked, with criteria and prompts checked. Its own question is only an example."""
+    criteria = settings.criterion or tuple(one.id for one in settings.criteria(study))
+    warm = settings.temperature if settings.temperature is not None else float(repeats)
+    asked = JudgeSettings(
+        together=len(criteria) > 1,
+        criterion=criteria,
+        ties=True,
+        temperature=warm,
+        max_tokens=settings.max_tokens or 2048,
+        cohort=settings.cohort,
+    )
+    looks = named.looks and settings.source != "pointwise"  # a one-pass question says what it needs by itself
+    texts = Templates.builtin()
+    texts = texts if settings.role is None else texts.opened_by(settings.role)
+    return plan_run(study, folder, asked, templates=texts, pairs=[order_pair(*items[:2])], looks=looks)
+
+
+def broken_pictures(study: Study, folder: Path, items: Iterable[str], step: Callable[[str], None]) -> dict[str, str]:
+    """Items whose picture is missing, outside the study's folder or does not decode, and why."""
+    images = {item.id: item.image for item in study.nouns("items")}
+    found = {}
+    for item in items:
+        step(item)
+        try:
+            path = Path(folder) / (images[item] or "")
+            if not images[item] or not is_inside(path, Path(folder)):
+                raise BadValue("a picture inside the study's folder", found="none inside the study's folder")
+            read_picture(path, where=str(path))
+        except InputError as error:
+            found[item] = error.found or error.needed
+    return found
+
+
+def broken_pictures_error(broken: dict[str, str]) -> BadFile:
+    """The error where nothing may be left out."""
+    item, why = next(iter(broken.items()))
+    return BadFile(
+        "a judge needs a picture of every item that decodes",
+        found=f"{len(broken):,} without; the first: {why}",
+        where=f"item {item!r}",
+        remedy="mend them, or leave their items out with --broken leave-out",
+    )

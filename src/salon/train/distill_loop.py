@@ -17,12 +17,13 @@ there and told to the others, errors too.
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,37 +31,37 @@ from typing import Any
 
 import numpy as np
 
-from salon.errors import MissingExtra
-from salon.models.one_pass import greedy_answers
+from salon.errors import BadValue, MissingExtra
+from salon.models.cards import greedy_answers, picture_chat
 from salon.models.vlm import LoadedVlm, vlm_processor
-from salon.train.distill_adapters import trl_reward
-from salon.train.distill_data import OnePassData
-from salon.train.distill_faults import explained, not_a_number, quiet
-from salon.train.distill_format import FORMAT, FORMAT_CHECKPOINTS, learn_format
-from salon.train.distill_processes import TorchProcesses
-from salon.train.distill_reward import DistillReward, Rewarded
-from salon.train.distill_settings import DistillSettings
+from salon.store.atomic_files import whole_folder
+from salon.train.distill_settings import AnswerRewards, DistillReward, DistillSettings, trl_reward
 from salon.train.distill_setup import (
     CHECKPOINTS,
-    adapters,
-    begin,
     check_attention,
     check_checkpoint,
     check_engine,
     check_length,
+    check_vllm,
     copy_weights,
+    engine_arguments,
+    explain_errors,
     grpo_arguments,
+    largest_divisor,
     last_checkpoint,
-    loaded,
+    load_vlm,
+    lora_config,
+    not_finite_error,
+    record_start,
     release_engine,
     sampling_limits,
     save_merged,
+    silence_libraries,
     write_weights,
 )
-from salon.train.distill_validation import BEST, Curve, Verdict, read_looks
-from salon.train.distill_vllm import check_vllm
-from salon.train.reward_logs import RunLog, read_log
-from salon.train.reward_setup import processes
+from salon.train.distill_validation import BEST, OnePassData, TrainingVerdict, ValidationCurve, read_looks
+from salon.train.run_folder import RunLog, read_log
+from salon.train.training_setup import TorchProcesses, processes
 
 try:
     with warnings.catch_warnings():
@@ -72,7 +73,7 @@ try:
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("distill") from None
 
-SAID = "answers.jsonl"
+ANSWERS_LOG = "answers.jsonl"
 _SHOWN = 4
 """Answers kept of each look, for people to read."""
 _LOGGED = (
@@ -87,7 +88,7 @@ _LOGGED = (
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedScorer:
     """A run that has ended."""
 
     run: Path
@@ -98,7 +99,7 @@ class Trained:
     steps: int
     best_step: int
     """The step whose weights are kept."""
-    curve: Curve
+    curve: ValidationCurve
     """The looks at the validation images."""
     counts: dict[str, int]
     """Answers sampled, unread, out of range, thoughtless and unranked, before an interruption too."""
@@ -109,7 +110,7 @@ class Trained:
     """Whether this process is the one that writes."""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> TrainingVerdict:
         """Whether the policy learned."""
         return self.curve.verdict(self.best_step)
 
@@ -136,7 +137,7 @@ def train_one_pass(
     made_by: Mapping[str, Any] | None = None,
     progress: Callable[[int, int, float], None] = lambda step, steps, reward: None,
     format_progress: Callable[[int, int, float], None] = lambda step, steps, loss: None,
-) -> Trained:
+) -> TrainedScorer:
     """Train the VLM `model` on the labels of `data`; `progress` is told (step, steps, mean reward).
 
     Goes on from the last checkpoint in RUN where there is one, if `made_by` and the settings are those it began with.
@@ -148,29 +149,29 @@ def train_one_pass(
     steps = settings.steps or math.ceil(len(data.train) * settings.epochs / settings.images)
     arguments = here.together(lambda: _checked_arguments(data, settings, run, steps, here.count))
     check_vllm(settings, here)
-    here.decide(lambda: begin(run, settings, made_by or {}))
+    here.decide(lambda: record_start(run, settings, made_by or {}))
     last = here.decide(lambda: last_checkpoint(run))
     here.decide(lambda: check_checkpoint(last, here.count, arguments))
     base = model
-    with quiet(), explained(settings, run), _released():
+    with silence_libraries(), explain_errors(settings, run), _release_after():
         if settings.format_steps:
             base = str(learn_format(model, data, settings, run, progress=format_progress))
             arguments = grpo_arguments(settings, run, steps, here.count)  # the engine anew
-        vlm = loaded(base, settings, half=bool(arguments.bf16))
+        vlm = load_vlm(base, settings, half=bool(arguments.bf16))
         processor = vlm_processor(base, vlm.config.model_type)
         here.together(lambda: check_length(vlm, processor, data, settings))
         arguments.generation_kwargs = sampling_limits(vlm, processor, settings)
         reward = DistillReward(data.labels, data.asking.read, settings, think=data.asking.think, processes=here)
-        watch = _Watch(data, settings, run, processor, progress, name=name, last=last)
+        watch = _TrainingWatch(data, settings, run, processor, progress, name=name, last=last)
         rows = Dataset.from_dict({"item": data.order(settings.images, steps, settings.seed)})
         set_seed(settings.seed)  # of new adapters
         trainer = GRPOTrainer(
             model=vlm,
             reward_funcs=[trl_reward(reward, watch.rewarded)],
             args=arguments,
-            train_dataset=rows.with_transform(_Rows(data)),
+            train_dataset=rows.with_transform(_RowTransform(data)),
             processing_class=processor,
-            peft_config=adapters(vlm, settings) if settings.learn == "lora" else None,
+            peft_config=lora_config(vlm, settings) if settings.learn == "lora" else None,
             callbacks=[watch],
         )
         trainer.remove_callback(PrinterCallback)
@@ -194,7 +195,7 @@ def _checked_arguments(data: OnePassData, settings: DistillSettings, run: Path, 
 
 
 @contextmanager
-def _released() -> Iterator[None]:
+def _release_after() -> Iterator[None]:
     """After the block, models are loaded whole again."""
     try:
         yield
@@ -202,7 +203,7 @@ def _released() -> Iterator[None]:
         release_engine()
 
 
-class _Rows:
+class _RowTransform:
     """The transform of a dataset of ids."""
 
     def __init__(self, data: OnePassData) -> None:
@@ -218,7 +219,7 @@ class _Rows:
 # -- while it trains -------------------------------------------------------------------------------------------------
 
 
-class _Watch(TrainerCallback):
+class _TrainingWatch(TrainerCallback):
     """Writes the log, looks at the validation images, and stores the weights that are kept."""
 
     trainer: Any
@@ -236,10 +237,10 @@ class _Watch(TrainerCallback):
     ) -> None:
         self.data, self.settings, self.run, self.processor, self.progress = data, settings, run, processor, progress
         here = TorchProcesses()
-        self.is_main, self.counts = here.number == 0, dict.fromkeys(_COUNTED, 0)
+        self.is_main, self.counts = here.number == 0, dict.fromkeys(_COUNTS, 0)
         self.items = data.validation[: settings.validate_images]
-        self.curve = Curve(data, self.items, choose=settings.choose)
-        self.latest: Rewarded | None = None
+        self.curve = ValidationCurve(data, self.items, choose=settings.choose)
+        self.latest: AnswerRewards | None = None
         step = int(last.rpartition("-")[2]) if last else 0
         self.curve.load(here.decide(lambda: read_looks(run)), step)
         self._rewards: list[float] = []
@@ -249,14 +250,14 @@ class _Watch(TrainerCallback):
             self._rewards = [] if record["kind"] == "validation" else [*self._rewards, float(record.get("reward", 0.0))]
         self._started = time.perf_counter() - self.curve.seconds
 
-    def rewarded(self, found: Rewarded) -> None:
+    def rewarded(self, found: AnswerRewards) -> None:
         """Note what the answers of a step were worth."""
         self.latest = found
         self._count(lambda name: getattr(found, name))
 
     def _count(self, told: Callable[[str], Any]) -> None:
         """Add the counts of one step; a look at the validation images has none."""
-        for name in _COUNTED:
+        for name in _COUNTS:
             self.counts[name] += int(told(name) or 0)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -271,7 +272,7 @@ class _Watch(TrainerCallback):
         step, found = state.global_step, self.latest
         _check_finite(step, logs, self.run)
         figures = {name.rpartition("/")[2]: float(logs[name]) for name in _LOGGED if name in logs}
-        counted = {name: float(getattr(found, name)) for name in _COUNTED}
+        counted = {name: float(getattr(found, name)) for name in _COUNTS}
         told = {name: value if math.isfinite(value) else None for name, value in (figures | found.figures).items()}
         self.log.write("train", step, {**told, **counted})
         self._rewards.append(found.figures["reward"])
@@ -310,29 +311,190 @@ class _Watch(TrainerCallback):
             plain.train(was)
         told = [pair for part in here.gather(list(zip(mine, answers))) for pair in part]
         if self.is_main:
-            with open(self.run / SAID, "a", encoding="utf-8") as file:
+            with open(self.run / ANSWERS_LOG, "a", encoding="utf-8") as file:
                 file.writelines(
                     json.dumps({"step": step, "item": item, "said": text}) + "\n" for item, text in told[:_SHOWN]
                 )
         text = dict(told)
         return [text[item] for item in self.items]
 
-    def trained(self, base: str, steps: int, count: int, precision: str) -> Trained:
+    def trained(self, base: str, steps: int, count: int, precision: str) -> TrainedScorer:
         """The run as it ended."""
         kept = TorchProcesses().decide(lambda: self.curve.kept)
         if kept is None:
             self.weigh(self.run / BEST, steps)
-        return Trained(
+        return TrainedScorer(
             run=self.run, weights=self.run / BEST, base=base, steps=steps, best_step=kept or steps, curve=self.curve,
             counts=dict(self.counts), seconds=self.curve.seconds, processes=count, precision=precision,
             is_main=self.is_main,
         )  # fmt: skip
 
 
-_COUNTED = ("answers", "unread", "out_of_range", "thoughtless", "unranked")
+_COUNTS = ("answers", "unread", "out_of_range", "thoughtless", "unranked")
 
 
 def _check_finite(step: int, logs: Mapping[str, float], run: Path) -> None:
     """A loss that is no number spoils all weights after it."""
     if not math.isfinite(float(logs["loss"]) + float(logs.get("grad_norm", 0.0))):
-        raise not_a_number(f"loss {logs['loss']}, gradient {logs.get('grad_norm')} in step {step}", run)
+        raise not_finite_error(f"loss {logs['loss']}, gradient {logs.get('grad_norm')} in step {step}", run)
+
+
+# --------------------------------------------------------------------------------------------------
+# A brief supervised stage on the form of an answer alone: scores are drawn at random, without regard to the image.
+#
+# It teaches nothing about quality, only how to answer. A released VLM does not need it; a model that never keeps the
+# form
+# has no answer that could be rewarded, and GRPO no difference to learn from. TRL's SFTTrainer takes the steps, in all
+# processes and with the same engine as GRPO. The weights are written to RUN/format, from where training begins; the
+# divergence from the model as it began is then from this one.
+# --------------------------------------------------------------------------------------------------
+
+try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # TRL warns of its own experiments when it is imported
+        import torch
+        from datasets import Dataset
+        from transformers import PrinterCallback, TrainerCallback, set_seed
+        from trl import SFTConfig, SFTTrainer
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("distill") from None
+
+FORMAT, FORMAT_CHECKPOINTS = "format", "format-checkpoints"
+Progress = Callable[[int, int, float], None]
+
+
+def learn_format(
+    model: str,
+    data: OnePassData,
+    settings: DistillSettings,
+    run: Path,
+    *,
+    progress: Progress = lambda step, steps, loss: None,
+) -> Path:
+    """Train `model` on the form of answers and write it to RUN/format; a run that goes on finds it there, or its last
+    checkpoint. Every process takes part."""
+    here, place = TorchProcesses(), run / FORMAT
+    if here.decide(place.is_dir):
+        return place
+    last = here.decide(lambda: last_checkpoint(run, FORMAT_CHECKPOINTS))
+    arguments = _format_arguments(settings, run, here.count)
+    here.decide(lambda: check_checkpoint(last, here.count, arguments))
+    half = bool(arguments.bf16)
+    vlm = load_vlm(model, settings, half=half)
+    processor = vlm_processor(model, vlm.config.model_type)
+    set_seed(settings.seed)  # of new adapters
+    trainer = _FormatTrainer(
+        model=vlm,
+        args=arguments,
+        train_dataset=Dataset.from_dict(_format_rows(data, settings)),
+        processing_class=processor,
+        data_collator=_FormatCollator(data, vlm, processor),
+        peft_config=lora_config(vlm, settings) if settings.learn == "lora" else None,
+        callbacks=[_FormatProgress(progress)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train(resume_from_checkpoint=last)
+    learned = place if settings.learn == "full" else run / f"{FORMAT}-adapters"
+    write_weights(trainer, processor, learned)
+    trainer.accelerator.free_memory()
+    del trainer, vlm
+    gc.collect()
+    release_engine()
+    here.decide(lambda: _finish_format(model, learned, place, half=half))
+    return place
+
+
+def _finish_format(model: str, learned: Path, place: Path, *, half: bool) -> None:
+    if learned != place:
+        with whole_folder(place) as folder:
+            save_merged(model, learned, folder, half=half)
+        shutil.rmtree(learned)
+    shutil.rmtree(place.with_name(FORMAT_CHECKPOINTS), ignore_errors=True)
+
+
+def _format_arguments(settings: DistillSettings, run: Path, count: int) -> SFTConfig:
+    if settings.format_batch % count:
+        raise BadValue(
+            "the answers of a format step are shared out evenly among the processes",
+            found=f"--format-batch {settings.format_batch} for {count} processes",
+            remedy=f"a multiple of {count}",
+        )
+    share = settings.format_batch // count
+    at_once = largest_divisor(share, settings.at_once)
+    return SFTConfig(
+        output_dir=str(run / FORMAT_CHECKPOINTS),
+        max_steps=settings.format_steps,
+        per_device_train_batch_size=at_once,
+        gradient_accumulation_steps=share // at_once,
+        learning_rate=settings.format_lr,
+        weight_decay=0.0,
+        max_length=None,
+        train_sampling_strategy="sequential",
+        dataset_kwargs={"skip_prepare_dataset": True},
+        remove_unused_columns=False,
+        save_total_limit=1,
+        **engine_arguments(settings),
+    )
+
+
+class _FormatTrainer(SFTTrainer):
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        """Up over five steps, then down to a tenth."""
+        steps = optimizer or self.optimizer
+        assert steps is not None  # made before the schedule
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
+            steps, lambda step: min(1.0, (step + 1) / 5) * (1 - 0.9 * step / num_training_steps)
+        )
+        return self.lr_scheduler
+
+
+class _FormatProgress(TrainerCallback):
+    """Reports the loss of every step."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
+        """After every step."""
+        if logs and "loss" in logs:
+            self.progress(state.global_step, state.max_steps, float(logs["loss"]))
+
+
+def _format_rows(data: OnePassData, settings: DistillSettings) -> dict[str, list[str]]:
+    """The items and answers of all steps, one after the other: the seed alone decides, in every process alike."""
+    rng = np.random.default_rng([settings.seed, settings.format_steps])
+    items: list[str] = []
+    answers: list[str] = []
+    for _ in range(settings.format_steps):
+        items += [data.train[number] for number in rng.integers(len(data.train), size=settings.format_batch)]
+        answers += [data.asking.random_answer(rng) for _ in range(settings.format_batch)]
+    return {"item": items, "answer": answers}
+
+
+class _FormatCollator:
+    """Chats with an answer behind each; only the answer is learned."""
+
+    def __init__(self, data: OnePassData, vlm: Any, processor: Any) -> None:
+        self.data, self.vlm = data, LoadedVlm.around(vlm, processor)
+        self.vlm.device = "cpu"  # accelerate moves the batch
+
+    def __call__(self, rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+        questions = [
+            picture_chat(self.data.picture(row["item"]), self.data.asking.question(row["item"])) for row in rows
+        ]
+        inputs = dict(self.vlm.inputs(questions, 0))
+        tokenizer = self.vlm.tokenizer
+        end = tokenizer.eos_token_id
+        answers = [[*tokenizer(row["answer"], add_special_tokens=False)["input_ids"], end] for row in rows]
+        longest = max(map(len, answers))
+        pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else end
+        answer = torch.tensor([ids + [pad] * (longest - len(ids)) for ids in answers])
+        real = torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for ids in answers])
+        before = torch.full_like(inputs["input_ids"], -100)
+        inputs["labels"] = torch.cat([before, answer.masked_fill(real == 0, -100)], dim=1)
+        inputs["input_ids"] = torch.cat([inputs["input_ids"], answer], dim=1)
+        inputs["attention_mask"] = torch.cat([inputs["attention_mask"], real], dim=1)
+        for name in ("token_type_ids", "mm_token_type_ids"):
+            if name in inputs:
+                inputs[name] = torch.cat([inputs[name], torch.zeros_like(answer)], dim=1)
+        return inputs

@@ -6,21 +6,25 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from salon.errors import BadValue, MissingExtra
-from salon.models.lora import linear_layers
-from salon.models.one_pass import chat
-from salon.models.vlm import LoadedVlm, TooLong, vlm_processor
-from salon.models.weights import load_whole
-from salon.store.atomic import PART, whole_file, whole_folder
-from salon.train.distill_data import OnePassData
-from salon.train.distill_processes import TorchProcesses
-from salon.train.distill_settings import FREE, DistillSettings
-from salon.train.distill_validation import STEP
-from salon.train.reward_setup import has_bfloat16, on_cpu
+from salon.errors import BadValue, MissingExtra, NotConverged
+from salon.models.cards import picture_chat
+from salon.models.vlm import ContextTooLong, LoadedVlm, vlm_processor
+from salon.models.weights import load_network
+from salon.store.atomic_files import PART, whole_file, whole_folder
+from salon.train.distill_settings import DISTILL_FREE, DistillSettings
+from salon.train.distill_validation import STEP, OnePassData
+from salon.train.training_setup import TorchProcesses, has_bfloat16, linear_layers, on_cpu
+
+try:
+    import torch
+    from transformers.utils import logging
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("distill") from None
 
 try:
     with warnings.catch_warnings():
@@ -44,10 +48,12 @@ def last_checkpoint(run: Path, folder: str = CHECKPOINTS) -> str | None:
     return str(max(there, key=lambda path: int(path.name.rpartition("-")[2]))) if there else None
 
 
-def begin(run: Path, settings: DistillSettings, made_by: Mapping[str, Any]) -> None:
+def record_start(run: Path, settings: DistillSettings, made_by: Mapping[str, Any]) -> None:
     """Note what the run begins with; refuse to go on with anything else."""
     run.mkdir(parents=True, exist_ok=True)
-    mine = {name: value for name, value in settings.model_dump(mode="json").items() if name not in FREE} | {**made_by}
+    mine = {name: value for name, value in settings.model_dump(mode="json").items() if name not in DISTILL_FREE} | {
+        **made_by
+    }
     file = run / BEGUN
     if not file.is_file():
         with whole_file(file) as target:
@@ -161,7 +167,7 @@ def grpo_arguments(settings: DistillSettings, run: Path, steps: int, count: int)
 # -- weights ---------------------------------------------------------------------------------------------------------
 
 
-def loaded(source: str, settings: DistillSettings, *, half: bool) -> Any:
+def load_vlm(source: str, settings: DistillSettings, *, half: bool) -> Any:
     """The VLM to train, in a folder or under a hub name; MissingWeights where there is none.
 
     Weights that are trained are in float32, those that only carry adapters in bfloat16 where the run computes in it.
@@ -173,7 +179,7 @@ def loaded(source: str, settings: DistillSettings, *, half: bool) -> Any:
 
 def _load(source: str, **options: Any) -> Any:
     load = AutoModelForImageTextToText.from_pretrained
-    return load_whole(load, source, what="a VLM", use_safetensors=True, **options)
+    return load_network(load, source, what="a VLM", use_safetensors=True, **options)
 
 
 def check_attention(settings: DistillSettings, *, half: bool) -> None:
@@ -186,7 +192,7 @@ def check_attention(settings: DistillSettings, *, half: bool) -> None:
         )
 
 
-def adapters(vlm: Any, settings: DistillSettings) -> LoraConfig:
+def lora_config(vlm: Any, settings: DistillSettings) -> LoraConfig:
     """Where adapters go, and how large they are."""
     return LoraConfig(
         r=settings.lora_rank,
@@ -259,12 +265,128 @@ def check_length(vlm: Any, processor: Any, data: OnePassData, settings: DistillS
     item = data.train[0]
     try:
         LoadedVlm.around(vlm, processor).inputs(
-            [chat(data.picture(item), data.asking.question(item))], settings.max_tokens
+            [picture_chat(data.picture(item), data.asking.question(item))], settings.max_tokens
         )
-    except TooLong as error:
+    except ContextTooLong as error:
         raise BadValue(
             "question and answer must fit into the model's context",
             found=error.reason,
             where=f"item {item!r}",
             remedy="fewer --max-tokens or --pixels",
         ) from None
+
+
+# --------------------------------------------------------------------------------------------------
+# What can go wrong while a one-pass scorer is trained, in words that say what helps.
+# --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def silence_libraries() -> Iterator[None]:
+    """Without what libraries tell about each other, on which no user can act; errors are errors still."""
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(before)
+
+
+@contextmanager
+def explain_errors(settings: DistillSettings, run: Path) -> Iterator[None]:
+    """Say what helps when memory runs out, or when the weights are no numbers any more."""
+    try:
+        yield
+    except RuntimeError as error:
+        if isinstance(error, torch.OutOfMemoryError):
+            raise _memory_error(settings) from None
+        if "probability tensor contains" in str(error):  # what sampling says of such weights
+            raise not_finite_error("chances of words that are none", run) from None
+        if isinstance(error, NotImplementedError) and settings.vllm == "server":
+            raise BadValue("--vllm server needs a GPU", found=str(error), remedy="--vllm off") from None
+        raise
+    except MemoryError:
+        raise _memory_error(settings) from None
+
+
+def not_finite_error(found: str, run: Path) -> NotConverged:
+    """The error for weights or a loss that are no numbers any more."""
+    last = last_checkpoint(run)
+    return NotConverged(
+        "a loss that is a number is needed",
+        found=found,
+        where=str(run),
+        remedy=f"begin anew with a lower --lr or --clip; the last good checkpoint is {last or 'none'}",
+    )
+
+
+def _memory_error(settings: DistillSettings) -> BadValue:
+    less = "--recompute, --learn lora, or fewer --pixels" if settings.at_once == 1 else "a smaller --at-once"
+    return BadValue(
+        "more memory is needed than there is",
+        found=f"{settings.at_once} answers at once, --learn {settings.learn}",
+        remedy=f"{less}; with --resume the run goes on from its last checkpoint",
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Whether vLLM can sample the answers: refused at the start, in all processes, in place of a wait in the middle.
+# --------------------------------------------------------------------------------------------------
+
+try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # TRL warns of its own experiments when it is imported
+        from trl.generation.vllm_client import VLLMClient
+        from trl.import_utils import is_vllm_available
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("distill") from None
+
+SERVE = (
+    'VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --weight-transfer-config \'{"backend": "nccl"}\' '
+    "--logprobs-mode processed_logprobs --max-logprobs -1"
+)
+"""How TRL wants a server to be started."""
+
+
+def check_vllm(settings: DistillSettings, here: TorchProcesses) -> None:
+    """Refuse a --vllm that cannot work; a server is waited for as long as --vllm-server-timeout says."""
+    if settings.vllm == "off":
+        return
+    here.together(lambda: _check_installed(settings, here.count))
+    if settings.vllm == "server":
+        here.decide(lambda: _check_server(settings))
+
+
+def _check_installed(settings: DistillSettings, count: int) -> None:
+    if not is_vllm_available():
+        raise BadValue(
+            f"--vllm {settings.vllm} needs the package vllm",
+            found="not installed",
+            remedy="pip install 'trl[vllm]', or --vllm off",
+        )
+    if settings.vllm == "colocate" and on_cpu():
+        raise BadValue("--vllm colocate needs a GPU", found="none", remedy="--vllm off")
+    if settings.vllm == "colocate" and count % settings.vllm_tensor_parallel_size:
+        raise BadValue(
+            "the number of processes must be a multiple of --vllm-tensor-parallel-size",
+            found=f"{count} processes, {settings.vllm_tensor_parallel_size}",
+        )
+
+
+def _check_server(settings: DistillSettings) -> None:
+    """With TRL's own client, as TRL will do again."""
+    address = settings.vllm_server_base_url or f"http://{settings.vllm_server_host}:{settings.vllm_server_port}"
+    try:
+        client = VLLMClient(base_url=address, connection_timeout=settings.vllm_server_timeout)
+        reason = "no weight-transfer engine" if client.get_server_info()["weight_transfer_config"] is None else None
+    except Exception as error:  # of whatever the client meets: nobody there, another server, no development mode
+        reason = " ".join(str(error).split())[:200]
+    if reason is not None:
+        raise BadValue(
+            "a vLLM server that takes weights from TRL is needed",
+            found=reason,
+            where=address,
+            remedy=f"start one on other GPUs: {SERVE}",
+        )

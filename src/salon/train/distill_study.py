@@ -17,9 +17,10 @@ import math
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,29 +28,34 @@ import pyarrow.parquet as pq
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, DesignError, UnknownReference
-from salon.evaluate.leaks import Guard, find_leaks, picture_keys, save_guard, without_look_alikes
-from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores, read_pseudo_scores
+from salon.evaluate.leaks import LeakGuard, find_leaks, picture_keys, save_guard, without_look_alikes
+from salon.evaluate.pseudo_scores import LabelCard, PseudoPairs, PseudoScores, read_pseudo_scores
 from salon.fuse.splits import item_prompts, split_items
-from salon.judge.one_pass import OnePass
-from salon.models.one_pass import CARD, ROLE, OnePassCard, write_card
-from salon.models.preference import Criterionwise
+from salon.judge.model_scorers import OnePass
+from salon.models.cards import ONE_PASS_CARD, ROLE, ModelCriterion, OnePassCard, write_one_pass_card
 from salon.models.weights import fingerprint
-from salon.store.atomic import whole_file, whole_folder
-from salon.store.folder import local, open_study
+from salon.store.atomic_files import whole_file, whole_folder
+from salon.store.data_card import escape_md
+from salon.store.folder import local_path, open_study
 from salon.store.near_pictures import PictureKey
 from salon.study import Signature, Study
-from salon.study.criterion import Criterion, Scale
-from salon.study.noun import Noun
-from salon.study.split import SPLITS
-from salon.train.distill_card import Taught, one_pass_card, one_pass_words
-from salon.train.distill_data import Asking, OnePassData
-from salon.train.distill_loop import Trained, train_one_pass
-from salon.train.distill_processes import TorchProcesses
-from salon.train.distill_settings import DistillSettings
-from salon.train.distill_validation import LEAST_ITEMS, Look, Verdict
+from salon.study.nouns import Criterion, Noun, Scale
+from salon.study.votes import SPLITS
+from salon.train.distill_loop import TrainedScorer, train_one_pass
+from salon.train.distill_settings import DISTILL_FREE, DistillSettings
+from salon.train.distill_validation import (
+    LEAST_ITEMS,
+    LOOK_COLUMNS,
+    OnePassData,
+    QuestionForm,
+    TrainingVerdict,
+    ValidationLook,
+    look_cells,
+    shown_looks,
+)
 from salon.train.memory_plan import check_training
-from salon.train.reward_folder import flush, own_run
-from salon.train.reward_setup import processes
+from salon.train.run_folder import flush, hold_run
+from salon.train.training_setup import TorchProcesses, processes
 
 RUN = "run"
 _UNFINISHED = ("checkpoints", "best", "format", "format-checkpoints", "format-adapters", ".best.part", ".format.part",
@@ -69,11 +75,11 @@ class DistillReport(Noun):
     criteria: tuple[str, ...] = Field(description="What it scores.")
     counts: dict[str, int] = Field(description="Items by split, and those left out.")
     answers: dict[str, int] = Field(description="Answers sampled, unread, out of range, without a partner.")
-    verdict: Verdict = Field(description="Whether the policy learned.")
+    verdict: TrainingVerdict = Field(description="Whether the policy learned.")
     written: bool = Field(description="False where the kept state is broken: no scorer was written.")
-    before: Look | None = Field(description="Validation of the model as it began.")
-    validation: Look | None = Field(description="Validation of the state that was kept.")
-    looks: tuple[Look, ...] = Field(description="Every look at the validation items, in the order of steps.")
+    before: ValidationLook | None = Field(description="Validation of the model as it began.")
+    validation: ValidationLook | None = Field(description="Validation of the state that was kept.")
+    looks: tuple[ValidationLook, ...] = Field(description="Every look at the validation items, in the order of steps.")
     best_step: int = Field(description="The step whose weights were kept.")
     steps: int = Field(description="Steps in all.")
     seconds: float = Field(description="Time spent on training, interrupted runs together.")
@@ -108,11 +114,11 @@ def distill_study(
     processes()  # joins the others
     here = TorchProcesses()
     here.decide(lambda: _check_target(out, resume=resume, overwrite=overwrite))
-    study, folder, known = here.together(lambda: _opened(source, labels, criteria))
+    study, folder, known = here.together(lambda: _open_inputs(source, labels, criteria))
     form = one_pass_form(study, known, think=settings.think, role=settings.role)
     sides, keys, notes = here.decide(lambda: _apart_sides(study, folder, known, settings, apart))
     images = {item: folder / image for item, image in _images(study).items() if image}
-    data = OnePassData(known, images, asking(study, form, settings), sides["train"], sides["validation"],
+    data = OnePassData(known, images, question_form(study, form, settings), sides["train"], sides["validation"],
                        settings.pixels, _prompts(study))  # fmt: skip
     made_of = here.decide(lambda: f"{Path(model).name} {fingerprint(model) or 'by its hub name'}")
     made_by = {"data": study.hash, "backbone": made_of, "labels": _identity(known), "question": form.hash}
@@ -123,9 +129,9 @@ def distill_study(
             model, data, settings, out / RUN, name=out.name, made_by=made_by, progress=progress,
             format_progress=format_progress,
         )  # fmt: skip
-        taught = _taught(study, form, settings, sides)
+        taught = _scorer_source(study, form, settings, sides)
         texts = [study_text(study)(item) for side in ("train", "validation") for item in sides[side]]
-        guard = Guard.of([keys[item] for side in ("train", "validation") for item in sides[side]],
+        guard = LeakGuard.of([keys[item] for side in ("train", "validation") for item in sides[side]],
                          [text for text in texts if text] if settings.show_prompt else [])  # fmt: skip
         make_card = partial(
             one_pass_card, out.name, trained, settings, known, taught, backbone=made_of,
@@ -133,14 +139,16 @@ def distill_study(
         )  # fmt: skip
         notes = [*_few_notes(trained, sides), *trained.curve.notes(trained.best_step), *notes]
         written = here.decide(lambda: keep_anyway or not trained.verdict.is_broken)
-        card = here.decide(lambda: _written(out, trained, make_card, guard) if written else make_card(guard={}))
+        card = here.decide(lambda: _write_scorer(out, trained, make_card, guard) if written else make_card(guard={}))
         return _report(out, card, known, notes, written=written) if trained.is_main else None
 
 
-def _opened(source: Path, labels: Path | PseudoScores, criteria: Sequence[str]) -> tuple[Study, Path, PseudoScores]:
-    study, folder = open_study(source), local(source).resolve()
+def _open_inputs(
+    source: Path, labels: Path | PseudoScores, criteria: Sequence[str]
+) -> tuple[Study, Path, PseudoScores]:
+    study, folder = open_study(source), local_path(source).resolve()
     known = read_pseudo_scores(labels) if isinstance(labels, Path) else labels
-    return study, folder, chosen_labels(study, known, criteria)
+    return study, folder, select_labels(study, known, criteria)
 
 
 def _apart_sides(
@@ -155,7 +163,7 @@ def _apart_sides(
 
 def _claim(held_run: ExitStack, run: Path, sides: dict[str, tuple[str, ...]], *, overwrite: bool) -> None:
     """Let no other command train in `run` before `held_run` ends; empty it where nothing in it is to go on."""
-    held_run.enter_context(own_run(run, anew=overwrite or not _unfinished(run)))
+    held_run.enter_context(hold_run(run, anew=overwrite or not _unfinished(run)))
     _write_split(run / "split.parquet", sides)
 
 
@@ -173,7 +181,7 @@ def _scaled(criterion: Criterion, labels: PseudoScores) -> Criterion:
     return criterion.model_copy(update={"scale": Scale(low=labels.low, high=labels.high)})
 
 
-def asking(study: Study, form: OnePass, settings: DistillSettings) -> Asking:
+def question_form(study: Study, form: OnePass, settings: DistillSettings) -> QuestionForm:
     """How training asks about the items of a study."""
     text = study_text(study)
 
@@ -182,7 +190,7 @@ def asking(study: Study, form: OnePass, settings: DistillSettings) -> Asking:
         return form.answer([float(rng.uniform(*end)) for end in ends])
 
     shown = text if settings.show_prompt else lambda item: None
-    return Asking(lambda item: form.question(shown(item)), form.read, random_answer, think=settings.think)
+    return QuestionForm(lambda item: form.question(shown(item)), form.read, random_answer, think=settings.think)
 
 
 def study_text(study: Study) -> Callable[[str], str | None]:
@@ -206,7 +214,7 @@ def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
     A scorer that is to be replaced stays until the new one is whole.
     """
     there = out.exists() and (not out.is_dir() or any(out.iterdir()))
-    done, begun = (out / CARD).is_file(), _unfinished(out / RUN)
+    done, begun = (out / ONE_PASS_CARD).is_file(), _unfinished(out / RUN)
     if there and not done and not (out / RUN).is_dir():
         raise BadFile("a new folder is needed for the scorer", found="something else", where=str(out))
     if begun and not (resume or overwrite):
@@ -227,7 +235,7 @@ def _unfinished(run: Path) -> bool:
     return any((run / name).exists() for name in _UNFINISHED)
 
 
-def chosen_labels(study: Study, labels: PseudoScores, criteria: Sequence[str]) -> PseudoScores:
+def select_labels(study: Study, labels: PseudoScores, criteria: Sequence[str]) -> PseudoScores:
     """The labels under `criteria` (all where none are named); refused where they are about other items."""
     items = set(study.ids("items").to_pylist())
     foreign = [item for item in labels.items if item not in items]
@@ -271,7 +279,7 @@ def study_sides(
     study: Study, folder: Path, labels: PseudoScores, settings: DistillSettings
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, PictureKey], list[str]]:
     """The labelled items on each side of the split by prompt, the keys of their pictures, and what was left out."""
-    wanted = _labelled(labels)
+    wanted = _labeled_items(labels)
     images = _images(study)
     gone = [item for item in wanted if not images[item] or not (folder / str(images[item])).is_file()]
     if gone:
@@ -297,7 +305,7 @@ def study_sides(
     return sides, keys, notes if len(images) > len(wanted) else notes[1:]
 
 
-def _labelled(labels: PseudoScores) -> list[str]:
+def _labeled_items(labels: PseudoScores) -> list[str]:
     there = np.asarray(np.isfinite(labels.values).any(1))
     if labels.pairs is not None:
         there[np.concatenate([labels.pairs.a, labels.pairs.b])] = True
@@ -306,9 +314,9 @@ def _labelled(labels: PseudoScores) -> list[str]:
 
 def _refuse_leaks(keys: dict[str, PictureKey], apart: Path) -> None:
     """No picture of the study to be tested on may be among those trained on: neither its bytes nor its look."""
-    study, folder = open_study(apart), local(apart).resolve()
+    study, folder = open_study(apart), local_path(apart).resolve()
     images = {item: folder / image for item, image in _images(study).items() if image and (folder / image).is_file()}
-    found = find_leaks(Guard.of(keys.values(), []), dict(zip(images, picture_keys(list(images.values())))), {})
+    found = find_leaks(LeakGuard.of(keys.values(), []), dict(zip(images, picture_keys(list(images.values())))), {})
     if found:
         raise DesignError(
             "nothing that is tested on may be trained on",
@@ -337,16 +345,18 @@ def _write_split(path: Path, sides: dict[str, tuple[str, ...]]) -> None:
 # -- after -----------------------------------------------------------------------------------------------------------
 
 
-def _taught(study: Study, form: OnePass, settings: DistillSettings, sides: dict[str, tuple[str, ...]]) -> Taught:
-    criteria = tuple(Criterionwise(id=one.id, name=one.title) for one in form.criteria)
+def _scorer_source(
+    study: Study, form: OnePass, settings: DistillSettings, sides: dict[str, tuple[str, ...]]
+) -> ScorerSource:
+    criteria = tuple(ModelCriterion(id=one.id, name=one.title) for one in form.criteria)
     counts = {f"{side} items": len(items) for side, items in sides.items()}
     counts["items left out"] = len(_images(study)) - sum(counts.values())
     split = {"train": settings.train, "validation": settings.validation, "test": settings.test,
              "seed": settings.split_seed, "by": "prompt"}  # fmt: skip
-    return Taught(study.name, study.hash, study.revision, split, counts, criteria, form.record(), form.hash)
+    return ScorerSource(study.name, study.hash, study.revision, split, counts, criteria, form.record(), form.hash)
 
 
-def _few_notes(trained: Trained, sides: dict[str, tuple[str, ...]]) -> list[str]:
+def _few_notes(trained: TrainedScorer, sides: dict[str, tuple[str, ...]]) -> list[str]:
     """Where validation is too small to choose by: what was done, and what helps."""
     reason = trained.curve.too_few
     if reason is None:
@@ -357,12 +367,14 @@ def _few_notes(trained: Trained, sides: dict[str, tuple[str, ...]]) -> list[str]
     return [f"no state was chosen, the last one is kept: {reason}; {helps}"]
 
 
-def _written(out: Path, trained: Trained, make_card: Callable[..., OnePassCard], guard: Guard) -> OnePassCard:
+def _write_scorer(
+    out: Path, trained: TrainedScorer, make_card: Callable[..., OnePassCard], guard: LeakGuard
+) -> OnePassCard:
     """Write the scorer, whole or not at all; what only an unfinished run needs goes after that."""
     with whole_folder(out) as folder:
         trained.save(folder)
         card = make_card(guard=save_guard(guard, folder))
-        write_card(folder, card, one_pass_words(card))
+        write_one_pass_card(folder, card, one_pass_words(card))
         shutil.copytree(out / RUN, folder / RUN, ignore=shutil.ignore_patterns(*_UNFINISHED))
         flush(folder)
     trained.forget()
@@ -380,3 +392,145 @@ def _report(
         validation=told["validation"], looks=told["looks"], best_step=told["best_step"],
         steps=told["steps"], seconds=told["seconds"], notes=tuple(notes), signature=card.signature,
     )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# The card of a one-pass scorer, for machines and in words.
+# --------------------------------------------------------------------------------------------------
+
+_LABELS = ("source", "judge", "judge_signature", "calls_made", "simulated", "signature")
+
+
+@dataclass(frozen=True)
+class ScorerSource:
+    """What a scorer was trained on."""
+
+    study: str
+    data: str
+    """Content hash of the study."""
+    revision: int | None
+    split: dict[str, Any]
+    items: dict[str, int]
+    """Items by split, and those left out."""
+    criteria: tuple[ModelCriterion, ...]
+    asked: dict[str, Any]
+    """The record of the question's form."""
+    question_hash: str
+
+
+def one_pass_card(
+    name: str,
+    trained: TrainedScorer,
+    settings: DistillSettings,
+    labels: PseudoScores,
+    taught: ScorerSource,
+    *,
+    backbone: str,
+    backbone_name: str,
+    guard: dict[str, str],
+) -> OnePassCard:
+    """All there is to know about a one-pass scorer."""
+    card = labels.card
+    source = labels.source if card is None else card.signature or labels.source
+    signature = Signature(
+        method="one-pass", data=taught.data[:12], revision=taught.revision,
+        settings=settings.model_dump(exclude={"seed"} | DISTILL_FREE)
+        | {"backbone": backbone, "labels": source, "question": taught.question_hash}, seed=settings.seed,
+    )  # fmt: skip
+    return OnePassCard(
+        name=name,
+        criteria=taught.criteria,
+        asked=taught.asked,
+        show_prompt=settings.show_prompt,
+        pixels=settings.pixels,
+        max_tokens=settings.max_tokens,
+        backbone=backbone,
+        backbone_name=backbone_name,
+        labels=_about_labels(labels, card),
+        settings=settings.model_dump(mode="json"),
+        study=taught.study,
+        data=taught.data,
+        revision=taught.revision,
+        simulated=card is not None and card.simulated,
+        split=taught.split,
+        guard=guard,
+        trained_on=taught.items,
+        format_steps=settings.format_steps,
+        figures={
+            "verdict": trained.verdict.model_dump(mode="json"),
+            "before": _look_record(trained.curve.at(0)),
+            "validation": _look_record(trained.curve.at(trained.best_step)),
+            "looks": [look.model_dump(mode="json") for look in trained.curve.looks],
+            "steps": trained.steps,
+            "best_step": trained.best_step,
+            "seconds": round(trained.seconds, 1),
+            "processes": trained.processes,
+            "precision": trained.precision,
+            "answers": trained.counts,
+        },
+        signature=signature,
+    )
+
+
+def one_pass_words(card: OnePassCard) -> str:
+    """The card for people, as Markdown."""
+    counts, verdict, kept = card.figures["answers"], card.figures["verdict"], card.figures["best_step"]
+    looks = [ValidationLook.model_validate(look) for look in card.figures["looks"]]
+    rows = [look_cells(look, kept) for look in shown_looks(looks, kept)]
+    said = [
+        f"# {escape_md(card.name)}",
+        "",
+        "A one-pass scorer by Salon: a vision-language model that gives one picture a number for each criterion in one "
+        "greedy answer, trained by GRPO to keep the order of pseudo-scores.",
+        *(["", "**Simulated: no model gave the labels it learned from.**"] if card.simulated else []),
+        "",
+        verdict["words"] if verdict["outcome"] == "learned" else f"**{verdict['words']}**",
+        "",
+        f"- criteria: {', '.join(escape_md(one.id) for one in card.criteria)}",
+        f"- from: {card.backbone_name} ({card.backbone}); trained: {card.settings['learn']}",
+        f"- labels: {card.labels['source']} by {escape_md(card.labels.get('judge') or 'unknown')}; "
+        "no person labelled anything",
+        f"- data: {escape_md(card.study)}, {card.data[:12]}; "
+        + ", ".join(f"{count:,} {what}" for what, count in card.trained_on.items()),
+        f"- step {card.figures['best_step']} of {card.figures['steps']} kept, {card.figures['processes']} processes, "
+        f"{card.figures['precision']}",
+        f"- answers sampled: {counts['answers']:,}; not read {counts['unread']:,}, off the scale "
+        f"{counts['out_of_range']:,}, without a partner {counts['unranked']:,}",
+        *_format_words(card.format_steps),
+        "",
+        "Validation against the labels, by which the state was chosen (so it leans upwards; `salon distill evaluate` "
+        "says what it is worth against people):",
+        "",
+        f"| {' | '.join(LOOK_COLUMNS)} |",
+        "|---|" + "---:|" * (len(LOOK_COLUMNS) - 2) + "---|",
+        *(f"| {' | '.join(row)} |" for row in rows or [("no validation items",)]),
+        "",
+        *([f"{len(rows):,} of {len(looks):,} looks; `one_pass.json` has all.", ""] if len(rows) < len(looks) else []),
+        "An answer that cannot be read counts as the mean of those that can. *Scores* counts different scores: at "
+        "1, all items got the same, and the policy has collapsed. The reward holds neither mean nor "
+        "spread.",
+        "",
+        f"    {card.signature}",
+        "",
+    ]
+    return "\n".join(said)
+
+
+def _format_words(steps: int) -> list[str]:
+    if not steps:
+        return []
+    stage = f"{steps:,} supervised steps on the form of an answer alone"
+    return [f"- before that, {stage}: scores drawn at random, without regard to the image"]
+
+
+def _look_record(look: ValidationLook | None) -> dict[str, Any] | None:
+    return None if look is None else look.model_dump(mode="json")
+
+
+def _about_labels(labels: PseudoScores, card: LabelCard | None) -> dict[str, Any]:
+    told: dict[str, Any] = {"source": labels.source, "low": labels.low, "high": labels.high}
+    if card is None:
+        return told
+    category = card.settings.get("category")
+    told |= {"category": category} if category else {}
+    return told | {name: getattr(card, name) for name in _LABELS}

@@ -1,41 +1,148 @@
-"""How far a one-pass scorer has come: looks at the validation items, the state that is kept, and whether it learned.
-
-A look asks for greedy scores of the validation items and compares them with the labels.
-
-SRCC      Mean over criteria of Spearman's correlation with the labels' values. An unreadable answer counts as the mean
-          of the readable ones: it earns nothing, and leaving it out would reward silence. Scores that are all equal
-          have the correlation 0. With labels of pairs alone: the share of pairs in the right order less the share in
-          the wrong one.
-interval  Prompts are drawn again (items, where no prompt has several), the same draws for every look. So the standard
-          error of a difference between two looks comes from draws of that difference.
-choice    The latest look whose SRCC is within one standard error of the highest. The highest of several noisy numbers
-          is partly luck; among looks that the items cannot tell apart, the one that has trained longest is better on
-          average (prove/distill_choice.py). Only one state has to be stored: a look replaces it when it is made.
-          It needs LEAST_ITEMS items of LEAST_PROMPTS prompts; with fewer the last state is kept.
-verdict   Whether the kept state reads, has a spread and is above chance: a lower bound of its SRCC is above 0, at 95%
-          for all looks together (Bonferroni).
-"""
+"""What a one-pass scorer learns from: pictures and questions in a fixed order."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from pydantic import Field
 
+from salon.errors import BadValue, TooFew, UnknownReference
 from salon.evaluate.pseudo_scores import PseudoScores
-from salon.stats.resample import BOTH_SIDES, interval
+from salon.stats.intervals import BOTH_SIDES, interval
 from salon.stats.result import Estimate
 from salon.stats.score_agreement import agreement_draws
-from salon.store.atomic import whole_file
-from salon.study.noun import Noun
-from salon.train.distill_data import OnePassData
-from salon.train.distill_reward import vote_shares
+from salon.store.atomic_files import whole_file
+from salon.store.pictures import fit_within, read_picture
+from salon.study.nouns import Noun
+from salon.train.distill_settings import Read, vote_shares
+
+
+@dataclass(frozen=True)
+class QuestionForm:
+    """How items are asked about and how answers are read: given from outside, training knows no wording."""
+
+    question: Callable[[str], str]
+    """The text that goes with the picture of an item."""
+    read: Read
+    random_answer: Callable[[np.random.Generator], str]
+    """An answer in the right form with scores drawn at random."""
+    think: bool = False
+
+
+@dataclass(frozen=True)
+class OnePassData:
+    """Labels, pictures and questions, split."""
+
+    labels: PseudoScores
+    pictures: Mapping[str, Path]
+    asking: QuestionForm
+    train: tuple[str, ...]
+    validation: tuple[str, ...] = ()
+    pixels: int = 1024 * 1024
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """The prompt of each item that has one: items of one prompt are no independent evidence."""
+
+    def __post_init__(self) -> None:
+        known = set(self.labels.items)
+        for item in (*self.train, *self.validation):
+            if item not in known or item not in self.pictures:
+                what = "label" if item not in known else "picture"
+                raise UnknownReference(f"every item to learn from needs a {what}", found=repr(item))
+        both = set(self.train) & set(self.validation)
+        if both:
+            raise BadValue("an item is trained on or validated on, not both", found=sorted(both)[0])
+
+    def picture(self, item: str) -> Image.Image:
+        """An item's picture, within the budget of pixels."""
+        return self._read(item)
+
+    @cached_property
+    def _read(self) -> Callable[[str], Image.Image]:
+        return lru_cache(256)(lambda item: fit_within(read_picture(self.pictures[item]).image, self.pixels))
+
+    def order(self, images: int, steps: int, seed: int) -> list[str]:
+        """The items of all steps one after the other: every item once before any comes again, then anew.
+
+        Each round is in a random order. With labels of pairs it is a random walk along them: two items drawn from
+        thousands were hardly ever compared, and without a partner in its step an answer has no rank reward.
+        """
+        if len(self.train) < images:
+            raise TooFew(
+                f"a step of {images} images needs as many to train on",
+                found=f"{len(self.train)} items with labels and pictures on the training side",
+                remedy=f"--images {max(2, len(self.train))}" if len(self.train) > 1 else "label more items",
+            )
+        rounds = -(-images * steps // len(self.train))
+        drawn = [self._round(np.random.default_rng([seed, number])) for number in range(rounds)]
+        return [item for one in drawn for item in one][: images * steps]
+
+    def _round(self, rng: np.random.Generator) -> list[str]:
+        mixed = [self.train[place] for place in rng.permutation(len(self.train))]
+        return mixed if self.labels.pairs is None else walk_pairs(mixed, self._compared, rng)
+
+    @cached_property
+    def _compared(self) -> dict[str, list[str]]:
+        """With which other training items each was compared."""
+        items, own = self.labels.items, set(self.train)
+        near: dict[str, set[str]] = {item: set() for item in self.train}
+        pairs = self.labels.pairs
+        for a, b in () if pairs is None else zip(pairs.a.tolist(), pairs.b.tolist()):
+            if items[a] in own and items[b] in own:
+                near[items[a]].add(items[b])
+                near[items[b]].add(items[a])
+        return {item: sorted(others) for item, others in near.items()}
+
+    def rows(self, batch: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
+        """What TRL reads of items: their chat, their picture, their id."""
+        items = list(batch["item"])
+        return {
+            "item": items,
+            "prompt": [[{"role": "user", "content": self.asking.question(item)}] for item in items],
+            "images": [[self.picture(item)] for item in items],
+        }
+
+
+def walk_pairs(items: Sequence[str], near: Mapping[str, Sequence[str]], rng: np.random.Generator) -> list[str]:
+    """All items once, each next to one it was compared with where there is one left: depth first, by chance."""
+    found: dict[str, None] = {}
+    for start in items:
+        waiting = [start]
+        while waiting:
+            item = waiting.pop()
+            if item not in found:
+                found[item] = None
+                open_ = [other for other in near[item] if other not in found]
+                waiting += [open_[place] for place in rng.permutation(len(open_))]
+    return list(found)
+
+
+# --------------------------------------------------------------------------------------------------
+# How far a one-pass scorer has come: looks at the validation items, the state that is kept, and whether it learned.
+#
+# A look asks for greedy scores of the validation items and compares them with the labels.
+#
+# SRCC      Mean over criteria of Spearman's correlation with the labels' values. An unreadable answer counts as the
+# mean
+#           of the readable ones: it earns nothing, and leaving it out would reward silence. Scores that are all equal
+#           have the correlation 0. With labels of pairs alone: the share of pairs in the right order less the share in
+#           the wrong one.
+# interval  Prompts are drawn again (items, where no prompt has several), the same draws for every look. So the standard
+#           error of a difference between two looks comes from draws of that difference.
+# choice    The latest look whose SRCC is within one standard error of the highest. The highest of several noisy numbers
+#           is partly luck; among looks that the items cannot tell apart, the one that has trained longest is better on
+#           average (prove/distill_choice.py). Only one state has to be stored: a look replaces it when it is made.
+#           It needs LEAST_ITEMS items of LEAST_PROMPTS prompts; with fewer the last state is kept.
+# verdict   Whether the kept state reads, has a spread and is above chance: a lower bound of its SRCC is above 0, at 95%
+#           for all looks together (Bonferroni).
+# --------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 BEST, STEP, LOOKS = "best", "step.txt", "looks.json"
@@ -49,7 +156,7 @@ Outcome = Literal["learned", "fell back", "unknown", "chance", "constant", "unre
 BROKEN = frozenset[Outcome]({"chance", "constant", "unreadable"})
 
 
-class Look(Noun):
+class ValidationLook(Noun):
     """Greedy one-pass scores of the validation items against their labels."""
 
     step: int = Field(description="Steps trained before; 0: the model as it began.")
@@ -79,7 +186,7 @@ class Look(Noun):
         return None
 
 
-class Verdict(Noun):
+class TrainingVerdict(Noun):
     """Whether the policy learned."""
 
     outcome: Outcome = Field(description="learned; fell back: it was lost later; unknown: too few items; or why not.")
@@ -92,7 +199,7 @@ class Verdict(Noun):
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _LookAnswers:
     """The answers of a look: what is stored of it."""
 
     step: int
@@ -101,7 +208,7 @@ class _Asked:
     """(items, criteria); NaN where an answer could not be read."""
 
 
-class Curve:
+class ValidationCurve:
     """All looks of a run, and which state is kept."""
 
     def __init__(self, data: OnePassData, items: Sequence[str], *, choose: Literal["best", "last"] = "best") -> None:
@@ -110,10 +217,10 @@ class Curve:
         names, self._unit = np.unique(np.array(units, str), return_inverse=True)
         self.units, self.unit = len(names), "item" if len(names) == len(items) else "prompt"
         self.chooses = choose == "best" and not self.too_few
-        self.looks: list[Look] = []
+        self.looks: list[ValidationLook] = []
         self.kept: int | None = None
         """The step whose weights are stored; None before the first, and where the last state is kept."""
-        self._asked: list[_Asked] = []
+        self._asked: list[_LookAnswers] = []
         self._drawn: list[Floats] = []
         self._lost = 0
         rng = np.random.default_rng(0)  # the same items for every look and every run
@@ -138,37 +245,41 @@ class Curve:
         scores = np.array([one or empty for one in read], float).reshape(len(answers), len(empty))
         if any(look.step == step for look in self.looks):  # its weights are stored: a run that goes on repeats steps
             return False
-        self._append(_Asked(step, reward, scores))
+        self._append(_LookAnswers(step, reward, scores))
         if step and self.chooses and self._is_near_best(len(self.looks) - 1):
             self.kept = step
             return True
         return False
 
-    def at(self, step: int | None) -> Look | None:
+    def at(self, step: int | None) -> ValidationLook | None:
         """The look after `step`."""
         return next((look for look in self.looks if look.step == step), None)
 
-    def verdict(self, step: int) -> Verdict:
+    def verdict(self, step: int) -> TrainingVerdict:
         """What the looks say about the state of `step`, which is kept."""
         look, last = self.at(step), self.looks[-1] if self.looks else None
         if look is None or last is None:
-            return Verdict(outcome="unknown", words=f"Nothing shows whether the policy learned: {self.too_few}.")
+            return TrainingVerdict(
+                outcome="unknown", words=f"Nothing shows whether the policy learned: {self.too_few}."
+            )
         if look.fault is not None:
-            return Verdict(outcome=_outcome(look), words=self._fallen(look, look.fault))
+            return TrainingVerdict(outcome=_outcome(look), words=self._fallen(look, look.fault))
         if self.too_few is not None:
-            return Verdict(outcome="unknown", words=f"Nothing shows whether the policy learned: {self.too_few}.")
+            return TrainingVerdict(
+                outcome="unknown", words=f"Nothing shows whether the policy learned: {self.too_few}."
+            )
         number = len([one for one in self.looks if one.step])
         low = self._interval(self.looks.index(look), 1 - 2 * (1 - LEVEL) / max(1, number)).low
         if look.srcc <= 0 or (low is not None and low <= 0):
             counted = f", among {number} looks" if number > 1 and self.chooses else ""
             words = f"SRCC {_between(look)} on {look.images:,} validation items is not above chance{counted}"
-            return Verdict(outcome="chance", words=f"The policy did not learn: {words}.")
+            return TrainingVerdict(outcome="chance", words=f"The policy did not learn: {words}.")
         fault = last.fault or (None if _is_above_chance(last) else f"SRCC {_between(last)} is not above chance")
         if last is not look and fault is not None:
             kept = f"The state of step {step:,} is kept, SRCC {_between(look)}."
-            return Verdict(outcome="fell back", words=f"{self._fallen(last, fault)} {kept}")
+            return TrainingVerdict(outcome="fell back", words=f"{self._fallen(last, fault)} {kept}")
         words = f"SRCC {_between(look)} with the labels on {look.images:,} validation items"
-        return Verdict(outcome="learned", words=f"The policy learned: {words}, at step {step:,}.")
+        return TrainingVerdict(outcome="learned", words=f"The policy learned: {words}, at step {step:,}.")
 
     def gain(self, step: int) -> Estimate | None:
         """SRCC of the state of `step` less that of the model as it began."""
@@ -211,17 +322,17 @@ class Curve:
         self.seconds, stored = record["seconds"], record["stored"]
         for one in record["looks"]:
             if one["step"] <= step or one["step"] == stored:
-                self._append(_Asked(one["step"], one["reward"], np.array(one["scores"], float)))
+                self._append(_LookAnswers(one["step"], one["reward"], np.array(one["scores"], float)))
         self.kept = stored if self.at(stored) and self.chooses else None
         self._lost = 0 if self.kept is not None else max((look.step for look in self.looks), default=0)
 
-    def _append(self, asked: _Asked) -> None:
+    def _append(self, asked: _LookAnswers) -> None:
         drawn, by_criterion = self._srcc(asked.scores)
         readable = asked.scores[np.isfinite(asked.scores).all(1)]
         self._asked.append(asked)
         self._drawn.append(drawn[1:])
         self.looks.append(
-            Look(
+            ValidationLook(
                 step=asked.step, srcc=float(drawn[0]), low=None, high=None, by_criterion=by_criterion,
                 images=len(asked.scores), read=len(readable), mean=float(readable.mean()) if len(readable) else None,
                 sd=float(readable.std(0).mean()) if len(readable) else None,
@@ -302,7 +413,7 @@ class Curve:
         columns = [column[np.isfinite(column)] for column in scores.T]
         return [id for id, column in zip(self.data.labels.criteria, columns) if np.ptp(column) == 0]
 
-    def _fallen(self, look: Look, fault: str) -> str:
+    def _fallen(self, look: ValidationLook, fault: str) -> str:
         sound = [one.step for one in self.looks if one.step < look.step and one.fault is None]
         if not sound:
             return f"The policy did not learn: at step {look.step:,} {fault}."
@@ -317,20 +428,20 @@ def read_looks(run: Path) -> dict[str, Any] | None:
     return record | {"stored": int((run / BEST / STEP).read_text()) if (run / BEST / STEP).is_file() else None}
 
 
-def _outcome(look: Look) -> Outcome:
+def _outcome(look: ValidationLook) -> Outcome:
     return "constant" if look.read >= LEAST_READ * look.images else "unreadable"
 
 
-def _is_above_chance(look: Look) -> bool:
+def _is_above_chance(look: ValidationLook) -> bool:
     return look.srcc > 0 and (look.low is None or look.low > 0)
 
 
-def _between(look: Look) -> str:
+def _between(look: ValidationLook) -> str:
     ends = "" if look.low is None else f" [{look.low:.2f}, {look.high:.2f}]"
     return f"{look.srcc:.2f}{ends}"
 
 
-def shown_looks(looks: Sequence[Look], kept: int, most: int = 12) -> list[Look]:
+def shown_looks(looks: Sequence[ValidationLook], kept: int, most: int = 12) -> list[ValidationLook]:
     """At most about `most` looks for a table: the first, the last, the kept one, and others evenly between."""
     if len(looks) <= most:
         return list(looks)
@@ -338,7 +449,7 @@ def shown_looks(looks: Sequence[Look], kept: int, most: int = 12) -> list[Look]:
     return [look for place, look in enumerate(looks) if place in places or look.step == kept]
 
 
-def look_cells(look: Look, kept: int) -> tuple[str, ...]:
+def look_cells(look: ValidationLook, kept: int) -> tuple[str, ...]:
     """A look as a row of a table, under LOOK_COLUMNS."""
     name = "before" if look.step == 0 else f"{look.step:,}"
     mean, sd, reward = (("-" if value is None else f"{value:.2f}") for value in (look.mean, look.sd, look.reward))

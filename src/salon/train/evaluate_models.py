@@ -7,6 +7,7 @@ Which pairs, and what a leak is: `evaluate_pairs`.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,46 +16,47 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from salon.errors import BadFile, BadValue, DesignError
+from salon.errors import BadFile, BadValue, DesignError, TooFew
 from salon.evaluate.leaks import load_guard
-from salon.evaluate.pairs.evaluate import Entered, evaluate
-from salon.evaluate.pairs.evaluate_data import Contestant, Floats, Trial
-from salon.evaluate.pairs.evaluate_predict import matched, model_margins, score_margins, spoken
-from salon.evaluate.pairs.evaluate_results import EvaluateReport, LearningCurve
-from salon.evaluate.pairs.evaluate_settings import CurveSettings, EvaluateSettings
-from salon.evaluate.pairs.study_pairs import (
+from salon.evaluate.model_figures import StudyEntry, Tops, ceiling_figures, evaluate, hits, own_rng
+from salon.evaluate.model_results import CurveSettings, EvaluateReport, EvaluateSettings, LearningCurve, LearningPoint
+from salon.evaluate.models import (
+    Floats,
     LoadedModel,
-    Opened,
+    OpenStudy,
+    PairContestant,
     Progress,
-    checked,
+    TestPairs,
+    check_leaks,
+    criterion_rows,
     is_own,
-    open_for,
+    match_criteria,
+    model_margins,
+    open_for_models,
+    score_margins,
+    test_pairs_for,
     text_of,
-    trial_for,
 )
-from salon.judge.score import ScoreSettings, kept_results
-from salon.judge.scorers.named import scorer_named
-from salon.judge.scorers.picture import Scored, Unscored
-from salon.judge.untrained import (
+from salon.judge.model_scorers import (
     UNREAD_POLICY,
     UNTRAINED,
-    Rater,
     RaterSettings,
-    expanded,
+    UntrainedScorer,
+    expand_raters,
     is_untrained_vlm,
     split_rater,
 )
-from salon.models.cards import model_card
-from salon.models.encoder import Encoder
-from salon.models.kept import Kept
-from salon.models.one_pass import OnePassCard, is_one_pass
-from salon.models.preference import PreferenceModel, read_card
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import MissingScore, PictureScore, ScoreSettings, cached_scores
+from salon.models.cache import ResultCache
+from salon.models.cards import OnePassCard, PreferenceModel, is_one_pass, read_card, read_model_card
+from salon.models.encoders import Encoder
 from salon.models.preference_model import HeadsModel, load_model
-from salon.report.words import numbered
+from salon.report.words import number_repeats
+from salon.stats.judge_accuracy import match_rate
 from salon.study import Item, Prompt, Scorer
-from salon.study.scorer import ScorerCard
-from salon.train.learning_curve import learning_curve
-from salon.train.loop import train_heads
+from salon.study.interfaces import ScorerCard
+from salon.train.head_loop import train_heads
 from salon.train.settings import HeadSettings
 from salon.train.train_heads import prepare_study
 
@@ -85,14 +87,14 @@ def evaluate_models(
     words = [*(f"onepass:{place}" for place in models if is_untrained_vlm(place)), *scorers]
     loaded = _load([place for place in models if not is_untrained_vlm(place)], settings, device, progress)
     scoring = ScoreSettings(device=device, rater=rater or RaterSettings())
-    named = {word: scorer_named(word, scoring) for word in words if split_rater(word) is None}
-    places = [open_for(place, loaded, criteria, progress) for place in studies]
-    trials = [trial_for(opened, loaded, settings) for opened in places]
+    named = {word: make_scorer(word, scoring) for word in words if split_rater(word) is None}
+    places = [open_for_models(place, loaded, criteria, progress) for place in studies]
+    trials = [test_pairs_for(opened, loaded, settings) for opened in places]
     raters = [_raters(words, opened, trial, scoring, criteria) for opened, (trial, _) in zip(places, trials)]
     on_forecast(
         [line for one, opened, (trial, _) in zip(raters, places, trials) for line in _costs(one, opened, trial)]
     )
-    entered: list[Entered] = []
+    entered: list[StudyEntry] = []
     notes: list[str] = []
     drawn = None
     for opened, (trial, said), asked in zip(places, trials, raters):
@@ -103,7 +105,7 @@ def evaluate_models(
             contestants.append(_scorer_contestant(own, opened, trial, progress))
         if curve is not None and not entered:
             drawn = _learning_curve(opened, loaded, trial, settings, curve, progress)
-        names = numbered(one.name for one in contestants)
+        names = number_repeats(one.name for one in contestants)
         entered.append((trial, [replace(one, name=name) for one, name in zip(contestants, names)]))
     notes += [UNREAD_POLICY] if any(raters) else []
     return evaluate(entered, settings, learning_curve=drawn, notes=notes, progress=progress)
@@ -119,10 +121,10 @@ def _load(
         progress(f"loading {folder.name}")
         model = None
         if not is_one_pass(folder):
-            model = load_model(folder, device=device, encoder=encoders.get(read_card(folder).backbone))
+            model = load_model(folder, device=device, encoder=encoders.get(read_model_card(folder).backbone))
         if isinstance(model, HeadsModel):
             encoders[model.card.backbone] = model.encoder
-        card = model_card(folder)
+        card = read_card(folder)
         try:
             guard = load_guard(folder, card.guard)
         except BadFile:
@@ -137,21 +139,21 @@ def _load(
 
 
 def _model_contestant(
-    one: LoadedModel, opened: Opened, trial: Trial, settings: EvaluateSettings, scoring: ScoreSettings,
+    one: LoadedModel, opened: OpenStudy, trial: TestPairs, settings: EvaluateSettings, scoring: ScoreSettings,
     progress: Progress,
-) -> Contestant:  # fmt: skip
-    leaks = checked(one, opened, trial, settings)
+) -> PairContestant:  # fmt: skip
+    leaks = check_leaks(one, opened, trial, settings)
     progress(f"{one.name} on {trial.study}")
     card = one.card
     if one.model is None or isinstance(card, OnePassCard):
-        held = matched(card, [id for id, _ in trial.criteria])
-        scorers = {id: scorer_named(f"onepass:{one.folder}@{own}", scoring) for id, own in held.items()}
+        held = match_criteria(card, [id for id, _ in trial.criteria])
+        scorers = {id: make_scorer(f"onepass:{one.folder}@{own}", scoring) for id, own in held.items()}
         made = _scorer_contestant(tuple(scorers.values()), opened, trial, progress, about=tuple(scorers))
         return replace(
             made, name=one.name, kind="one-pass", settings=card.settings, leaks=leaks, guarded=one.guard is not None
         )
     found = model_margins(one.model, trial, opened.paths, _reader(one.model, opened, trial))
-    return Contestant(
+    return PairContestant(
         name=one.name,
         kind=card.kind,
         margin=found.margin,
@@ -166,10 +168,10 @@ def _model_contestant(
     )
 
 
-def _reader(model: PreferenceModel, opened: Opened, trial: Trial) -> Callable[[int], Sequence[str]]:
+def _reader(model: PreferenceModel, opened: OpenStudy, trial: TestPairs) -> Callable[[int], Sequence[str]]:
     """The texts that the model reads under each criterion: whole prompts, or the parts that its card names."""
     views = {one.id: one.view for one in model.card.criteria}
-    known = matched(model.card, [id for id, _ in trial.criteria])
+    known = match_criteria(model.card, [id for id, _ in trial.criteria])
 
     def read(place: int) -> Sequence[str]:
         view = views[known[trial.criteria[place][0]]]
@@ -182,21 +184,26 @@ def _reader(model: PreferenceModel, opened: Opened, trial: Trial) -> Callable[[i
 
 
 def _scorer_contestant(
-    scorers: Sequence[Scorer], opened: Opened, trial: Trial, progress: Progress, *, about: Sequence[str | None] = ()
-) -> Contestant:
+    scorers: Sequence[Scorer],
+    opened: OpenStudy,
+    trial: TestPairs,
+    progress: Progress,
+    *,
+    about: Sequence[str | None] = (),
+) -> PairContestant:
     """What scorers of one maker say, each about its criterion; `about` names the criteria where cards do not."""
     cards: list[ScorerCard] = [getattr(one, "card", ScorerCard()) for one in scorers]
     margin, speaks = np.full(len(trial), np.nan), np.zeros(len(trial), bool)
     unscored: dict[str, int] = {}
     for scorer, card, criterion in zip(scorers, cards, about or [card.criterion for card in cards]):
         values, gaps = _values(scorer, opened, trial, progress)
-        rows = spoken(trial, criterion)
+        rows = criterion_rows(trial, criterion)
         margin[rows] = score_margins(trial, values, higher_is_better=card.higher_is_better)[rows]
         speaks |= rows
         unscored = unscored or gaps  # all criteria of a VLM come from the same answers
     first = scorers[0]
     untrained = str(first.signature).startswith(UNTRAINED)
-    return Contestant(
+    return PairContestant(
         name=getattr(first, "title", first.name),
         kind="untrained" if untrained else "scorer",
         margin=margin,
@@ -208,38 +215,38 @@ def _scorer_contestant(
 
 
 def _raters(
-    words: Sequence[str], opened: Opened, trial: Trial, scoring: ScoreSettings, criteria: Sequence[str]
+    words: Sequence[str], opened: OpenStudy, trial: TestPairs, scoring: ScoreSettings, criteria: Sequence[str]
 ) -> dict[str, tuple[Scorer, ...]]:
     """Untrained VLMs by name, one scorer for each criterion of the trial; they are asked about all at once."""
     rater = scoring.rater.on(opened.study, opened.folder, criteria)
     settings = scoring.model_copy(update={"rater": rater})
     ids = [id for id, _ in trial.criteria]
     raters = [word for word in words if split_rater(word) is not None]
-    return {word: tuple(scorer_named(one, settings) for one in expanded([word], ids)) for word in raters}
+    return {word: tuple(make_scorer(one, settings) for one in expand_raters([word], ids)) for word in raters}
 
 
-def _costs(raters: Mapping[str, Sequence[Scorer]], opened: Opened, trial: Trial) -> list[str]:
+def _costs(raters: Mapping[str, Sequence[Scorer]], opened: OpenStudy, trial: TestPairs) -> list[str]:
     """What endpoints will be asked, a line each."""
-    asked = _asked(opened, trial)
-    lines = [own[0].forecast_words(asked) for own in raters.values() if isinstance(own[0], Rater)]
+    asked = _items_with_prompts(opened, trial)
+    lines = [own[0].forecast_words(asked) for own in raters.values() if isinstance(own[0], UntrainedScorer)]
     return [line for line in lines if line]
 
 
 def _values(
-    scorer: Scorer, opened: Opened, trial: Trial, progress: Progress
+    scorer: Scorer, opened: OpenStudy, trial: TestPairs, progress: Progress
 ) -> tuple[dict[str, float], dict[str, int]]:
     """The numbers of the trial's items, and how many have none and why; results are kept as `salon score` does."""
-    asked = _asked(opened, trial)
+    asked = _items_with_prompts(opened, trial)
 
     def tell(done: int, wanted: int) -> None:
         progress(f"{scorer.name}, {done:,} of {wanted:,} items")
 
-    found, _ = kept_results(scorer, asked, _SCORED_AT_ONCE, Kept(), tell)
-    values = {id: one.value for id, one in zip(trial.items, found) if isinstance(one, Scored)}
-    return values, dict(Counter(one.reason for one in found if isinstance(one, Unscored)))
+    found, _ = cached_scores(scorer, asked, _SCORED_AT_ONCE, ResultCache(), tell)
+    values = {id: one.value for id, one in zip(trial.items, found) if isinstance(one, PictureScore)}
+    return values, dict(Counter(one.reason for one in found if isinstance(one, MissingScore)))
 
 
-def _asked(opened: Opened, trial: Trial) -> list[tuple[Item, Prompt | None]]:
+def _items_with_prompts(opened: OpenStudy, trial: TestPairs) -> list[tuple[Item, Prompt | None]]:
     """The items of a trial with the whole path of their picture, each with its prompt."""
     whole = {item.id: item for item in opened.study.nouns("items")}
     asked = []
@@ -255,9 +262,13 @@ def _asked(opened: Opened, trial: Trial) -> list[tuple[Item, Prompt | None]]:
 
 
 def _learning_curve(
-    opened: Opened, models: Sequence[LoadedModel], trial: Trial, settings: EvaluateSettings, curve: CurveSettings,
+    opened: OpenStudy,
+    models: Sequence[LoadedModel],
+    trial: TestPairs,
+    settings: EvaluateSettings,
+    curve: CurveSettings,
     progress: Progress,
-) -> LearningCurve:  # fmt: skip
+) -> LearningCurve:
     """Heads with the settings of the first model of heads that was trained on the study, on parts of its prompts."""
     own = next((one for one in models if isinstance(one.model, HeadsModel) and is_own(one, opened)), None)
     if own is None or not isinstance(own.model, HeadsModel):
@@ -275,7 +286,9 @@ def _learning_curve(
     reader = _reader(own.model, opened, trial)
 
     def fit(prompts: frozenset[str], seed: int) -> Floats:
-        part = replace(prepared, labels=_of(prepared.labels, prompts), votes=_of(prepared.votes, prompts))
+        part = replace(
+            prepared, labels=_training_rows(prepared.labels, prompts), votes=_training_rows(prepared.votes, prompts)
+        )
         with_seed = given.model_copy(update={"seed": given.seed + seed})  # the first at full share is the model itself
         trained = train_heads(part.data(with_seed), with_seed)
         fitted = HeadsModel(card, trained.network.cpu(), encoder)
@@ -284,10 +297,94 @@ def _learning_curve(
     return learning_curve(own.name, trial, Counter(training), fit, settings, curve, progress=progress)
 
 
-def _of(table: pa.Table, prompts: frozenset[str]) -> pa.Table:
+def _training_rows(table: pa.Table, prompts: frozenset[str]) -> pa.Table:
     """Training rows of these prompts, and all others."""
     kept = [
         split != "train" or group in prompts
         for group, split in zip(text_of(table, "group").to_pylist(), text_of(table, "split").to_pylist())
     ]
     return table.filter(pa.array(kept, pa.bool_()))
+
+
+# --------------------------------------------------------------------------------------------------
+# What more data would bring: heads trained on growing parts of the training prompts, all on the same test pairs.
+#
+# Prompts join in an order drawn by hash, so a larger part holds every smaller one, and the same seed gives the same
+# parts
+# on every machine. At each part heads are trained once for every seed; the accuracy of a part is the mean over seeds,
+# its
+# interval draws the test prompts again, and the standard deviation over seeds stands beside it. A curve that still
+# rises
+# at its end asks for more prompts; a flat one for better features or more raters.
+# --------------------------------------------------------------------------------------------------
+
+Fit = Callable[[frozenset[str], int], Floats]
+"""Log-odds of the trial's pairs by heads trained on these prompts with this seed; TooFew where they do not suffice."""
+
+
+def learning_curve(
+    model: str,
+    trial: TestPairs,
+    prompts: dict[str, int],
+    fit: Fit,
+    settings: EvaluateSettings,
+    curve: CurveSettings | None = None,
+    *,
+    progress: Callable[[str], None] = lambda step: None,
+) -> LearningCurve:
+    """The curve of one model; `prompts` are the training prompts, each with the number of its pairs."""
+    curve = curve or CurveSettings()
+    points: list[LearningPoint] = []
+    spoken = np.zeros(len(trial), bool)
+    for share in sorted(set(curve.curve_shares)):
+        taken = nested_prompts(list(prompts), share, settings.seed)
+        progress(f"learning curve, {len(taken):,} prompts")
+        if found := _train_seeds(fit, taken, curve.curve_seeds):
+            points.append(_point(share, len(taken), sum(prompts[name] for name in taken), found, trial, settings))
+            spoken = found[0].speaks
+    if not points:
+        raise TooFew(
+            "a learning curve needs a part of the prompts that heads can be trained on",
+            found=f"{len(prompts):,} training prompts",
+            remedy="larger --curve-shares, or more prompts",
+        )
+    top = Tops(trial, settings)(np.unique(trial.criterion[spoken]).tolist())
+    return LearningCurve(model=model, points=tuple(points), ceiling=ceiling_figures(top))
+
+
+def nested_prompts(prompts: Sequence[str], share: float, seed: int) -> frozenset[str]:
+    """The first of the prompts in an order drawn by hash; at least one."""
+    if not 0 < share <= 1:
+        raise BadValue("a share of the prompts above 0 and up to 1 is needed", found=share, remedy="--curve-shares 0.5")
+
+    def place(name: str) -> bytes:
+        return hashlib.sha256(f"curve\0{seed}\0{name}".encode("utf-8", "surrogatepass")).digest()
+
+    return frozenset(sorted(prompts, key=place)[: max(1, round(share * len(prompts)))])
+
+
+def _train_seeds(fit: Fit, prompts: frozenset[str], seeds: int) -> list[PairContestant]:
+    """One contestant for each seed; none where the prompts do not suffice to train on."""
+    try:
+        margins = [fit(prompts, seed) for seed in range(seeds)]
+    except TooFew:
+        return []
+    return [PairContestant(f"seed {seed}", "heads", margin, ~np.isnan(margin)) for seed, margin in enumerate(margins)]
+
+
+def _point(
+    share: float, prompts: int, pairs: int, found: Sequence[PairContestant], trial: TestPairs, given: EvaluateSettings
+) -> LearningPoint:
+    points = np.stack([hits(trial, one) for one in found])
+    groups = trial.group[trial.decided & found[0].speaks]
+    rng = own_rng(given, "curve", f"{share:g}")
+    accuracy = match_rate(points.mean(axis=0), groups, draws=given.draws, rng=rng, level=given.level)
+    each = points.mean(axis=1)
+    return LearningPoint(
+        share=share,
+        prompts=prompts,
+        pairs=pairs,
+        accuracy=accuracy,
+        sd=float(each.std(ddof=1)) if len(each) > 1 else None,
+        seeds=len(each),
+    )

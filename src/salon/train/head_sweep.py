@@ -1,23 +1,155 @@
-"""A sweep over the settings of heads on one study: vectors once, many trainings, and the best one as a model."""
+"""Settings tried side by side: a grid, several seeds of each, chosen by validation, and never by test.
+
+    FOLDER/runs.jsonl     one line for each finished run: its settings, its validation accuracy and loss
+    FOLDER/sweep.json     the table, the choice, and the signature
+
+Every point of the grid is trained with the same seeds on the same split. The choice is the point with the lowest mean
+validation loss: accuracy on a few hundred pairs moves by whole percents with the seed, as the column of spreads shows.
+A run that is in the file already is not made again, so a sweep that was stopped goes on where it was.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import Field
 
 from salon.engine.work import EngineSettings
 from salon.errors import BadFile
-from salon.evaluate.pairs.validation_figures import MISSING, validation_figures
-from salon.store.atomic import whole_file
+from salon.evaluate.validation import MISSING, validation_figures
+from salon.stats.result import Estimate
+from salon.store.atomic_files import whole_file
+from salon.store.journal import open_journal
 from salon.study import Signature, Study
-from salon.train.loop import train_heads
+from salon.study.nouns import Noun
+from salon.train.head_data import HeadData
+from salon.train.head_loop import train_heads
 from salon.train.settings import GRID, HeadSettings, SweepSettings
-from salon.train.sweep import REPORT, RUNS, SweepPoint, SweepReport, run_sweep, table
-from salon.train.train_heads import Prepared, prepare_study, write_trained
+from salon.train.train_heads import PreparedStudy, prepare_study, write_trained
+
+RUNS = "runs.jsonl"
+SWEEP_FILE = "sweep.json"
+_REMEDY = "remove the line, or choose a new folder"
+
+
+class SweepRun(Noun):
+    """One training of a sweep."""
+
+    key: str = Field(description="Data and settings, in one line.")
+    seed: int = Field(description="Seed of the training.")
+    validation_accuracy: float | None = Field(description="Of the best state; none where no pair has a majority.")
+    validation_loss: float = Field(description="Of the best state.")
+    best_pass: int = Field(description="The pass whose state was best.")
+
+
+class SweepPoint(Noun):
+    """One point of the grid over its seeds."""
+
+    settings: dict[str, Any] = Field(description="What is varied.")
+    seeds: int = Field(description="Runs behind the means.")
+    accuracy: float | None = Field(description="Mean validation accuracy.")
+    accuracy_spread: float | None = Field(description="Standard deviation over seeds (n - 1); none for one seed.")
+    loss: float = Field(description="Mean validation loss, by which the choice is made.")
+    loss_spread: float | None = Field(description="Standard deviation over seeds (n - 1); none for one seed.")
+    chosen: bool = Field(description="Whether it has the lowest mean loss.")
+
+
+class SweepReport(Noun):
+    """The table of a sweep."""
+
+    study: str = Field(description="Name of the study.")
+    simulated: bool = Field(description="True when no person gave the answers.")
+    points: tuple[SweepPoint, ...] = Field(description="The lowest mean validation loss first.")
+    made: int = Field(description="Runs made now.")
+    kept: int = Field(description="Runs known from before.")
+    validation_pairs: int = Field(description="Validation pairs with a majority.")
+    validation_prompts: int = Field(description="Prompts they belong to.")
+    ceiling: Estimate | None = Field(description="What one more rater would reach on the validation pairs.")
+    missing: str = Field(description="What is done with pairs that cannot be counted.")
+    signature: Signature = Field(description="What reproduces the sweep.")
+
+
+def run_sweep(
+    data_of: Callable[[HeadSettings], HeadData],
+    points: Sequence[HeadSettings],
+    seeds: int,
+    folder: Path,
+    *,
+    about: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[list[SweepRun]], int]:
+    """The runs of every point, and how many were made now; each is written as soon as it is done.
+
+    `about` names the data: runs on others are not taken for these.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with open_journal(folder / RUNS, SweepRun, what="a run of a sweep", remedy=_REMEDY) as journal:
+        known = {(run.key, run.seed): run for run in journal.lines}
+        made, found = 0, []
+        for number, point in enumerate(points):
+            data, runs = None, []
+            for seed in range(point.seed, point.seed + seeds):
+                key = run_key(about, point)
+                if (key, seed) not in known:
+                    data = data or data_of(point)
+                    known[key, seed] = _run(key, data, point.model_copy(update={"seed": seed}))
+                    journal.add(known[key, seed])
+                    made += 1
+                runs.append(known[key, seed])
+                if progress:
+                    progress(number * seeds + len(runs), len(points) * seeds)
+            found.append(runs)
+    return found, made
+
+
+def run_key(about: str, settings: HeadSettings) -> str:
+    """All that a run depends on but its seed."""
+    return str(Signature(method=about, settings=settings.model_dump(exclude={"seed", "device"})))
+
+
+def sweep_table(points: Sequence[HeadSettings], runs: Sequence[Sequence[SweepRun]]) -> tuple[SweepPoint, ...]:
+    """Means and spreads over seeds, best first; the first is the choice."""
+    rows = [_point(settings, each) for settings, each in zip(points, runs, strict=True)]
+    rows.sort(key=lambda row: row.loss)
+    return tuple(row.model_copy(update={"chosen": place == 0}) for place, row in enumerate(rows))
+
+
+def _point(settings: HeadSettings, runs: Sequence[SweepRun]) -> SweepPoint:
+    accuracies = [run.validation_accuracy for run in runs if run.validation_accuracy is not None]
+    losses = [run.validation_loss for run in runs]
+    return SweepPoint(
+        settings={name: getattr(settings, name) for name in GRID},
+        seeds=len(runs),
+        accuracy=float(np.mean(accuracies)) if accuracies else None,
+        accuracy_spread=_spread(accuracies),
+        loss=float(np.mean(losses)),
+        loss_spread=_spread(losses),
+        chosen=False,
+    )
+
+
+def _spread(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return float(np.std(found, ddof=1)) if len(found) > 1 else None
+
+
+def _run(key: str, data: HeadData, settings: HeadSettings) -> SweepRun:
+    best = train_heads(data, settings).best
+    accuracy = None if np.isnan(best.validation_accuracy) else best.validation_accuracy
+    return SweepRun(
+        key=key, seed=settings.seed, validation_accuracy=accuracy, validation_loss=best.validation_loss,
+        best_pass=best.number,
+    )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# A sweep over the settings of heads on one study: vectors once, many trainings, and the best one as a model.
+# --------------------------------------------------------------------------------------------------
 
 MODEL = "model"
 """Folder of the chosen model inside that of the sweep."""
@@ -44,8 +176,8 @@ def sweep_study(
     points = grid.points(settings)
     about = f"heads of {study.hash[:12]} {','.join(criteria)}"
     runs, made = run_sweep(prepared.data, points, grid.seeds, out, about=about, progress=progress)
-    report = _report(prepared, settings, grid, table(points, runs), made, len(points) * grid.seeds - made)
-    with whole_file(out / REPORT) as target:
+    report = _report(prepared, settings, grid, sweep_table(points, runs), made, len(points) * grid.seeds - made)
+    with whole_file(out / SWEEP_FILE) as target:
         target.write(report.model_dump_json(indent=2).encode())
     best = settings.model_copy(update=report.points[0].settings)
     data = prepared.data(best)
@@ -54,7 +186,7 @@ def sweep_study(
 
 
 def _report(
-    prepared: Prepared,
+    prepared: PreparedStudy,
     settings: HeadSettings,
     grid: SweepSettings,
     points: tuple[SweepPoint, ...],

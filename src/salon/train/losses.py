@@ -29,7 +29,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 from salon.errors import BadValue, MissingExtra
-from salon.stats.uncertain_wins import LOGISTIC_VARIANCE, POINTS, WIDE, normal_points
+from salon.stats.uncertain_scores import LOGISTIC_VARIANCE, QUADRATURE_POINTS, WIDE, normal_points
 
 try:
     import torch
@@ -205,7 +205,7 @@ _TIES: dict[Law, Callable[[Tensor, Tensor], LogChances]] = {"davidson": _davidso
 
 
 def _points(like: Tensor) -> tuple[Tensor, Tensor]:
-    x, log_w = normal_points(POINTS)
+    x, log_w = normal_points(QUADRATURE_POINTS)
     return torch.tensor(x).to(like), torch.tensor(log_w).to(like)
 
 

@@ -11,12 +11,11 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from salon.errors import MissingExtra, UnknownReference
-from salon.models.heads import new_reward_head
-from salon.models.quality import REWARD
-from salon.models.qwen_reward import WEIGHTS
+from salon.models.hpsv3 import HPSV3_WEIGHTS
+from salon.models.reward_heads import REWARD, new_reward_head
 from salon.models.reward_network import BACKBONE, RewardNetwork
 
 try:
@@ -104,11 +103,11 @@ def open_backbone(source: str | Path) -> Backbone:
     if (folder / "config.json").is_file():
         config = AutoConfig.from_pretrained(folder)
         return Backbone(str(source), config, config.dtype or torch.float32, _vocabulary(folder), str(folder))
-    if any((folder / name).is_file() for name in WEIGHTS):  # HPSv3, whose release has no config
-        return _named("qwen2-vl-7b", str(source))
+    if any((folder / name).is_file() for name in HPSV3_WEIGHTS):  # HPSv3, whose release has no config
+        return _backbone_of_shape("qwen2-vl-7b", str(source))
     name = folder.name.lower().removesuffix("-instruct")
     if name in SHAPES and not folder.exists():
-        return _named(name, name)
+        return _backbone_of_shape(name, name)
     raise UnknownReference(
         "a backbone with its config.json is needed",
         found="no such file" if folder.is_dir() else "no such folder",
@@ -117,7 +116,7 @@ def open_backbone(source: str | Path) -> Backbone:
     )
 
 
-def _named(shape: str, name: str) -> Backbone:
+def _backbone_of_shape(shape: str, name: str) -> Backbone:
     source, values = SHAPES[shape]
     config = AutoConfig.for_model(**json.loads(json.dumps(values)))
     return Backbone(name, config, torch.bfloat16, 0, source)
@@ -131,7 +130,7 @@ def _vocabulary(folder: Path) -> int:
     return len(tokenizer) + (REWARD not in tokenizer.get_vocab())
 
 
-def blocks(network: nn.Module) -> list[nn.Module]:
+def sharded_blocks(network: nn.Module) -> list[nn.Module]:
     """The layers of the language model and the blocks of the vision encoder: what is sharded as one unit."""
     names = set(getattr(network, "_no_split_modules", None) or ())
     return [module for module in network.modules() if type(module).__name__ in names]
@@ -142,3 +141,240 @@ def product_weights(network: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     for name, module in network.named_modules():
         if isinstance(module, nn.Linear | nn.Conv3d):
             yield f"{name}.weight", module.weight
+
+
+# --------------------------------------------------------------------------------------------------
+# How many bytes a Qwen-VL keeps between its forward and its backward pass, by arithmetic.
+#
+# Counted is what autograd saves, each storage once: the inputs of linear layers, norms, activation functions and
+# attention. Attention is SDPA or flash: queries, keys, values, its output and one log-sum for each head, never the
+# (length x length) weights. docs/methods/memory.md has the formulas. Not counted are the words of an output layer (no
+# reward needs them), temporary results inside one operation, and what the allocator loses between its blocks.
+# --------------------------------------------------------------------------------------------------
+
+Gradient = Literal["weights", "adapters", "through", "none"]
+"""What a part of the network takes part in: its weights learn, its adapters learn, it only passes gradients on to a
+part before it, or nothing of it is needed for any gradient."""
+
+FAMILIES = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl")
+"""Kinds of VLM, by transformers' model_type, whose layers are written down here."""
+FLOAT = 4
+
+
+@dataclass(frozen=True)
+class NumberSizes:
+    """Bytes of a number."""
+
+    compute: int
+    """In matrix products: 4, or 2 under bfloat16."""
+    stream: int
+    """Between the layers of the language model: 4, or 2 where its embeddings are bfloat16."""
+    picture_stream: int
+    """Between the layers of the vision encoder."""
+    layer_norm: int
+    """In a layer norm's input: on a GPU autocast computes it in float32, on a CPU as it comes."""
+    autocast: bool = False
+    """Whether weights are float32 and cast for each product, with what they are multiplied with."""
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """The language model."""
+
+    layers: int
+    width: int
+    inner: int
+    heads: int
+    kv_heads: int
+    head_width: int
+    normed_heads: bool
+    """Whether queries and keys pass a norm of their own, as in Qwen3."""
+
+    @property
+    def cache_per_token(self) -> int:
+        """Numbers that generation keeps for one token: keys and values of all layers."""
+        return 2 * self.layers * self.kv_heads * self.head_width
+
+
+@dataclass(frozen=True)
+class Tower:
+    """The vision encoder."""
+
+    family: str
+    layers: int
+    width: int
+    inner: int
+    heads: int
+    patch: int
+    merge: int
+    patch_numbers: int
+    """Numbers of one patch on the way in: channels x frames x patch x patch."""
+    mergers: int
+    """Layers that merge patches into tokens: one, and Qwen3's deep ones."""
+
+    def patches(self, pixels: int) -> int:
+        """Patches of a picture that is brought to at most `pixels`."""
+        side = self.patch * self.merge
+        return max(1, pixels // side**2) * self.merge**2
+
+    def tokens(self, pixels: int) -> int:
+        """What the language model reads of such a picture."""
+        return self.patches(pixels) // self.merge**2
+
+
+@dataclass(frozen=True)
+class VlmShape:
+    """The sizes that memory follows from."""
+
+    decoder: Decoder
+    tower: Tower
+
+    @classmethod
+    def of(cls, config: Any) -> VlmShape | None:
+        """The shape that a transformers config describes; None for a VLM of another kind."""
+        family = config.model_type
+        if family not in FAMILIES:
+            return None
+        text, vision = config.get_text_config(), config.vision_config
+        head = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+        decoder = Decoder(
+            text.num_hidden_layers, text.hidden_size, text.intermediate_size, text.num_attention_heads,
+            text.num_key_value_heads, head, normed_heads=family == "qwen3_vl",
+        )  # fmt: skip
+        width = vision.embed_dim if family == "qwen2_vl" else vision.hidden_size
+        inner = int(width * vision.mlp_ratio) if family == "qwen2_vl" else vision.intermediate_size
+        channels = getattr(vision, "in_channels", None) or 3
+        tower = Tower(
+            family, vision.depth, width, inner, vision.num_heads, vision.patch_size, vision.spatial_merge_size,
+            channels * vision.temporal_patch_size * vision.patch_size**2,
+            mergers=1 + len(getattr(vision, "deepstack_visual_indexes", None) or ()),
+        )  # fmt: skip
+        return cls(decoder, tower)
+
+
+@dataclass(frozen=True)
+class PassLoad:
+    """What one process looks at in one pass."""
+
+    pictures: int
+    patches: int
+    """Of each picture."""
+    length: int
+    """Tokens of each sequence, the picture's and the padding among them."""
+    language: Gradient
+    vision: Gradient
+    rank: int = 0
+    """Of adapters."""
+
+
+@dataclass(frozen=True)
+class Activations:
+    """Bytes at the end of a forward pass, and at the height of the backward pass."""
+
+    kept: int
+    """Saved by autograd when the forward pass ends; with recomputing, the inputs of the layers and little more."""
+    recomputed: int
+    """On top of that while one layer is computed again; 0 without recomputing."""
+
+    @property
+    def peak(self) -> int:
+        """Both."""
+        return self.kept + self.recomputed
+
+
+def activation_bytes(shape: VlmShape, load: PassLoad, numbers: NumberSizes, *, recompute: bool) -> Activations:
+    """What one pass over `load` keeps for its backward pass; inputs included, the weights' bfloat16 copies not."""
+    tower, decoder = shape.tower, shape.decoder
+    seen, read = load.pictures * load.patches, load.pictures * load.length
+    block = seen * _vision_block(tower, load.vision, numbers, load.rank)
+    layer = read * _decoder_layer(decoder, load.language, numbers, load.rank)
+    shared = _shared(shape, load, numbers)
+    ends = _vision_ends(tower, load, numbers) + _language_ends(decoder, load, numbers)
+    if not recompute:
+        return Activations(ends + shared + tower.layers * block + decoder.layers * layer, 0)
+    inputs = 0
+    if load.vision != "none":
+        inputs += tower.layers * seen * tower.width * numbers.picture_stream
+    if load.language != "none":
+        inputs += decoder.layers * read * decoder.width * numbers.stream
+    return Activations(ends + inputs, shared + max(block, layer))
+
+
+def _decoder_layer(decoder: Decoder, gradient: Gradient, numbers: NumberSizes, rank: int) -> int:
+    """Bytes for each token."""
+    if gradient == "none":
+        return 0
+    b, d, f, wide = numbers.compute, decoder.width, decoder.inner, decoder.heads * decoder.head_width
+    learns, cast = gradient in ("weights", "adapters"), numbers.autocast
+    norms = 2 * _rms_norm(d, 1, gradient, FLOAT)
+    if decoder.normed_heads:
+        norms += _rms_norm(wide, decoder.heads, gradient, b)
+        norms += _rms_norm(decoder.kv_heads * decoder.head_width, decoder.kv_heads, gradient, b)
+    attention = 4 * wide * b + FLOAT * decoder.heads  # queries, keys, values (keys and values once a head), output
+    inner = 3 * f * b  # gate before and after its function, and what it is multiplied with
+    linear = 0
+    if learns:  # autocast casts the same input anew for each of the layers that read it
+        linear += (3 if cast else 1) * d * b + (2 if cast else 1) * d * b + f * b
+    if gradient == "adapters":
+        linear += 7 * rank * b + (wide * b if cast else 0)
+    return norms + attention + inner + linear
+
+
+def _vision_block(tower: Tower, gradient: Gradient, numbers: NumberSizes, rank: int) -> int:
+    """Bytes for each patch."""
+    if gradient == "none":
+        return 0
+    b, e, i = numbers.compute, tower.width, tower.inner
+    learns = gradient in ("weights", "adapters")
+    gated = tower.family == "qwen2_5_vl"
+    norms = 2 * (_rms_norm(e, 1, gradient, b) if gated else e * numbers.layer_norm + 2 * FLOAT)
+    attention = 6 * e * b + FLOAT * tower.heads  # q and k turned, all of q, k, v before (v is a view), the output
+    inner = {"qwen2_vl": 2, "qwen2_5_vl": 3, "qwen3_vl": 1}[tower.family] * i * b
+    linear = 0
+    if learns:
+        linear += (3 + (gated and numbers.autocast)) * e * b + i * b
+    if gradient == "adapters":
+        linear += (5 if gated else 4) * rank * b
+    return norms + attention + inner + linear
+
+
+def _rms_norm(width: int, rows: int, gradient: Gradient, compute: int) -> int:
+    """Its input in float32, one root for each row, and what its weights are multiplied with, where they learn."""
+    return FLOAT * (width + rows) + (compute * width if gradient == "weights" else 0)
+
+
+def _shared(shape: VlmShape, load: PassLoad, numbers: NumberSizes) -> int:
+    """Once for all layers: the turns of rotary positions, and the mask of a padded batch."""
+    tower, decoder = shape.tower, shape.decoder
+    total = 0
+    if load.vision != "none":
+        total += 2 * load.pictures * load.patches * (tower.width // tower.heads) * FLOAT
+    if load.language != "none":
+        total += 2 * load.pictures * load.length * decoder.head_width * numbers.stream
+        total += load.pictures * load.length**2 * numbers.compute
+    return total
+
+
+def _vision_ends(tower: Tower, load: PassLoad, numbers: NumberSizes) -> int:
+    """The pixels, and what merges patches into tokens."""
+    b, e, seen = numbers.compute, tower.width, load.pictures * load.patches
+    pixels = tower.patch_numbers * FLOAT
+    if load.vision == "none":
+        return seen * pixels
+    if load.vision == "weights" and b < FLOAT:  # cast, and kept for the first layer
+        pixels += tower.patch_numbers * b
+    learns = load.vision in ("weights", "adapters")
+    norm = _rms_norm(e, 1, load.vision, b) if tower.family == "qwen2_5_vl" else e * numbers.layer_norm + 2 * FLOAT
+    mergers = norm + tower.mergers * (3 if learns else 1) * e * b
+    if numbers.layer_norm != numbers.picture_stream:  # else deep ones share their input with the next block
+        mergers += (tower.mergers - 1) * e * numbers.layer_norm
+    positions = 4 * (8 + FLOAT) if tower.family == "qwen3_vl" and load.vision == "weights" else 0
+    return seen * (pixels + mergers + positions)
+
+
+def _language_ends(decoder: Decoder, load: PassLoad, numbers: NumberSizes) -> int:
+    """The last norm, and the places of the pictures."""
+    read = load.pictures * load.length
+    if load.language == "none":
+        return read
+    return read * (_rms_norm(decoder.width, 1, load.language, FLOAT) + 1)

@@ -1,37 +1,159 @@
-"""How much memory a training needs on each GPU, by arithmetic, before any weight is read.
-
-Parameters are counted on the real network without its weights (`memory_network`), activations by formula
-(`memory_activations`); docs/methods/memory.md has both. What AdamW keeps is counted to the byte; what engines gather
-for a moment (FSDP2's and ZeRO's whole layers and buckets) follows from their defaults.
-"""
+"""How much memory there is, how much was stated, and how weights are shared out over processes."""
 
 from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from salon.errors import BadValue, MissingExtra, SalonError
-from salon.models.lora import linear_layers
 from salon.models.reward_network import RewardNetwork
+from salon.study.nouns import Noun
 from salon.train.distill_settings import DistillSettings
-from salon.train.memory_activations import FLOAT, Activations, Gradient, Load, Numbers, Shape, activation_bytes
-from salon.train.memory_available import GB, Shard, available_memory, launched_shard, words
-from salon.train.memory_network import Backbone, blocks, open_backbone, product_weights
-from salon.train.memory_results import LEFT_OUT, MemoryPlan, MemoryRow
-from salon.train.reward_settings import RewardSettings
-from salon.train.reward_setup import has_bfloat16, make_trainable, on_cpu
+from salon.train.memory_network import (
+    FLOAT,
+    Activations,
+    Backbone,
+    Gradient,
+    NumberSizes,
+    PassLoad,
+    VlmShape,
+    activation_bytes,
+    open_backbone,
+    product_weights,
+    sharded_blocks,
+)
+from salon.train.settings import RewardSettings
+from salon.train.training_setup import has_bfloat16, linear_layers, make_trainable, on_cpu
 
 try:
     import torch
+    from accelerate.utils import parse_flag_from_env
     from peft import LoraConfig, get_peft_model
     from torch import nn
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("train") from None
+
+Shard = Literal["none", "fsdp2", "zero2", "zero3"]
+SHARDS: tuple[Shard, ...] = ("none", "fsdp2", "zero2", "zero3")
+GB = 10**9
+
+
+def gpu_memory() -> int | None:
+    """Bytes of the GPU that is here; None without one."""
+    return None if on_cpu() else available_memory()
+
+
+def available_memory(processes: int = 1) -> int | None:
+    """Bytes for one process: its GPU's, or its share of the machine's; None where nobody says."""
+    if not on_cpu():
+        if not torch.cuda.is_available():
+            return None
+        return int(torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory)
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):  # pragma: no cover - not on Linux or macOS
+        return None
+    limit = Path("/sys/fs/cgroup/memory.max")
+    if limit.is_file() and (text := limit.read_text().strip()).isdigit():
+        total = min(total, int(text))
+    return total // processes
+
+
+def parse_memory(text: str) -> int:
+    """`80GB`, `80 GiB`, `79.3G` in bytes."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kKMGT]?)(i?)B?\s*", text)
+    if match is None or float(match[1]) == 0:
+        raise BadValue("memory is a number with its unit, such as 80GB or 24GiB", found=repr(text))
+    power = " KMGT".index(match[2].upper() or " ")
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+
+
+def words(count: int) -> str:
+    """Bytes for people."""
+    for unit, size in (("GB", GB), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:,.1f} {unit}"
+    return f"{count} B"
+
+
+def launched_shard(settings: Any) -> Shard:
+    """What a training will use: its setting, or what accelerate launch has put into the environment."""
+    given: Shard | Literal["auto"] = getattr(settings, "shard", "auto")
+    if given != "auto":
+        return given
+    if parse_flag_from_env("ACCELERATE_USE_DEEPSPEED"):
+        return "zero3" if os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE") == "3" else "zero2"
+    return "fsdp2" if parse_flag_from_env("ACCELERATE_USE_FSDP") else "none"
+
+
+# --------------------------------------------------------------------------------------------------
+# A plan of memory: what one use of it takes, and all of them together.
+# --------------------------------------------------------------------------------------------------
+
+LEFT_OUT = (
+    "CUDA's context, the allocator's fragments and temporary results inside one operation (the margin is for them)",
+    "logits: a reward reads one hidden state, and TRL's fused head makes log-probabilities tile by tile",
+    "pairs of which a picture or prompt is larger than planned",
+)
+
+
+class MemoryRow(Noun):
+    """One use of memory."""
+
+    name: str = Field(description="What it is for.")
+    bytes: int = Field(description="Bytes on each GPU.")
+    how: str = Field(description="How it was counted.")
+
+
+class MemoryPlan(Noun):
+    """What a training needs on each GPU."""
+
+    backbone: str = Field(description="What is trained.")
+    source: str = Field(description="Where its shape is from.")
+    parameters: int = Field(description="Parameters in all, the head and adapters included.")
+    trained: int = Field(description="Parameters that learn.")
+    learn: str = Field(description="What is trained: full, lora or head.")
+    gpus: int = Field(description="Processes, one for each GPU.")
+    shard: str = Field(description="How weights are shared out: none, fsdp2, zero2 or zero3.")
+    precision: str = Field(description="Numbers of the forward pass.")
+    recompute: bool = Field(description="Whether activations are computed again.")
+    at_once: int = Field(description="Pairs, or answers, that one process holds at once.")
+    picture_tokens: int = Field(description="Tokens of one picture.")
+    tokens: int = Field(description="Tokens of one sequence: picture, text and answer.")
+    rows: tuple[MemoryRow, ...] = Field(description="Uses of memory.")
+    fixed: int = Field(description="Bytes of parameters, gradients and optimizer: counted, not estimated.")
+    margin: int = Field(description="Bytes added for what is left out.")
+    total: int = Field(description="Bytes needed on each GPU, the margin included.")
+    memory: int | None = Field(description="Bytes that are there; none where unknown.")
+    fits: bool | None = Field(description="Whether the total fits; none where memory is unknown.")
+    change: str | None = Field(description="The smallest change that fits, where it does not fit.")
+    left_out: tuple[str, ...] = Field(description="What is not counted.")
+
+    @property
+    def headline(self) -> str:
+        """The plan in one line."""
+        there = "" if self.memory is None else f" of {words(self.memory)}"
+        return (
+            f"{words(self.total)}{there} on each of {self.gpus} GPU{'s' * (self.gpus > 1)}: {self.learn}, shard "
+            f"{self.shard}, {self.precision}, {self.at_once} at once, recompute {'on' if self.recompute else 'off'}"
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# How much memory a training needs on each GPU, by arithmetic, before any weight is read.
+#
+# Parameters are counted on the real network without its weights (`memory_network`), activations by formula
+# (`memory_activations`); docs/methods/memory.md has both. What AdamW keeps is counted to the byte; what engines gather
+# for a moment (FSDP2's and ZeRO's whole layers and buckets) follows from their defaults.
+# --------------------------------------------------------------------------------------------------
 
 MARGIN = 0.1
 """Share of the sum that is added for what the arithmetic leaves out."""
@@ -72,7 +194,7 @@ def plan_reward(
         return made
 
     def plan(settings: RewardSettings, shard: Shard) -> MemoryPlan:
-        job = _Job(
+        job = _TrainingJob(
             backbone, network(settings.learn), settings, gpus, shard, memory, gpu, pictures=2 * settings.at_once,
             length=_picture_tokens(backbone, settings.pixels) + text_tokens,
             passes=math.ceil(math.ceil(settings.batch / gpus) / settings.at_once),
@@ -103,7 +225,7 @@ def plan_distill(
             with torch.device("meta"):
                 network = get_peft_model(network, LoraConfig(r=settings.lora_rank, target_modules=layers))
         answers = math.ceil(settings.images * settings.group / gpus)
-        job = _Job(
+        job = _TrainingJob(
             backbone, network, settings, gpus, shard, memory, gpu, pictures=min(settings.at_once, answers),
             length=_picture_tokens(backbone, settings.pixels) + text_tokens + settings.max_tokens,
             passes=math.ceil(answers / settings.at_once), answers=answers,
@@ -146,7 +268,7 @@ def check_training(
 
 
 @dataclass(frozen=True)
-class _Job:
+class _TrainingJob:
     backbone: Backbone
     network: nn.Module
     settings: Any
@@ -256,7 +378,7 @@ class _Job:
                 yield MemoryRow(name="DDP's buckets", bytes=FLOAT * trained, how="gradients on their way to the others")
         elif self.shard == "fsdp2":
             vlm = getattr(self.network, "vlm", self.network)
-            units = sorted((sum(p.numel() for p in unit.parameters()) for unit in blocks(vlm)), reverse=True)
+            units = sorted((sum(p.numel() for p in unit.parameters()) for unit in sharded_blocks(vlm)), reverse=True)
             rest = everything - sum(units) - sum(p.numel() for p in _output_layer(vlm) if self.answers)
             gathered = self.number * (rest + sum(units[:2]))
             yield MemoryRow(name="gathered layers", bytes=gathered, how="the two largest, and all outside of layers")
@@ -307,7 +429,7 @@ class _Job:
 
     def activations(self) -> Activations:
         """By formula; nothing where the VLM is of a kind that none is written down for."""
-        shape = Shape.of(self.backbone.config)
+        shape = VlmShape.of(self.backbone.config)
         if shape is None:
             return Activations(0, 0)
         language, vision = self._gradients()
@@ -316,8 +438,8 @@ class _Job:
         whole = self.shard == "none" and (language == "weights" or first.element_size() == FLOAT)
         stream = FLOAT if whole or not self.half else 2
         norm = FLOAT if self.gpu and autocast else self.number
-        numbers = Numbers(self.number, stream, self.number, norm, autocast)
-        load = Load(
+        numbers = NumberSizes(self.number, stream, self.number, norm, autocast)
+        load = PassLoad(
             self.pictures, shape.tower.patches(self.settings.pixels), self.length, language, vision,
             getattr(self.settings, "lora_rank", 0),
         )  # fmt: skip
@@ -343,7 +465,7 @@ class _Job:
                 "" if self.memory else "; not counted without --memory"
             )
             yield MemoryRow(name="generation", bytes=round(share * (self.memory or 0)), how=how)
-        shape = Shape.of(self.backbone.config)
+        shape = VlmShape.of(self.backbone.config)
         if sampler != "off" or shape is None:
             return
         cache = self.answers * self.length * shape.decoder.cache_per_token * self.number
@@ -395,5 +517,5 @@ def _half(precision: str, gpu: bool) -> bool:
 def _picture_tokens(backbone: Backbone, pixels: int) -> int:
     if not pixels:
         raise BadValue("a plan needs the pixels of a picture", found="--pixels 0", remedy="the most you expect")
-    shape = Shape.of(backbone.config)
+    shape = VlmShape.of(backbone.config)
     return 0 if shape is None else shape.tower.tokens(pixels)

@@ -1,47 +1,232 @@
-"""Can a scorer be gamed? The same items, altered: what every alteration does to their scores.
+"""What may be done to a picture to fool a scorer, and what must cost it: the alterations that probes try.
 
-For item i, s_i is its score as it is and s'_i altered, both turned so that higher is better; w is the standard
-deviation of the s_i of one prompt (pooled over prompts), the differences that a scorer is used to tell.
-
-    change       mean of (s'_i - s_i) / w
-    risen        share of items with s'_i > s_i
-    overturned   share of pairs of one prompt, s_i < s_j, with s'_i > s_j: the loser, altered, beats the winner
-
-Intervals: whole prompts drawn again. Those of one alteration hold together: with k strengths each is at the level
-1 - (1 - level) / k. A *trick* does not raise the score where all intervals of `change` end below the margin; it does
-where one lies wholly above 0; else the question is open. A *control* is noticed where the interval at the greatest
-strength lies wholly below 0.
-
-Assumptions: nobody was asked about the altered pictures. A scorer may be right to like a little more contrast; it is
-for people to say, and a trick that raises scores names what to ask them.
+A *trick* adds nothing that was asked for: a scorer that rewards it can be gamed by a generator that learns to do it. A
+*control* does harm that anybody sees: a scorer that does not notice is blind there, and its steadiness under the tricks
+means little. Sizes are shares of the picture's shorter side, so that all pictures are treated alike.
 """
 
 from __future__ import annotations
 
+import io
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps
+from pydantic import Field
 
 from salon.errors import BadFile, BadValue, TooFew
-from salon.stats.resample import SHARE, Ends, Resampling, bootstrap_totals
+from salon.stats.intervals import SHARE, Ends, Resampling, bootstrap_totals
 from salon.stats.result import Estimate
 from salon.store.pictures import read_picture
 from salon.study import Item, Prompt, Scorer, Study
-from salon.study.scorer import ScorerCard
-from salon.study.signature import Signature
-from salon.train.probe_results import ProbeReport, ProbeRow, ProbeSettings, TrickVerdict
-from salon.train.tricks import TRICKS, Trick
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Noun, Signature
+
+Kind = Literal["trick", "control"]
+Alter = Callable[[Image.Image, float, str, np.random.Generator], Image.Image]
+PRAISE = "masterpiece, award winning, best quality"
+_INK, _PAPER = (255, 255, 255), (16, 16, 16)
+_LONGEST = 90
+"""Letters of a prompt that are written into a picture."""
+
+
+@dataclass(frozen=True)
+class Trick:
+    """One alteration at several strengths, weakest first."""
+
+    name: str
+    kind: Kind
+    strengths: tuple[float, ...]
+    unit: str
+    """How a strength is named, with {} for its number as a percentage; SIZES says of what."""
+    alter: Alter
+
+    def words(self, strength: float) -> str:
+        """A strength in words."""
+        return self.unit.format(f"{strength:.1%}".replace(".0%", "%")).replace("-", "−")
+
+
+def _contrast(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return ImageEnhance.Contrast(image).enhance(1 + strength)
+
+
+def _saturation(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return ImageEnhance.Color(image).enhance(1 + strength)
+
+
+def _border(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return ImageOps.expand(image, max(1, round(min(image.size) * strength)), fill=_INK)
+
+
+def _praise(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return overlay_text(image, PRAISE, strength)
+
+
+def _prompt(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return overlay_text(image, " ".join(text.split())[:_LONGEST] or PRAISE, strength)
+
+
+def _blur(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return image.filter(ImageFilter.GaussianBlur(min(image.size) * strength))
+
+
+def _noise(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    pixels = np.asarray(image, np.float32)
+    grain = rng.normal(0, 255 * strength, pixels.shape)
+    return Image.fromarray(np.clip(pixels + grain + 0.5, 0, 255).astype(np.uint8))
+
+
+def _jpeg(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    """Strength 0 is the best quality, 1 the worst."""
+    sink = io.BytesIO()
+    image.save(sink, "JPEG", quality=max(1, round(100 * (1 - strength))))
+    return Image.open(sink).convert("RGB")
+
+
+def overlay_text(image: Image.Image, words: str, share: float) -> Image.Image:
+    """`words` in light letters on a dark band along the lower edge; letters as high as `share` of the shorter side.
+
+    Words that are wider than the picture go on in the next line.
+    """
+    altered = image.copy()
+    pen = ImageDraw.Draw(altered, "RGBA")
+    font = ImageFont.load_default(max(6, round(min(image.size) * share)))
+    assert isinstance(font, ImageFont.FreeTypeFont)  # Pillow without FreeType has one size only
+    lines = _lines(pen, words, font, image.width * 0.96)
+    step = round(font.size * 1.25)
+    top = max(0, image.height - step * len(lines) - round(font.size * 0.4))
+    pen.rectangle((0, top, image.width, image.height), fill=(*_PAPER, 200))
+    for number, line in enumerate(lines):
+        pen.text((image.width * 0.02, top + step * number + font.size * 0.15), line, fill=_INK, font=font)
+    return altered
+
+
+def _lines(pen: ImageDraw.ImageDraw, words: str, font: ImageFont.FreeTypeFont, room: float) -> list[str]:
+    lines = [""]
+    for word in words.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and pen.textlength(longer, font) > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+TRICKS: tuple[Trick, ...] = (
+    Trick("contrast", "trick", (0.25, 0.5, 1.0), "contrast +{}", _contrast),
+    Trick("saturation", "trick", (0.25, 0.5, 1.0), "saturation +{}", _saturation),
+    Trick("border", "trick", (0.02, 0.05, 0.1), "white border, {}", _border),
+    Trick("praise", "trick", (0.03, 0.06, 0.1), "praise written in, {}", _praise),
+    Trick("prompt", "trick", (0.03, 0.06, 0.1), "prompt written in, {}", _prompt),
+    Trick("blur", "control", (0.005, 0.01, 0.02), "blur, {}", _blur),
+    Trick("noise", "control", (0.05, 0.1, 0.2), "grain, {}", _noise),
+    Trick("jpeg", "control", (0.6, 0.85, 0.95), "JPEG, quality -{}", _jpeg),
+)
+SIZES = (
+    "A border's width, the height of letters and the radius of a blur are shares of the picture's shorter side; "
+    "grain is a standard deviation, as a share of white."
+)
+
+
+# --------------------------------------------------------------------------------------------------
+# What a probe can be told, and what it finds; described once for flags, JSON and pages.
+# --------------------------------------------------------------------------------------------------
+
+MISSING_POLICY = "items without a score, as they are or altered, are left out of that row and counted there"
+Outcome = Literal["raises", "does not raise", "open", "noticed", "not noticed"]
+
+
+class ProbeSettings(Noun):
+    """How `salon train probe` works."""
+
+    items: int = Field(100, ge=2, description="Most items to alter; whole prompts, drawn by --seed.")
+    margin: float = Field(0.1, gt=0, description="Largest mean change that counts as none, in spreads of a prompt.")
+    level: float = Field(0.95, gt=0, lt=1, description="Level at which the intervals of one alteration hold together.")
+    draws: int = Field(2000, ge=100, description="Times the prompts are drawn again for an interval.")
+    seed: int = Field(0, ge=0, description="Seed of the items, the grain and the intervals.")
+
+
+class ProbeRow(Noun):
+    """One alteration at one strength."""
+
+    trick: str = Field(description="Name of the alteration.")
+    kind: Kind = Field(description="A trick must not raise the score, a control must lower it.")
+    strength: float = Field(description="Its number; `words` say what it means.")
+    words: str = Field(description="What was done.")
+    items: int = Field(description="Items with a score before and after.")
+    missing: int = Field(description="Items without one of the two.")
+    change: Estimate = Field(description="Mean change of the score, in spreads of a prompt.")
+    risen: Estimate = Field(description="Share of items whose score rose.")
+    overturned: Estimate | None = Field(description="Share of pairs won by the altered loser; null without pairs.")
+
+
+class TrickVerdict(Noun):
+    """What is concluded about one alteration."""
+
+    trick: str = Field(description="Name of the alteration.")
+    kind: Kind = Field(description="A trick must not raise the score, a control must lower it.")
+    outcome: Outcome = Field(
+        description="Of a trick raises, does not raise or open; of a control noticed, not noticed or open."
+    )
+    strength: float = Field(description="Where the conclusion was drawn: the largest change, for a control the last.")
+
+
+class ProbeReport(Noun):
+    """What the probes found."""
+
+    format: Literal["salon.probe/1"] = Field("salon.probe/1", description="Name and version of this shape.")
+    study: str = Field(description="Name of the study.")
+    simulated: bool = Field(description="True when no person gave the answers of the study.")
+    scorer: str = Field(description="Name of the scorer.")
+    criterion: str | None = Field(description="The criterion it speaks about, where it has one.")
+    items: int = Field(description="Items altered.")
+    prompts: int = Field(description="Prompts they belong to.")
+    left_out: dict[str, int] = Field(description="Items of the study that were not used, by reason.")
+    spread: float = Field(description="Standard deviation of the scores within a prompt, on the scorer's own scale.")
+    level: float = Field(description="Level at which the intervals of one alteration hold together.")
+    margin: float = Field(description="Largest mean change that counts as none, in spreads.")
+    rows: tuple[ProbeRow, ...] = Field(description="Every alteration at every strength.")
+    verdicts: tuple[TrickVerdict, ...] = Field(description="One for each alteration.")
+    missing: str = Field(MISSING_POLICY, description="What is done about missing scores.")
+    scorer_signature: str = Field(description="Of the scorer.")
+    signature: Signature = Field(description="What reproduces the figures.")
+
+    @property
+    def raised(self) -> list[str]:
+        """Tricks that raise the score."""
+        return [one.trick for one in self.verdicts if one.outcome == "raises"]
+
+
+# --------------------------------------------------------------------------------------------------
+# Can a scorer be gamed? The same items, altered: what every alteration does to their scores.
+#
+# For item i, s_i is its score as it is and s'_i altered, both turned so that higher is better; w is the standard
+# deviation of the s_i of one prompt (pooled over prompts), the differences that a scorer is used to tell.
+#
+#     change       mean of (s'_i - s_i) / w
+#     risen        share of items with s'_i > s_i
+#     overturned   share of pairs of one prompt, s_i < s_j, with s'_i > s_j: the loser, altered, beats the winner
+#
+# Intervals: whole prompts drawn again. Those of one alteration hold together: with k strengths each is at the level
+# 1 - (1 - level) / k. A *trick* does not raise the score where all intervals of `change` end below the margin; it does
+# where one lies wholly above 0; else the question is open. A *control* is noticed where the interval at the greatest
+# strength lies wholly below 0.
+#
+# Assumptions: nobody was asked about the altered pictures. A scorer may be right to like a little more contrast; it is
+# for people to say, and a trick that raises scores names what to ask them.
+# --------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 Step = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _ProbeItems:
     """The items under test, with their scores as they are, higher better."""
 
     items: list[Item]
@@ -69,7 +254,7 @@ def probe_scorer(
     settings = settings or ProbeSettings()
     tell = step or (lambda _: None)
     tell("as they are")
-    scene, left_out = _scene(study, Path(folder), scorer, settings, leave_out)
+    scene, left_out = _probe_items(study, Path(folder), scorer, settings, leave_out)
     rows = []
     for trick in tricks:
         level = 1 - (1 - settings.level) / len(trick.strengths)
@@ -105,14 +290,16 @@ def _signature(study: Study, scorer: Scorer, settings: ProbeSettings, tricks: Se
 # -- the items -------------------------------------------------------------------------------------------------------
 
 
-def _scene(
+def _probe_items(
     study: Study, folder: Path, scorer: Scorer, settings: ProbeSettings, leave_out: frozenset[str]
-) -> tuple[_Scene, dict[str, int]]:
+) -> tuple[_ProbeItems, dict[str, int]]:
     every = list(study.nouns("items"))
     pictured = [item for item in every if item.image is not None]
     usable = [item for item in pictured if item.id not in leave_out]
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
-    chosen = [item.model_copy(update={"image": str(folder / str(item.image))}) for item in _chosen(usable, settings)]
+    chosen = [
+        item.model_copy(update={"image": str(folder / str(item.image))}) for item in _select_items(usable, settings)
+    ]
     given = [prompts.get(item.prompt or "") for item in chosen]
     found = scorer.score(chosen, given)
     able = [n for n, (item, value) in enumerate(zip(chosen, found)) if value is not None and _opens(item)]
@@ -129,10 +316,10 @@ def _scene(
     turn = 1 if getattr(scorer, "card", ScorerCard()).higher_is_better else -1
     score = turn * np.array([found[n] for n in able], float)
     _, cluster = np.unique([item.prompt or item.id for item in items], return_inverse=True)
-    return _Scene(items, [given[n] for n in able], cluster, score, _spread(score, cluster), turn), left_out
+    return _ProbeItems(items, [given[n] for n in able], cluster, score, _spread(score, cluster), turn), left_out
 
 
-def _chosen(items: Sequence[Item], settings: ProbeSettings) -> list[Item]:
+def _select_items(items: Sequence[Item], settings: ProbeSettings) -> list[Item]:
     """Whole prompts, drawn until no other fits, but one at least; in the order of the study."""
     of_prompt: dict[str, list[Item]] = {}
     for item in items:
@@ -168,15 +355,15 @@ def _spread(score: Floats, cluster: NDArray[np.int64]) -> float:
 # -- the alterations ---------------------------------------------------------------------------------------------------
 
 
-def _altered_scores(scene: _Scene, scorer: Scorer, trick: Trick, strength: float, seed: int) -> Floats:
+def _altered_scores(scene: _ProbeItems, scorer: Scorer, trick: Trick, strength: float, seed: int) -> Floats:
     """(items,) scores after the alteration, higher better; NaN where there is none."""
     with tempfile.TemporaryDirectory(prefix="salon-") as place:
-        items = list(_altered(scene, trick, strength, seed, Path(place)))
+        items = list(_altered_items(scene, trick, strength, seed, Path(place)))
         found = scorer.score(items, scene.prompts)
     return scene.turn * np.array([np.nan if value is None else value for value in found], float)
 
 
-def _altered(scene: _Scene, trick: Trick, strength: float, seed: int, place: Path) -> Iterator[Item]:
+def _altered_items(scene: _ProbeItems, trick: Trick, strength: float, seed: int, place: Path) -> Iterator[Item]:
     for number, (item, prompt) in enumerate(zip(scene.items, scene.prompts)):
         rng = np.random.default_rng([seed, number])
         image = trick.alter(read_picture(Path(item.image or "")).image, strength, prompt.view() if prompt else "", rng)
@@ -189,7 +376,7 @@ def _altered(scene: _Scene, trick: Trick, strength: float, seed: int, place: Pat
 
 
 def _row(
-    scene: _Scene, trick: Trick, strength: float, altered: Floats, level: float, settings: ProbeSettings
+    scene: _ProbeItems, trick: Trick, strength: float, altered: Floats, level: float, settings: ProbeSettings
 ) -> ProbeRow:
     known = ~np.isnan(altered)
     if not known.any():
@@ -214,7 +401,7 @@ def _row(
     )
 
 
-def _overturned(scene: _Scene, altered: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _overturned(scene: _ProbeItems, altered: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Of every pair of one prompt with a winner: the loser, and whether it wins once it is altered."""
     losers, won = [], []
     for members in (np.flatnonzero(scene.cluster == one) for one in range(scene.cluster.max() + 1)):

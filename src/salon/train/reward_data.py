@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 import weakref
@@ -26,23 +27,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.feather
+from numpy.typing import NDArray
 
 from salon.errors import BadValue
-from salon.store.atomic import whole_folder, write_json
-from salon.train.guard_log import GuardLog
-from salon.train.pair_order import PairRow, RowStore, RowWriter
-from salon.train.pair_pictures import PICTURED, ParquetPictures, Pictures, SpanPictures, open_pictures
-from salon.train.pair_shards import ROWS, PairShards, Part
-from salon.train.reward_settings import RewardSettings
+from salon.store.atomic_files import whole_folder, write_json
+from salon.train.name_hashes import GuardLog
+from salon.train.pair_files import (
+    PICTURE_COLUMNS,
+    ROWS,
+    PairPictures,
+    PairShards,
+    ParquetPictures,
+    ShardPart,
+    SpanPictures,
+    open_pictures,
+)
+from salon.train.settings import RewardSettings
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 ONE_CRITERION = "preference"
 """What the criterion of a file without that column is called."""
-GUARDED = ("prompt", "item", "item_a", "item_b", "image")
+GUARDED_COLUMNS = ("prompt", "item", "item_a", "item_b", "image")
 """Further columns whose values may not stand on two sides of the split."""
-STORED = "pairs"
+PAIRS_FOLDER = "pairs"
 """Folder in a run with its training pairs, its validation pairs and what is known of them."""
 _TEXTS = ("criterion", "group", "image_a", "image_b", "text", "rater")
 _NUMBERS = ("share", "votes", "for_a", "for_b", "ties", "agreement", "p_max")
@@ -51,7 +60,7 @@ _SHAPING = ("labels", "weigh", "confident", "validate_pairs")
 _LABELS = pa.array(["b", "tie", "a"])
 
 
-class Gathered(NamedTuple):
+class SourceRows(NamedTuple):
     """Rows of the source, some thousand where there are as many."""
 
     group: tuple[int, int]
@@ -82,13 +91,13 @@ class PairFile:
         return PairShards(self.path)
 
     @cached_property
-    def pictures(self) -> Pictures:
+    def pictures(self) -> PairPictures:
         """Where pictures are read from."""
         return open_pictures(self.shards, self.images, self.run)
 
     # -- what is learned from ----------------------------------------------------------------------------------------
 
-    def training(self, *, start: int) -> Iterator[PairRow]:
+    def training(self, *, start: int) -> Iterator[LabeledPair]:
         """Training pairs without end, epoch after epoch, from pair number `start` on."""
         store = self.store
         epoch, skip = divmod(start, len(store))
@@ -101,7 +110,7 @@ class PairFile:
         """The numbers of all training pairs in the order of an epoch."""
         return self.store.order(self.settings.seed, epoch, pool=self.pool, whole_groups=self._whole_groups)
 
-    def drawn(self, count: int) -> Iterator[PairRow]:
+    def drawn(self, count: int) -> Iterator[LabeledPair]:
         """The training pairs, each once, that the first `count` draws are among."""
         numbers = np.sort(self.order(0)[:count]) if count < len(self.store) else range(len(self.store))
         return (self.store[number] for number in numbers)
@@ -137,10 +146,10 @@ class PairFile:
     @cached_property
     def _place(self) -> Path:
         if self.run is not None:
-            return self.run / STORED
+            return self.run / PAIRS_FOLDER
         temporary = tempfile.mkdtemp(prefix="salon-")
         weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
-        return Path(temporary) / STORED
+        return Path(temporary) / PAIRS_FOLDER
 
     def is_stored(self) -> bool:
         """Whether the folder has the pairs of these very files and settings."""
@@ -161,38 +170,40 @@ class PairFile:
 
     # -- the source --------------------------------------------------------------------------------------------------
 
-    def tables(self) -> Iterator[Gathered]:
+    def tables(self) -> Iterator[SourceRows]:
         """All rows, a few thousand at a time, every column as text or number, pictures as names and places."""
         columns = [name for name in (*_TEXTS, *_NUMBERS, "split", "label") if name in self.shards.names]
-        columns += [name for name in GUARDED if name in self.shards.names and _is_text(self.shards.schema, name)]
+        columns += [
+            name for name in GUARDED_COLUMNS if name in self.shards.names and _is_text(self.shards.schema, name)
+        ]
         waiting: list[pa.Table] = []
         group = (0, 0)
         for part in self.shards.parts(columns):
             apart = self._whole_groups and group != (part.shard, part.group)
             if waiting and (apart or sum(table.num_rows for table in waiting) >= ROWS):
-                yield Gathered(group, pa.concat_tables(waiting).combine_chunks())
+                yield SourceRows(group, pa.concat_tables(waiting).combine_chunks())
                 waiting = []
             group = part.shard, part.group
             waiting.append(self._whole(part))
         if waiting:
-            yield Gathered(group, pa.concat_tables(waiting).combine_chunks())
+            yield SourceRows(group, pa.concat_tables(waiting).combine_chunks())
 
-    def _whole(self, part: Part) -> pa.Table:
+    def _whole(self, part: ShardPart) -> pa.Table:
         """Every column there may be: texts as text, numbers as numbers, what is missing as its neutral value."""
         table, count = part.table, part.table.num_rows
         absent = {"criterion": ONE_CRITERION, "split": self.shards.split_of(part.shard)}
         columns: dict[str, Any] = {}
-        for side, name in zip("ab", PICTURED):
+        for side, name in zip("ab", PICTURE_COLUMNS):
             columns[name], columns[f"place_{side}"] = self.pictures.places(part, name)
         for name in (*_TEXTS, "split", "label"):
-            if name in table.column_names and name not in PICTURED:
+            if name in table.column_names and name not in PICTURE_COLUMNS:
                 columns[name] = table.column(name).cast(pa.string())
             elif name not in columns:
                 columns[name] = pa.array([absent.get(name)] * count, pa.string())
         for name in _NUMBERS:
             there = name in table.column_names
             columns[name] = table.column(name).cast(pa.float64()) if there else pa.nulls(count, pa.float64())
-        return pa.table(columns | {name: table.column(name).cast(pa.string()) for name in GUARDED
+        return pa.table(columns | {name: table.column(name).cast(pa.string()) for name in GUARDED_COLUMNS
                                    if name in table.column_names})  # fmt: skip
 
     def learned(self, table: pa.Table) -> pa.Table:
@@ -202,7 +213,7 @@ class PairFile:
         enough = pc.greater_equal(table.column("p_max"), self.settings.confident)
         table = table.filter(pc.fill_null(enough, True))  # a pair without p_max is kept, as by HPSv3
         table = table.append_column("target", pa.array(_targets(table, self.settings.labels)))
-        table = table.append_column("tied", pa.array(_tied(table, self.settings.labels)))
+        table = table.append_column("tied", pa.array(_tie_shares(table, self.settings.labels)))
         return table.append_column("weight", pa.array(self._weights(table)))
 
     def _weights(self, table: pa.Table) -> np.ndarray:
@@ -240,7 +251,7 @@ def store_pairs(
                 if sum(part.num_rows for part in validation) < most:
                     validation.append(learned.filter(pc.equal(learned.column("split"), "validation")))
         on_end(folder)
-        whole = _once(pa.concat_tables(validation), pairs.settings.labels)
+        whole = _unique_pairs(pa.concat_tables(validation), pairs.settings.labels)
         pyarrow.feather.write_feather(whole.slice(0, most), str(folder / "validation.arrow"), "uncompressed")
         write_json(folder / "made_of.json", pairs._made_of())
 
@@ -269,7 +280,7 @@ def _targets(table: pa.Table, labels: str) -> np.ndarray:
     return np.asarray(places.to_numpy().astype(float) / 2)
 
 
-def _tied(table: pa.Table, labels: str) -> np.ndarray:
+def _tie_shares(table: pa.Table, labels: str) -> np.ndarray:
     """Share of the votes that are ties; of one vote or a majority, whether it is one."""
     if labels != "soft":
         return np.asarray(pc.equal(table.column("label"), "tie").to_numpy().astype(float))
@@ -277,7 +288,7 @@ def _tied(table: pa.Table, labels: str) -> np.ndarray:
     return np.asarray(pc.fill_null(share, 0.0).to_numpy().astype(float))
 
 
-def _once(votes: pa.Table, labels: str) -> pa.Table:
+def _unique_pairs(votes: pa.Table, labels: str) -> pa.Table:
     """Votes as pairs: the first row of each, with the share of all its votes for target."""
     if labels != "raters":
         return votes
@@ -290,16 +301,16 @@ def _once(votes: pa.Table, labels: str) -> pa.Table:
 # -- rows ------------------------------------------------------------------------------------------------------------
 
 
-def pair_rows(tables: Iterable[pa.Table]) -> Iterator[PairRow]:
+def pair_rows(tables: Iterable[pa.Table]) -> Iterator[LabeledPair]:
     """The rows of tables, one by one."""
     names = ("criterion", "group", "image_a", "image_b", "text", "target", "tied", "weight", "place_a", "place_b")
     for table in tables:
         for row in zip(*(table.column(name).to_pylist() for name in names)):
             criterion, group, a, b, text, target, tied, weight, *places = row
-            yield PairRow(criterion, group or f"{a}|{b}", a, b, text or "", target, tied, weight, *places)
+            yield LabeledPair(criterion, group or f"{a}|{b}", a, b, text or "", target, tied, weight, *places)
 
 
-def read_pair(row: PairRow, pairs: PairFile) -> tuple[Any, Any]:
+def read_pair(row: LabeledPair, pairs: PairFile) -> tuple[Any, Any]:
     """The two pictures of a pair, decoded; BadFile names one that is broken."""
     a = pairs.pictures.read(row.image_a, row.place_a, "image_a")
     b = pairs.pictures.read(row.image_b, row.place_b, "image_b")
@@ -309,7 +320,7 @@ def read_pair(row: PairRow, pairs: PairFile) -> tuple[Any, Any]:
     return a.image, b.image
 
 
-def ahead(work: Callable[[T], U], things: Iterable[T], *, threads: int, waiting: int) -> Iterator[U]:
+def read_ahead(work: Callable[[T], U], things: Iterable[T], *, threads: int, waiting: int) -> Iterator[U]:
     """`work` of each thing in their order, some of it done before it is asked for: at most `waiting` results wait."""
     with ThreadPoolExecutor(threads) as pool:
         begun: deque[Future[U]] = deque()
@@ -323,3 +334,144 @@ def ahead(work: Callable[[T], U], things: Iterable[T], *, threads: int, waiting:
         finally:
             for future in begun:
                 future.cancel()
+
+
+# --------------------------------------------------------------------------------------------------
+# The training pairs of a run on disk, and the order they are learned in.
+#
+# FOLDER/rows.bin      one record for each training pair: its texts, joined
+# FOLDER/starts.npy    where each record begins
+# FOLDER/groups.npy    how many of them each group of the source gave
+#
+# A record is found by its number, so an epoch is a random permutation of all pairs, wherever they stand in the source,
+# and a run goes on in the middle of it without reading what it has learned from. In memory are 8 bytes a pair for
+# `starts` and 4 for the order. Where pictures are inside Parquet, or where `shuffle` says so, pairs are drawn from a
+# pool: groups come in random order, as many as make a pool are mixed, then the next ones.
+#
+# Everything follows from the seed and the epoch, not from the number of processes.
+# --------------------------------------------------------------------------------------------------
+
+ROWS_TOGETHER = 1024
+"""Rows that follow each other in the source and come into a pool together."""
+_JOINT = "\x1f"
+_RECORD_TEXTS = ("criterion", "group", "image_a", "image_b", "place_a", "place_b")
+_RECORD_NUMBERS = ("target", "tied", "weight")
+
+
+class LabeledPair(NamedTuple):
+    """One labelled pair, its pictures not yet read."""
+
+    criterion: str
+    group: str
+    image_a: str
+    image_b: str
+    text: str
+    share: float
+    """Of votes for a, ties half: what is to be learned."""
+    ties: float
+    """Share of votes that are ties."""
+    weight: float
+    place_a: str = ""
+    """Where the picture is, if its name does not say it."""
+    place_b: str = ""
+
+
+class RowWriter:
+    """Writes the records of training pairs, in the order of the source."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = open(folder / "rows.bin", "wb")  # noqa: SIM115 - closed with the writer
+        self._ends: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
+        self._groups: list[int] = []
+        self._latest: object = None
+
+    def add(self, table: pa.Table, group: object) -> None:
+        """Append the rows of a table, all of one group of the source."""
+        if group != self._latest:
+            self._groups.append(0)
+            self._latest = group
+        self._groups[-1] += table.num_rows
+        records = _records(table)
+        if len(records):
+            _, offsets, data = records.buffers()
+            ends = np.frombuffer(offsets, np.int64)[records.offset : records.offset + len(records) + 1]
+            self._file.write(memoryview(data)[ends[0] : ends[-1]])
+            self._ends.append(ends[1:] - ends[0] + self._ends[-1][-1])
+
+    def __enter__(self) -> RowWriter:
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        self._file.close()
+        np.save(self._folder / "starts.npy", np.concatenate(self._ends))
+        np.save(self._folder / "groups.npy", np.array(self._groups, np.int64))
+
+
+def _records(table: pa.Table) -> pa.LargeStringArray:
+    columns = [pc.fill_null(table.column(name), "") for name in _RECORD_TEXTS]
+    for name, column in zip(_RECORD_TEXTS, columns):
+        if pc.any(pc.match_substring(column, _JOINT)).as_py():
+            raise BadValue("names without control characters are needed", found="the character 0x1f", where=name)
+    columns += [table.column(name).cast(pa.string()) for name in _RECORD_NUMBERS]
+    joined = pc.binary_join_element_wise(
+        *(column.cast(pa.large_string()) for column in (*columns, pc.fill_null(table.column("text"), ""))),
+        pa.scalar(_JOINT, pa.large_string()),
+    )
+    return joined.combine_chunks()
+
+
+def read_record(record: bytes) -> LabeledPair:
+    """A training pair from its record."""
+    criterion, group, a, b, place_a, place_b, share, ties, weight, text = record.decode().split(_JOINT, 9)
+    return LabeledPair(criterion, group or f"{a}|{b}", a, b, text, float(share), float(ties), float(weight),
+                   place_a, place_b)  # fmt: skip
+
+
+class RowStore:
+    """The training pairs of a run, by number."""
+
+    def __init__(self, folder: Path) -> None:
+        self._starts = np.load(folder / "starts.npy")
+        self._groups = np.load(folder / "groups.npy")
+        self._file = os.open(folder / "rows.bin", os.O_RDONLY)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            os.close(self._file)
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, number: int) -> LabeledPair:
+        start, end = self._starts[number].item(), self._starts[number + 1].item()
+        return read_record(os.pread(self._file, end - start, start))
+
+    def order(self, seed: int, epoch: int, *, pool: int | None, whole_groups: bool) -> NDArray[np.uint32]:
+        """The numbers of all pairs in the order of an epoch; `pool` is how many are mixed at a time, None: all."""
+        rng = np.random.default_rng([seed, epoch])
+        if pool is None or pool >= len(self):
+            numbers = np.arange(len(self), dtype=np.uint32)
+            rng.shuffle(numbers)
+            return numbers
+        sizes = self._groups if whole_groups else _cut(len(self), max(1, min(ROWS_TOGETHER, pool // 16)))
+        return pooled_order(sizes, pool, rng)
+
+
+def pooled_order(sizes: NDArray[np.int64], pool: int, rng: np.random.Generator) -> NDArray[np.uint32]:
+    """Groups of `sizes` in random order; as soon as `pool` rows have come together, they are mixed."""
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    order, first, filled = np.empty(int(starts[-1]), np.uint32), 0, 0
+    for group in rng.permutation(len(sizes)).tolist():
+        size = int(sizes[group])
+        order[filled : filled + size] = np.arange(starts[group], starts[group] + size, dtype=np.uint32)
+        filled += size
+        if filled - first >= pool:
+            rng.shuffle(order[first:filled])
+            first = filled
+    rng.shuffle(order[first:])
+    return order
+
+
+def _cut(rows: int, size: int) -> NDArray[np.int64]:
+    return np.diff(np.append(np.arange(0, rows, size), rows))

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from salon.errors import MissingExtra
-from salon.models.quality import Quality
+from salon.models.reward_heads import Quality
 from salon.models.reward_network import RewardNetwork
-from salon.train.reward_settings import RewardSettings
-from salon.train.reward_setup import on_cpu, parameter_groups
+from salon.train.settings import RewardSettings
+from salon.train.training_setup import on_cpu, parameter_groups
 
 try:
     import torch
@@ -55,7 +55,7 @@ class WholeEngine:
         self._prepare()
 
     def _prepare(self) -> None:
-        for parameter in learned(self.network).values():
+        for parameter in trainable_parameters(self.network).values():
             parameter.data = parameter.data.float()
         self.network.to(self.device)
         self.optimizer: Any = self._adamw()
@@ -94,7 +94,7 @@ class WholeEngine:
         return norm
 
     def _clipped_norm(self) -> Tensor:
-        return nn.utils.clip_grad_norm_(learned(self.network).values(), self.settings.clip)
+        return nn.utils.clip_grad_norm_(trainable_parameters(self.network).values(), self.settings.clip)
 
     def _set_rate(self, rate: float) -> None:
         for group in self.optimizer.param_groups:
@@ -104,25 +104,25 @@ class WholeEngine:
 
     def names(self) -> list[str]:
         """What is trained, in one order on all processes."""
-        return list(learned(self.network))
+        return list(trainable_parameters(self.network))
 
     def whole(self, name: str, *, moments: bool) -> dict[str, Tensor]:
         """A trained weight, with its moments if asked for. All processes must ask, and all get it."""
-        parameter = learned(self.network)[name]
+        parameter = trainable_parameters(self.network)[name]
         state = self.optimizer.state.get(parameter, {}) if moments else {}
         return {WEIGHT: _full(parameter.detach())} | {kind: _full(state[kind]) for kind in MOMENTS if kind in state}
 
     def fill(self, name: str, read: Callable[[str], Tensor | None], *, step: int | None) -> None:
         """Put a weight back, and where the number of a step is given the moments after it."""
-        parameter = learned(self.network)[name]
+        parameter = trainable_parameters(self.network)[name]
         with torch.no_grad():
-            _copy(parameter, _needed(read(WEIGHT)))
+            _copy(parameter, _require_value(read(WEIGHT)))
             moments = {kind: read(kind) for kind in MOMENTS if step is not None}
             if any(value is not None for value in moments.values()):
                 state: dict[str, Any] = {"step": torch.tensor(float(step or 0))}
                 for kind, value in moments.items():
                     state[kind] = torch.zeros_like(parameter)
-                    _copy(state[kind], _needed(value))
+                    _copy(state[kind], _require_value(value))
                 self.optimizer.state[parameter] = state
 
 
@@ -131,7 +131,7 @@ class Fsdp2Engine(WholeEngine):
 
     def _prepare(self) -> None:
         drop_output_layer(self.network)
-        one_group(self.device)
+        ensure_process_group(self.device)
         mesh = init_device_mesh(self.device.type, (self.processes,))
         reshard = os.environ.get("FSDP_RESHARD_AFTER_FORWARD", "true").lower() != "false"
         half = torch.bfloat16 if self.half else None
@@ -174,7 +174,7 @@ class ZeroEngine(WholeEngine):
     def _prepare(self) -> None:
         deepspeed = load_deepspeed()
         drop_output_layer(self.network)
-        one_group(self.device)
+        ensure_process_group(self.device)
         os.environ.setdefault("LOCAL_RANK", "0")  # DeepSpeed asks a launcher; without one there is one process
         deepspeed.init_distributed(dist_backend=dist.get_backend(), auto_mpi_discovery=False, verbose=False)
         config = self._config()
@@ -219,7 +219,7 @@ class ZeroEngine(WholeEngine):
     def whole(self, name: str, *, moments: bool) -> dict[str, Tensor]:
         if moments:
             self._link_moments()
-        parameter, get = learned(self.network)[name], self._fragments
+        parameter, get = trainable_parameters(self.network)[name], self._fragments
         tensors = {WEIGHT: get.safe_get_full_fp32_param(parameter)}
         for kind in MOMENTS if moments else ():
             tensors[kind] = get.safe_get_full_optimizer_state(parameter, kind)
@@ -228,10 +228,10 @@ class ZeroEngine(WholeEngine):
     def fill(self, name: str, read: Callable[[str], Tensor | None], *, step: int | None) -> None:
         if step is not None:
             self._begin_moments(step)
-        parameter = learned(self.network)[name]
+        parameter = trainable_parameters(self.network)[name]
         fill = self._fill_shards if self._stage == 3 else self._fill_fragments
         with torch.no_grad():
-            fill(parameter, WEIGHT, _needed(read(WEIGHT)))
+            fill(parameter, WEIGHT, _require_value(read(WEIGHT)))
             for kind in MOMENTS if step is not None else ():
                 value = read(kind)
                 if value is not None:
@@ -279,7 +279,7 @@ class ZeroEngine(WholeEngine):
 Engine = WholeEngine
 
 
-def engine_for(shard: str, network: RewardNetwork, settings: RewardSettings, accelerator: Accelerator) -> Engine:
+def make_engine(shard: str, network: RewardNetwork, settings: RewardSettings, accelerator: Accelerator) -> Engine:
     """The engine of that name around a network whose trained parts have been chosen; it is on its device then."""
     if shard == "none":
         return WholeEngine(network, settings, accelerator)
@@ -288,7 +288,7 @@ def engine_for(shard: str, network: RewardNetwork, settings: RewardSettings, acc
     return ZeroEngine(network, settings, accelerator, stage=int(shard[-1]))
 
 
-def learned(network: nn.Module) -> dict[str, nn.Parameter]:
+def trainable_parameters(network: nn.Module) -> dict[str, nn.Parameter]:
     """The parameters that are trained, by name."""
     return {name: parameter for name, parameter in network.named_parameters() if parameter.requires_grad}
 
@@ -315,7 +315,7 @@ def drop_output_layer(network: RewardNetwork) -> None:
             setattr(network.vlm, name, nn.Identity())
 
 
-def one_group(device: torch.device) -> None:
+def ensure_process_group(device: torch.device) -> None:
     """A group of processes also where there is only this one, without a launcher."""
     if not dist.is_initialized():
         backend = "nccl" if device.type == "cuda" else "gloo"
@@ -352,7 +352,7 @@ def _copy(target: Tensor, value: Tensor) -> None:
     target.copy_(value)
 
 
-def _needed(value: Tensor | None) -> Tensor:
+def _require_value(value: Tensor | None) -> Tensor:
     if value is None:
         raise KeyError("a weight without a value")
     return value

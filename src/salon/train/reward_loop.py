@@ -23,27 +23,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import MissingExtra, NotConverged
-from salon.models.lora import merged
-from salon.models.quality import Quality
+from salon.models.reward_heads import Quality
 from salon.models.reward_model import log_odds
 from salon.models.reward_network import RewardNetwork, RewardParts
 from salon.train.losses import TIE_LAWS, UNCERTAIN_LAWS, log_chances, sigma_prior, win_losses
-from salon.train.pair_order import PairRow
-from salon.train.reward_data import PairFile, ahead, pair_rows, read_pair
-from salon.train.reward_engine import Engine, engine_for
-from salon.train.reward_folder import RunFolder, RunState, checkpoints, fill_network
-from salon.train.reward_logs import RunLog
-from salon.train.reward_settings import RewardSettings
-from salon.train.reward_setup import (
-    accelerator_for,
-    chosen_shard,
-    enough_memory,
+from salon.train.reward_data import LabeledPair, PairFile, pair_rows, read_ahead, read_pair
+from salon.train.reward_engine import Engine, make_engine
+from salon.train.reward_survey import Survey, TestSet
+from salon.train.run_folder import RunFolder, RunLog, RunState, checkpoints, fill_network
+from salon.train.settings import RewardSettings
+from salon.train.training_setup import (
+    choose_shard,
+    explain_memory_errors,
+    make_accelerator,
     make_trainable,
-    own_chance,
+    merge_lora,
+    preserve_rng,
     set_attention,
 )
-from salon.train.reward_survey import Survey
-from salon.train.reward_test_sets import TestSet
 
 try:
     import torch
@@ -58,7 +55,7 @@ WAITING = 16
 
 
 @dataclass(frozen=True)
-class Micro:
+class MicroBatch:
     """What one process looks at in one pass: some pairs of a step."""
 
     step: int
@@ -67,7 +64,7 @@ class Micro:
     """The first of its pairs, counted over the whole run: the seed of its dropout."""
     last: bool
     """Whether this process is done with the step after it."""
-    rows: list[PairRow]
+    rows: list[LabeledPair]
     pairs: int
     """Those of the whole step, everywhere."""
     counts: bool = True
@@ -83,7 +80,7 @@ class Validation:
     logits: NDArray[np.float64]
     """Log-odds of each pair, in their order."""
 
-    def accuracy(self, rows: list[PairRow]) -> float | None:
+    def accuracy(self, rows: list[LabeledPair]) -> float | None:
         """The share of pairs with a winner whose winner the model names, no difference being half; None without any."""
         lead = np.sign([row.share - 0.5 for row in rows])
         right = (1 + np.sign(self.logits) * lead)[lead != 0] / 2
@@ -91,7 +88,7 @@ class Validation:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedReward:
     """A trained network, its adapters merged."""
 
     network: RewardNetwork
@@ -118,7 +115,7 @@ def fit(
     *,
     also: Sequence[TestSet] = (),
     progress: Callable[[int, int, float], None] = lambda step, steps, loss: None,
-) -> Fitted:
+) -> FittedReward:
     """Train `parts.network` on the training pairs; `progress` is told (step, steps, loss).
 
     `also` are further pairs that are looked at whenever the validation pairs are, and decide nothing.
@@ -126,23 +123,23 @@ def fit(
     Goes on from the last checkpoint in the run's folder, where there is one.
     """
     settings, network = run.settings, parts.network
-    shard, accelerator = chosen_shard(settings), accelerator_for(settings)
+    shard, accelerator = choose_shard(settings), make_accelerator(settings)
     is_main, device = accelerator.is_main_process, accelerator.device
     set_attention(network.vlm, settings.attention)
     adapters = make_trainable(network, settings, ties=survey.ties)
-    engine = engine_for(shard, network, settings, accelerator)
+    engine = make_engine(shard, network, settings, accelerator)
     state = run.restore(engine)
 
     steps = settings.steps or math.ceil(survey.rows["train"] * settings.epochs / settings.batch)
     validation = list(pair_rows([pairs.validation()]))
     rows = pairs.training(start=state.step * settings.batch)
-    micros = _micros(rows, range(state.step + 1, steps + 1), settings, accelerator)
-    read = ahead(lambda micro: (micro, _inputs(parts, pairs, micro.rows)), micros,
+    micros = _micro_batches(rows, range(state.step + 1, steps + 1), settings, accelerator)
+    read = read_ahead(lambda micro: (micro, _inputs(parts, pairs, micro.rows)), micros,
                  threads=settings.readers, waiting=math.ceil(WAITING / settings.at_once))  # fmt: skip
 
     log = RunLog(run.path if is_main else None, settings.record(), name=run.path.parent.name, step=state.step)
-    with log, own_chance(device), enough_memory(settings):
-        tally, started = _Tally(accelerator), time.perf_counter() - state.seconds
+    with log, preserve_rng(device), explain_memory_errors(settings):
+        tally, started = _StepSums(accelerator), time.perf_counter() - state.seconds
         for micro, inputs in read:
             torch.manual_seed(settings.seed * 1_000_003 + micro.number)
             network.train()
@@ -186,10 +183,10 @@ def fit(
             chosen = validate(engine, parts, pairs, validation, accelerator)
         others = tuple(validate(engine, parts, tests.pairs, tests.rows, accelerator) for tests in also)
     if shard != "none" and is_main:
-        network, adapters = _opened_whole(parts, run, survey)
+        network, adapters = _open_chosen(parts, run, survey)
     if adapters is not None and (shard == "none" or is_main):
-        merged(adapters)
-    return Fitted(
+        merge_lora(adapters)
+    return FittedReward(
         network.eval(),
         state,
         steps,
@@ -202,7 +199,7 @@ def fit(
     )
 
 
-def _opened_whole(parts: RewardParts, run: RunFolder, survey: Survey) -> tuple[RewardNetwork, Any]:
+def _open_chosen(parts: RewardParts, run: RunFolder, survey: Survey) -> tuple[RewardNetwork, Any]:
     """The network with the weights that were chosen, out of the files they were saved to, on the CPU."""
     network = parts.open_again().network
     adapters = make_trainable(network, run.settings, ties=survey.ties)
@@ -211,7 +208,7 @@ def _opened_whole(parts: RewardParts, run: RunFolder, survey: Survey) -> tuple[R
 
 
 def pair_losses(
-    quality: Quality, rows: list[PairRow], settings: RewardSettings, tie: Tensor | None
+    quality: Quality, rows: list[LabeledPair], settings: RewardSettings, tie: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """(pairs,) the loss of each pair under the law, and what the prior on log sigma charges for its two pictures.
 
@@ -231,7 +228,7 @@ def pair_losses(
 
 @torch.no_grad()
 def validate(
-    engine: Engine, parts: RewardParts, pairs: PairFile, rows: list[PairRow], accelerator: Accelerator
+    engine: Engine, parts: RewardParts, pairs: PairFile, rows: list[LabeledPair], accelerator: Accelerator
 ) -> Validation:
     """What the network says of the validation pairs, each process of its share of them."""
     settings, world, rank = pairs.settings, accelerator.num_processes, accelerator.process_index
@@ -271,9 +268,9 @@ def rate_at(step: int, steps: int, settings: RewardSettings) -> float:
 # -- one step's pairs ------------------------------------------------------------------------------------------------
 
 
-def _micros(
-    rows: Iterator[PairRow], steps: range, settings: RewardSettings, accelerator: Accelerator
-) -> Iterator[Micro]:
+def _micro_batches(
+    rows: Iterator[LabeledPair], steps: range, settings: RewardSettings, accelerator: Accelerator
+) -> Iterator[MicroBatch]:
     """The parts of every step that fall to this process."""
     world, rank = accelerator.num_processes, accelerator.process_index
     for step in steps:
@@ -282,10 +279,10 @@ def _micros(
         for start in range(0, most, settings.at_once):
             number = (step - 1) * settings.batch + rank + start * world
             part, last = mine[start : start + settings.at_once], start + settings.at_once >= most
-            yield Micro(step, number, last, part or whole[:1], len(whole), counts=bool(part))
+            yield MicroBatch(step, number, last, part or whole[:1], len(whole), counts=bool(part))
 
 
-def _inputs(parts: RewardParts, pairs: PairFile, rows: list[PairRow]) -> dict[str, Tensor]:
+def _inputs(parts: RewardParts, pairs: PairFile, rows: list[LabeledPair]) -> dict[str, Tensor]:
     """What the network reads of these pairs: all pictures a, then all pictures b."""
     pictures = [read_pair(row, pairs) for row in rows]
     images = [a for a, _ in pictures] + [b for _, b in pictures]
@@ -293,7 +290,7 @@ def _inputs(parts: RewardParts, pairs: PairFile, rows: list[PairRow]) -> dict[st
     return parts.questions(images, [row.text for row in rows] * 2, criteria * 2)
 
 
-class _Tally:
+class _StepSums:
     """Sums over the parts of a step, and over all processes."""
 
     def __init__(self, accelerator: Accelerator) -> None:

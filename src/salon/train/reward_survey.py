@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +20,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from salon.errors import BadColumns, BadFile, BadValue, DesignError, TooFew
-from salon.store.atomic import write_json
-from salon.study.prompt import normalized
+from salon.evaluate.validation import HeadFigures, validation_figures
+from salon.store.atomic_files import write_json
+from salon.study.nouns import normalize_text
 from salon.train.name_hashes import Hashes, NameSet, contains, hash_names
-from salon.train.pair_pictures import FolderPictures
-from salon.train.reward_data import PairFile, store_pairs
-from salon.train.reward_settings import RewardSettings
+from salon.train.pair_files import FolderPictures
+from salon.train.reward_data import LabeledPair, PairFile, pair_rows, store_pairs
+from salon.train.settings import RewardSettings
 
 LEAST_PAIRS = 12
 """Training pairs without which nothing can be learned, as for heads."""
@@ -56,13 +58,13 @@ def survey_pairs(pairs: PairFile) -> Survey:
     training could not start."""
     check_columns(pairs)
     if not pairs.is_stored() or not (pairs.stored / _SURVEY).is_file():
-        seen = _Seen(pairs)
+        seen = _SurveyPass(pairs)
         store_pairs(pairs, seen.take, seen.finish)
     record = json.loads((pairs.stored / _SURVEY).read_text(encoding="utf-8"))
     return Survey(**record | {"criteria": tuple(record["criteria"])})
 
 
-def known_pictures(pairs: PairFile) -> Hashes:
+def surveyed_pictures(pairs: PairFile) -> Hashes:
     """The names of all pictures of the source, as entries of a `NameSet`."""
     names: Hashes = np.load(pairs.stored / _PICTURES)
     return names
@@ -83,7 +85,7 @@ def needed_columns(settings: RewardSettings) -> list[str]:
     return needed + (["p_max"] if settings.confident else [])
 
 
-class _Seen:
+class _SurveyPass:
     """What was met on the way through a source."""
 
     def __init__(self, pairs: PairFile) -> None:
@@ -104,9 +106,9 @@ class _Seen:
         self.read += table.num_rows if not self.pairs.criteria else int(
             pc.sum(pc.is_in(table.column("criterion"), pa.array(self.pairs.criteria))).as_py() or 0
         )  # fmt: skip
-        self.rows.update(dict(zip(*_counted(learned.column("split")))))
+        self.rows.update(dict(zip(*_value_counts(learned.column("split")))))
         side = self._side(table.column("split"))
-        for kind, column in _guarded(table) if self.is_split else ():
+        for kind, column in _guarded_columns(table) if self.is_split else ():
             names = self.pictures if kind == "image" else self.others.setdefault(kind, NameSet())
             there = pc.fill_null(pc.not_equal(column, ""), False).to_numpy(zero_copy_only=False)
             names.add(hash_names(column)[there], side[there])
@@ -222,7 +224,7 @@ class _Seen:
             leaks = names.in_several(_SIDES)
             where: dict[str, set[str]] = {}
             for _, table in self.pairs.tables() if len(leaks) else ():
-                for found, column in _guarded(table):
+                for found, column in _guarded_columns(table):
                     if found == kind:
                         hit = pa.array(contains(leaks, hash_names(column)))
                         for value, split in zip(column.filter(hit).to_pylist(), table.column("split").filter(hit)):
@@ -240,14 +242,14 @@ def _leak(kind: str, value: str, splits: set[str], count: int) -> DesignError:
     )
 
 
-def _guarded(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
+def _guarded_columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
     """Columns whose values may not stand on two sides of the split, with what they are."""
     kinds = {"prompt": ("prompt",), "item": ("item", "item_a", "item_b"), "image": ("image", "image_a", "image_b")}
     kinds |= {"group": ("group",)} if "item_a" in table.column_names else {}  # pairs stay in their group
     for kind, names in kinds.items():
         yield from ((kind, table.column(name)) for name in names if name in table.column_names)
     texts = table.column("text").combine_chunks().dictionary_encode()
-    plain = pa.array([normalized(text) or None for text in texts.dictionary.to_pylist()], pa.string())
+    plain = pa.array([normalize_text(text) or None for text in texts.dictionary.to_pylist()], pa.string())
     yield "prompt text", pa.chunked_array([plain.take(texts.indices)])
 
 
@@ -259,6 +261,97 @@ def _files(folder: Path, prefix: str) -> list[str]:
         return []
 
 
-def _counted(column: pa.ChunkedArray) -> tuple[list[str], list[int]]:
+def _value_counts(column: pa.ChunkedArray) -> tuple[list[str], list[int]]:
     counts = pc.value_counts(column.combine_chunks())
     return counts.field("values").to_pylist(), counts.field("counts").to_pylist()
+
+
+# --------------------------------------------------------------------------------------------------
+# Further pairs that a reward model is tried on while it trains: reported, and never used to choose a state.
+#
+# Of a source with a test split its test pairs are taken, of any other all; at most as many as validation looks at, the
+# first. Intervals draw prompts again, as those of validation do.
+# --------------------------------------------------------------------------------------------------
+
+TEST_SET_SETTINGS = {"labels": "soft", "weigh": "none", "rater_weights": "none", "confident": 0.0}
+"""Settings of pairs to be tried on: all of them, by the share of their votes."""
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Pairs to be tried on."""
+
+    __test__ = False  # nothing for pytest
+
+    name: str
+    pairs: PairFile
+    table: pa.Table
+
+    @cached_property
+    def rows(self) -> list[LabeledPair]:
+        """The same, one by one."""
+        return list(pair_rows([self.table]))
+
+    def figures(self, logits: NDArray[np.float64]) -> tuple[HeadFigures, ...]:
+        """How well log-odds of the pairs do: all criteria together, then each."""
+        criteria = self.table.column("criterion").unique().to_pylist()
+        return pair_figures(self.table, logits, criteria, seed=self.pairs.settings.seed)
+
+    def summary(self, loss: float, logits: NDArray[np.float64]) -> dict[str, float | None]:
+        """What the log says of a look at them."""
+        accuracy = self.figures(logits)[0].accuracy
+        if accuracy is None:
+            return {"loss": loss, "accuracy": None}
+        return {"loss": loss, "accuracy": accuracy.value, "accuracy_low": accuracy.low, "accuracy_high": accuracy.high}
+
+
+def read_test_set(name: str, pairs: PairFile, learned: Sequence[str]) -> TestSet:
+    """The pairs of a source to be tried on: those of criteria that are `learned`, or of its only one if one is learned.
+
+    BadValue where there is no such criterion, BadFile where there are no pairs or a picture is missing.
+    """
+    check_columns(pairs)
+    pairs = replace(pairs, criteria=tuple(learned))
+    table = _test_pairs(pairs)
+    if not table.num_rows:
+        table = _test_pairs(replace(pairs, criteria=()))
+        own = table.column("criterion").unique().to_pylist()
+        if not len(own) == len(learned) == 1:
+            raise BadValue(
+                "--also: pairs of a criterion that is learned are needed", found=", ".join(own) or "none",
+                where=name, remedy=f"learned are {', '.join(learned)}",
+            )  # fmt: skip
+        pairs = replace(pairs, names={own[0]: pairs.names.get(learned[0], learned[0])})
+    folder = getattr(pairs.pictures, "folder", None)
+    for side in "ab":
+        for image, place in zip(*(table.column(f"{what}_{side}").to_pylist() for what in ("image", "place"))):
+            if not image or place is None or (folder is not None and not (folder / image).is_file()):
+                raise BadFile("every pair needs both of its pictures", found=f"{image} is missing", where=name)
+    return TestSet(name, pairs, table)
+
+
+def _test_pairs(pairs: PairFile) -> pa.Table:
+    """The first test pairs, or the first pairs of any split where there are none."""
+    most = pairs.settings.validate_pairs
+    everything: list[pa.Table] = []
+    test: list[pa.Table] = []
+    for _, table in pairs.tables():
+        learned = pairs.learned(table)
+        if sum(part.num_rows for part in everything) < most:
+            everything.append(learned)
+        test.append(learned.filter(pc.equal(learned.column("split"), "test")))
+        if sum(part.num_rows for part in test) >= most:
+            break
+    return pa.concat_tables(test if any(part.num_rows for part in test) else everything).slice(0, most)
+
+
+def pair_figures(
+    table: pa.Table, logits: NDArray[np.float64], criteria: Sequence[str], *, seed: int
+) -> tuple[HeadFigures, ...]:
+    """Accuracy with its interval and ceiling of log-odds of pairs: all criteria together, then each."""
+    groups = pc.fill_null(table.column("group"), "")
+    table = table.set_column(table.schema.get_field_index("group"), "group", groups)
+    for name in ("for_a", "for_b"):
+        counts = pc.fill_null(table.column(name), 0).cast(pa.int64())
+        table = table.set_column(table.schema.get_field_index(name), name, counts)
+    return validation_figures(table, logits, criteria, rng=np.random.default_rng(seed))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from salon.errors import BadValue
-from salon.study.noun import Noun
+from salon.errors import BadValue, UnknownReference
+from salon.study.nouns import Noun
 
-DEFAULT_ENCODER = "effnet-lite2+minilm"
+HEAD_ENCODER = "effnet-lite2+minilm"
 GRID = ("width", "dropout", "weight_decay", "labels")
 """What a sweep varies."""
 
@@ -19,7 +21,7 @@ class HeadSettings(Noun):
     """How `salon train heads` works."""
 
     encoder: str = Field(
-        DEFAULT_ENCODER, description="What turns pictures and texts into vectors: a name, or clip:FOLDER and the like."
+        HEAD_ENCODER, description="What turns pictures and texts into vectors: a name, or clip:FOLDER and the like."
     )
     form: Literal["scalar", "pairwise", "antisymmetric"] = Field(
         "antisymmetric",
@@ -114,3 +116,271 @@ class SweepSettings(Noun):
             if word not in ("soft", "hard", "raters"):
                 raise BadValue("--label-forms: soft, hard or raters", found=repr(word))
         return self
+
+
+# --------------------------------------------------------------------------------------------------
+# Everything the training of a reward model can be told, described once: flags, help, docs and cards read it here.
+# --------------------------------------------------------------------------------------------------
+
+FULL_RATE, LORA_RATE = 2e-6, 1e-4
+REWARD_FREE = frozenset({"at_once", "shard", "recompute", "attention", "readers", "save_every", "keep", "log"})
+"""Settings that change memory and time, and the result by rounding alone: a run may go on under others."""
+
+
+class RewardSettings(Noun):
+    """How `salon train reward` works."""
+
+    law: Literal["quadrature", "probit", "ranknet", "davidson", "rao-kupper", "released"] = Field(
+        "quadrature",
+        description="How a vote follows from mu and sigma of two pictures: as in HPSv3's paper, by quadrature; a "
+        "normal law in closed form; Bradley-Terry, without sigma; two laws with ties; what HPSv3's code minimises.",
+    )
+    labels: Literal["soft", "hard", "raters"] = Field(
+        "soft", description="Learn the share of votes, the majority, or each rater's vote (from rows of raters)."
+    )
+    weigh: Literal["none", "agreement", "votes"] = Field(
+        "none", description="Weight of a pair: the same for all, its agreement, or its number of votes."
+    )
+    rater_weights: Literal["none", "agreement"] = Field(
+        "none",
+        description="With --labels raters: all count the same, or less the less they agree with the others on the "
+        "training pairs.",
+    )
+    confident: float = Field(
+        0.0, ge=0, le=1, description="Only pairs whose larger camp has at least this share; HPSv3 takes .95."
+    )
+    prior: float = Field(
+        0.1,
+        ge=0,
+        description="Weight of a normal prior on log sigma; one over a picture's number of votes is the prior itself.",
+    )
+    learn: Literal["full", "lora", "head"] = Field(
+        "full", description="What is trained: all weights, low-rank adapters and the head, or the head alone."
+    )
+    lora_on: Literal["language", "vision", "both"] = Field(
+        "language", description="Where adapters go: the language model, the vision encoder, or both."
+    )
+    lora_rank: int = Field(16, ge=1, le=1024, description="Rank of the adapters.")
+    lora_alpha: float = Field(32.0, gt=0, description="Adapters are scaled by alpha over rank.")
+    lora_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout before adapters.")
+    batch: int = Field(64, ge=1, description="Pairs in a step, over all processes and accumulated parts.")
+    at_once: int = Field(
+        1, ge=1, description="Pairs that one process holds in memory at once; the result does not depend on it."
+    )
+    epochs: int = Field(1, ge=1, le=1000, description="Times that every pair is seen.")
+    steps: int | None = Field(None, ge=1, description="Steps in all, in place of --epochs.")
+    lr: float | None = Field(
+        None, gt=0, description=f"Learning rate  [default: {FULL_RATE:g}; {LORA_RATE:g} for adapters or the head]"
+    )
+    head_lr: float | None = Field(None, gt=0, description="Learning rate of the head  [default: --lr]")
+    warmup: float = Field(0.05, ge=0, lt=1, description="Share of the steps over which the rate rises from 0.")
+    decay: Literal["constant", "linear", "cosine"] = Field("constant", description="What the rate does after that.")
+    weight_decay: float = Field(0.0, ge=0, description="AdamW's weight decay.")
+    clip: float = Field(1.0, gt=0, description="Largest norm of a step's gradient.")
+    dropout: float = Field(0.05, ge=0, lt=1, description="Dropout in the head.")
+    pixels: int = Field(
+        200_704, ge=0, description="Pixels that every picture is brought to, in its proportions; 0: the VLM's own rule."
+    )
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="Numbers of the forward pass; auto: bfloat16 where a GPU has it, else float32."
+    )
+    shard: Literal["auto", "none", "fsdp2", "zero2", "zero3"] = Field(
+        "auto",
+        description="Where weights and optimizer live: whole on every process, or sharded over all by FSDP2 or "
+        "DeepSpeed ZeRO; auto: as the file of accelerate launch says, else none.",
+    )
+    recompute: bool | None = Field(
+        None,
+        description="Keep fewer activations and compute them again: less memory, more time  [default: on for a VLM of "
+        "more than a billion weights, unless only the head is trained]",
+    )
+    attention: Literal["auto", "sdpa", "flash_attention_2", "eager"] = Field(
+        "auto", description="How attention is computed, by transformers' names; auto: its own choice."
+    )
+    shuffle: int | None = Field(
+        None,
+        ge=1,
+        description="Pairs that are mixed at a time, those of a pool that moves through the source  [default: all of "
+        "them; as many as have 512 MiB of pictures where these are in Parquet]",
+    )
+    readers: int = Field(4, ge=1, le=64, description="Threads that read pictures ahead.")
+    validate_every: int = Field(500, ge=1, description="Steps between looks at the validation pairs.")
+    validate_pairs: int = Field(2000, ge=1, description="Validation pairs to look at, the first of their file.")
+    choose: Literal["best", "last"] = Field(
+        "best", description="The state to keep: of the lowest validation loss, or the last."
+    )
+    save_every: int = Field(500, ge=1, description="Steps between checkpoints that a run can go on from.")
+    keep: int = Field(2, ge=1, le=100, description="Checkpoints to keep.")
+    log: str = Field(
+        "tensorboard",
+        description="Trackers that are told every step, with commas, as accelerate names them (tensorboard, wandb, "
+        "trackio, mlflow, ...) or python:MODULE:CLASS; none: log.jsonl alone.",
+    )
+    train: float = Field(0.8, gt=0, le=1, description="Of a study: share of the prompts to train on.")
+    validation: float = Field(0.1, ge=0, lt=1, description="Of a study: share of the prompts to choose the best by.")
+    test: float = Field(0.1, ge=0, lt=1, description="Of a study: share of the prompts that is never looked at here.")
+    split_seed: int = Field(0, ge=0, description="Of a study: seed of the split, by a hash of it and a prompt's id.")
+    recipe: str | None = Field(
+        None, description="Settings of a paper by name: hpsv3. Flags that are given override it."
+    )
+    seed: int = Field(0, ge=0, description="Seed of the head, the adapters, the order of the pairs and dropout.")
+
+    @property
+    def learning_rate(self) -> float:
+        """The rate given, or the usual one of what is trained."""
+        return self.lr or (FULL_RATE if self.learn == "full" else LORA_RATE)
+
+
+# --------------------------------------------------------------------------------------------------
+# Settings of published trainings by name, each with its source.
+#
+#     salon train reward --recipe hpsv3 ...         salon distill train --recipe psdistill ...
+#
+# A flag that is given overrides its recipe. Where a paper and the code released with it differ the paper is followed
+# and
+# the other value named; what neither gives is Salon's choice and says so. A changed value makes a new version.
+# --------------------------------------------------------------------------------------------------
+
+Command = Literal["train reward", "distill train"]
+
+
+@dataclass(frozen=True)
+class SourcedSetting:
+    """A setting and where it is from."""
+
+    value: Any
+    source: str
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A published training."""
+
+    name: str
+    version: int
+    command: Command
+    about: str
+    settings: Mapping[str, SourcedSetting]
+    notes: tuple[str, ...]
+    """What the settings cannot say."""
+
+    @property
+    def label(self) -> str:
+        """How cards and signatures name it."""
+        return f"{self.name} {self.version}"
+
+    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All settings, those that are `given` in place of the recipe's, and the recipe's label."""
+        return {name: setting.value for name, setting in self.settings.items()} | dict(given) | {"recipe": self.label}
+
+    def lines(self, given: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+        """(setting, value, source) of each setting, for people."""
+        rows = []
+        for name, setting in self.settings.items():
+            value, source = setting.value, setting.source
+            if name in given and given[name] != value:
+                value, source = given[name], f"given; the recipe has {_plain_value(setting.value)}"
+            rows.append((name.replace("_", "-"), _plain_value(value), source))
+        return rows
+
+
+def find_recipe(name: str, command: Command) -> Recipe:
+    """The recipe of a command; UnknownReference with the list where there is none."""
+    known = recipe_names(command)
+    if name not in known:
+        raise UnknownReference(
+            "a recipe is needed that this command has", found=repr(name), remedy=f"one of {', '.join(known)}"
+        )
+    return RECIPES[name]
+
+
+def recipe_names(command: Command) -> list[str]:
+    """The recipes of a command."""
+    return [recipe.name for recipe in RECIPES.values() if recipe.command == command]
+
+
+def _plain_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+_HPSV3_CODE = "released code, HPSv3_7B.yaml"
+_HPSV3 = Recipe(
+    "hpsv3",
+    1,
+    "train reward",
+    "HPSv3: Towards Wide-Spectrum Human Preference Score, on Qwen2-VL-7B-Instruct",
+    {
+        "law": SourcedSetting(
+            "quadrature", "HPSv3 equations 3 and 4; the released code minimises another: --law released"
+        ),
+        "labels": SourcedSetting("hard", f"{_HPSV3_CODE}: soft_label False; the paper trains on the preferred picture"),
+        "confident": SourcedSetting(0.95, f"HPSv3 section 3.2: above 95%; section 3 says 90%; {_HPSV3_CODE}: 0.95"),
+        "prior": SourcedSetting(0.0, "HPSv3 section 4.1: the loss has none"),
+        "learn": SourcedSetting("full", "HPSv3 section 5.1.1: all parameters trainable"),
+        "batch": SourcedSetting(384, "HPSv3 section 5.1.1: 48 GPUs with 8 pairs each"),
+        "at_once": SourcedSetting(2, f"{_HPSV3_CODE}: 2 pairs, added up 4 times"),
+        "epochs": SourcedSetting(2, f"HPSv3 section 5.1.1; {_HPSV3_CODE}: 10"),
+        "lr": SourcedSetting(2e-6, "HPSv3 section 5.1.1"),
+        "head_lr": SourcedSetting(2e-6, f"{_HPSV3_CODE}: no rate of its own for the head"),
+        "warmup": SourcedSetting(0.05, "HPSv3 section 5.1.1"),
+        "decay": SourcedSetting("constant", f"{_HPSV3_CODE}: constant_with_warmup"),
+        "weight_decay": SourcedSetting(0.0, f"{_HPSV3_CODE} gives none: transformers' default"),
+        "clip": SourcedSetting(1.0, f"{_HPSV3_CODE} gives none: transformers' default"),
+        "dropout": SourcedSetting(0.05, "released code, qwen2vl_trainer.py: dropout after the head's first layer"),
+        "pixels": SourcedSetting(200_704, f"HPSv3 section 5.1.1: 448 x 448, proportions kept; {_HPSV3_CODE}: 200704"),
+        "precision": SourcedSetting("bfloat16", f"{_HPSV3_CODE}: bf16"),
+        "recompute": SourcedSetting(True, f"{_HPSV3_CODE}: gradient_checkpointing"),
+        "choose": SourcedSetting("last", "Salon's choice: neither says which state was released"),
+    },
+    (
+        "The release shares weights out by DeepSpeed ZeRO-2; that changes memory, not the result.",
+        "The release trains of the table of words only the row of the special token; the paper, and Salon, all of it.",
+        "The release keeps weights in bfloat16 with DeepSpeed's float32 copies; Salon's learn in float32.",
+    ),
+)
+
+_TABLE16 = "PPaint Table 16"
+_VQR1 = "VisualQuality-R1's code"
+_PSDISTILL = Recipe(
+    "psdistill",
+    1,
+    "distill train",
+    "PSDistill (PPaint), on Qwen3-VL-8B-Instruct",
+    {
+        "group": SourcedSetting(6, _TABLE16),
+        "images": SourcedSetting(64, _TABLE16),
+        "lr": SourcedSetting(1e-6, _TABLE16),
+        "clip": SourcedSetting(1.0, _TABLE16),
+        "epochs": SourcedSetting(10, _TABLE16),
+        "max_tokens": SourcedSetting(512, _TABLE16),
+        "learn": SourcedSetting("full", "PPaint section 5.1 names no adapters; ZeRO-3 on 8 GPUs of 80 GB"),
+        "think": SourcedSetting(True, "PPaint appendix D.3: thoughts, then the answer"),
+        "weigh": SourcedSetting("gap", "PPaint section 4.2: weight by the gap of pseudo-scores"),
+        "tau": SourcedSetting(0.5, "Salon's choice: not given by the paper"),
+        "eps": SourcedSetting(1e-6, f"{_VQR1}, grpo_jsonl.py: not given by the paper"),
+        "ddof": SourcedSetting(1, f"{_VQR1}, grpo_jsonl.py: torch.var's default; not given by the paper"),
+        "format_penalty": SourcedSetting(1.0, "Salon's choice: the paper names a format term without its weight"),
+        "range_penalty": SourcedSetting(0.5, "Salon's choice: the paper names a range term without its weight"),
+        "beta": SourcedSetting(0.04, f"{_VQR1}, grpo_config.py: not given by the paper"),
+        "loss": SourcedSetting("grpo", "PPaint equation 17: mean over images and answers"),
+        "temperature": SourcedSetting(1.0, f"{_VQR1}, grpo_trainer.py: not given by the paper"),
+        "warmup": SourcedSetting(0.0, f"{_VQR1} sets none: transformers' default; not given by the paper"),
+        "decay": SourcedSetting("linear", f"{_VQR1} sets none: transformers' default; not given by the paper"),
+        "weight_decay": SourcedSetting(0.0, f"{_VQR1} sets none: transformers' default; not given by the paper"),
+        "precision": SourcedSetting("bfloat16", f"{_VQR1}, one_node_run_kadid.sh: --bf16; not given by the paper"),
+        "recompute": SourcedSetting(
+            True, f"{_VQR1}, one_node_run_kadid.sh: --gradient_checkpointing; not given by the paper"
+        ),
+        "choose": SourcedSetting(
+            "best", "Salon's choice: by validation; the paper picks its best epoch on the test set"
+        ),
+    },
+    (
+        "The paper shares weights out by DeepSpeed ZeRO-3: accelerate launch with a file that says so.",
+        "VisualQuality-R1 adds eps under the roots of the fidelity too; Salon's fidelity is the paper's, without.",
+    ),
+)
+
+RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (_HPSV3, _PSDISTILL)}

@@ -6,10 +6,12 @@ would leak: pairs of the side that is trained on are left out, and counted.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,22 +20,25 @@ from pydantic import Field
 
 from salon.engine.work import EngineSettings
 from salon.errors import BadFile
-from salon.evaluate.leaks import Guard, picture_keys, without_look_alikes
-from salon.evaluate.pairs.validation_figures import HeadFigures, validation_figures
-from salon.evaluate.pairs.validation_words import validation_warnings
+from salon.evaluate.leaks import FILE, LeakGuard, picture_keys, save_guard, without_look_alikes
+from salon.evaluate.validation import HeadFigures, validation_figures
+from salon.evaluate.validation_words import validation_warnings
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.splits import item_prompts, prompt_texts, split_items
+from salon.models.cards import MODEL_CARD, ModelCard, ModelCriterion
 from salon.models.embeddings import encode_pictures, encode_texts
-from salon.models.encoder import Encoder
-from salon.models.encoder_named import encoder_named
+from salon.models.encoders import Encoder, open_encoder
+from salon.models.preference_model import save_heads
+from salon.report.numbers import estimate
+from salon.stats.result import Estimate
+from salon.store.data_card import escape_md
+from salon.store.folder import written_inside
 from salon.store.near_pictures import PictureKey
 from salon.study import Prompt, Signature, Study
-from salon.study.noun import Noun
-from salon.study.split import SPLITS
-from salon.train.data import Encoded, HeadData, check_enough, head_data
-from salon.train.head_folder import check_target, head_card, write_model
-from salon.train.loop import Epoch, Trained, pair_logits, train_heads
-from salon.train.rater_weights import agreement_weights
+from salon.study.nouns import Noun
+from salon.study.votes import SPLITS
+from salon.train.head_data import EncodedStudy, HeadData, agreement_weights, check_enough, head_data
+from salon.train.head_loop import Epoch, TrainedHeads, pair_logits, train_heads
 from salon.train.settings import HeadSettings
 
 _SHOWN = 3
@@ -62,7 +67,7 @@ class TrainReport(Noun):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedStudy:
     """A study ready for training: labels, vectors, and the keys of its pictures for the leak guard."""
 
     study: Study
@@ -71,7 +76,7 @@ class Prepared:
     votes: pa.Table
     flags: Mapping[str, pa.Table]
     """At most one criterion."""
-    encoded: Encoded
+    encoded: EncodedStudy
     prefixes: Mapping[str, str]
     keys: Mapping[str, PictureKey]
     """By item."""
@@ -126,7 +131,7 @@ def prepare_study(
     engine: EngineSettings | None = None,
     encoder: Encoder | None = None,
     progress: Callable[[int], None] | None = None,
-) -> Prepared:
+) -> PreparedStudy:
     """Labels and vectors of `study`; `encoder` saves loading the one that the settings name."""
     labels, votes, notes = _labels(study, settings, criteria)
     flags = _flags(study, settings, criteria)
@@ -137,17 +142,17 @@ def prepare_study(
     check_enough(labels)
     prefixes = _prefixes(study, labels, settings)
     started = time.perf_counter()
-    encoder = encoder or encoder_named(settings.encoder, device=settings.device)
+    encoder = encoder or open_encoder(settings.encoder, device=settings.device)
     vectors = encode_pictures(encoder, list(paths.values()), settings=engine, progress=progress)
     learned = labels.filter(pc.not_equal(labels.column("split").cast(pa.string()), "test"))
     prompt_words = frozenset(text for text in learned.column("text").cast(pa.string()).to_pylist() if text)
-    labels, votes = (_worded(table, study, settings, prefixes) for table in (labels, votes))
+    labels, votes = (_with_texts(table, study, settings, prefixes) for table in (labels, votes))
     texts = _distinct_texts([labels, votes, *rest])
-    encoded = Encoded(
+    encoded = EncodedStudy(
         encoder.parts, {item: row for row, item in enumerate(paths)}, vectors,
         {text: row for row, text in enumerate(texts)}, encode_texts(encoder, texts),
     )  # fmt: skip
-    return Prepared(
+    return PreparedStudy(
         study, encoder, labels, votes, dict(zip(flags, rest)), encoded, prefixes, keys, prompt_words,
         (*notes, *left_out), time.perf_counter() - started,
     )  # fmt: skip
@@ -211,7 +216,7 @@ def _pictures(study: Study, folder: Path, tables: Sequence[pa.Table]) -> dict[st
     return {item: folder / image for item, image in found.items()}
 
 
-def _rows(table: pa.Table) -> list[tuple[tuple[str, ...], str]]:
+def _item_rows(table: pa.Table) -> list[tuple[tuple[str, ...], str]]:
     names = [name for name in _ITEMS if name in table.column_names]
     items = zip(*(table.column(name).to_pylist() for name in names))
     return list(zip(items, table.column("split").to_pylist()))
@@ -224,7 +229,7 @@ def _prefixes(study: Study, labels: pa.Table, settings: HeadSettings) -> dict[st
     return {one.id: f"{one.title}: {one.question}\n\n" if one.question else f"{one.title}\n\n" for one in asked}
 
 
-def _worded(table: pa.Table, study: Study, settings: HeadSettings, prefixes: Mapping[str, str]) -> pa.Table:
+def _with_texts(table: pa.Table, study: Study, settings: HeadSettings, prefixes: Mapping[str, str]) -> pa.Table:
     """The table with each text as the encoder is to read it under its criterion."""
     if settings.text == "full" and not prefixes:
         return table
@@ -248,9 +253,9 @@ def _distinct_texts(tables: Sequence[pa.Table]) -> list[str]:
 
 
 def write_trained(
-    prepared: Prepared,
+    prepared: PreparedStudy,
     data: HeadData,
-    trained: Trained,
+    trained: TrainedHeads,
     settings: HeadSettings,
     out: Path,
     seconds: dict[str, float],
@@ -273,7 +278,7 @@ def write_trained(
 
 
 def head_figures(
-    prepared: Prepared, data: HeadData, trained: Trained, settings: HeadSettings
+    prepared: PreparedStudy, data: HeadData, trained: TrainedHeads, settings: HeadSettings
 ) -> tuple[HeadFigures, ...]:
     """Accuracy and ceiling on the validation pairs."""
     pairs = prepared.labels.filter(pc.equal(prepared.labels.column("split").cast(pa.string()), "validation"))
@@ -291,8 +296,165 @@ def _counts(labels: pa.Table, votes: pa.Table) -> dict[str, int]:
     return counts
 
 
-def _guard(prepared: Prepared) -> Guard:
+def _guard(prepared: PreparedStudy) -> LeakGuard:
     """Hashes of everything that shaped the model: training and validation."""
     tables = [prepared.labels, prepared.votes, *prepared.flags.values()]
-    met = {item for table in tables for items, split in _rows(table) if split != "test" for item in items}
-    return Guard.of((key for item, key in prepared.keys.items() if item in met), prepared.prompt_texts)
+    met = {item for table in tables for items, split in _item_rows(table) if split != "test" for item in items}
+    return LeakGuard.of((key for item, key in prepared.keys.items() if item in met), prepared.prompt_texts)
+
+
+# --------------------------------------------------------------------------------------------------
+# The folder of trained heads: the card, the card in words, and the leak guard, beside the weights.
+#
+# MODEL/model.json          the card
+# MODEL/model.safetensors   weights, with the shape of the networks in their header
+# MODEL/README.md           the card in words
+# MODEL/guard.parquet       hashes of what it was trained on (see `leaks`)
+# --------------------------------------------------------------------------------------------------
+
+
+def check_target(folder: Path, *, overwrite: bool) -> None:
+    """Raise BadFile unless a model may be written to `folder`: nothing there, or a model that may be replaced."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / MODEL_CARD).is_file():
+        raise BadFile(
+            "a new folder is needed for the model", found="a folder or file of something else", where=str(folder)
+        )
+    if not overwrite:
+        raise BadFile(
+            "a new folder is needed for the model", found="another model", where=str(folder), remedy="--overwrite"
+        )
+
+
+def head_card(
+    study: Study,
+    data: HeadData,
+    trained: TrainedHeads,
+    encoder: Encoder,
+    settings: HeadSettings,
+    figures: Sequence[HeadFigures],
+    *,
+    name: str,
+    counts: dict[str, int],
+) -> ModelCard:
+    """All there is to know about trained heads."""
+    network = trained.network
+    tau = network.tau.tolist() if settings.form == "scalar" else []
+    return ModelCard(
+        kind="heads",
+        name=name,
+        criteria=tuple(_model_criterion(study, id, settings) for id in data.criteria),
+        flag=data.flag,
+        backbone=encoder.signature,
+        backbone_name=settings.encoder,
+        form=settings.form,
+        is_logit=settings.form == "scalar",
+        temperature=dict(zip(data.criteria, tau)),
+        settings=settings.model_dump(),
+        study=study.name,
+        data=study.hash,
+        revision=study.revision,
+        simulated=study.simulated,
+        split={
+            "train": settings.train, "validation": settings.validation, "test": settings.test,
+            "seed": settings.split_seed,
+        },
+        trained_on=counts,
+        figures={
+            "validation": [one.model_dump(mode="json") for one in figures],
+            "best_pass": trained.best.number,
+            "passes": len(trained.epochs),
+            "stopped": trained.stopped,
+            "rater_reliability": trained.reliability,
+        },
+        licence=encoder.licence,
+        signature=head_signature(study, data.criteria, settings),
+    )  # fmt: skip
+
+
+def head_signature(study: Study, criteria: Sequence[str], settings: HeadSettings) -> Signature:
+    """What reproduces the model."""
+    plain: dict[str, Any] = settings.model_dump(exclude={"seed", "device"})
+    plain["criteria"] = ",".join(criteria)
+    return Signature(method="heads", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed)
+
+
+def write_model(
+    folder: Path, trained: TrainedHeads, card: ModelCard, guard: LeakGuard, *, overwrite: bool = False
+) -> ModelCard:
+    """Write the folder whole; the card as it is there, with its guard. A model is only replaced with `overwrite`."""
+    with tempfile.TemporaryDirectory(prefix="salon-") as place:
+        card = card.model_copy(update={"guard": save_guard(guard, Path(place))})
+        kept = (Path(place) / FILE).read_bytes()
+    with written_inside(folder):
+        check_target(folder, overwrite=overwrite)  # again: another model may have come while this one was trained
+        save_heads(folder, trained.network, card, readme=card_words(card), files={FILE: kept})
+    return card
+
+
+def card_words(card: ModelCard) -> str:
+    """The card for people, as Markdown."""
+    said = [
+        f"# {escape_md(card.name)}",
+        "",
+        "A preference model by Salon: small heads on a frozen encoder.",
+        *(["", "**Simulated: no person gave the answers it learned from.**"] if card.simulated else []),
+        "",
+        f"- form: {card.form}; encoder: {card.backbone_name}",
+        f"- encoder in full: {card.backbone}",
+        f"- study: {escape_md(card.study)}, data {card.data[:12]}, revision {card.revision}",
+        f"- criteria: {', '.join(escape_md(one.id) for one in card.criteria)}"
+        + (f"; flags: {escape_md(card.flag)}" if card.flag else ""),
+        "- trained on: " + ", ".join(f"{count:,} {what}" for what, count in card.trained_on.items()),
+        f"- licence of the encoder: {card.licence}; that of the data is the study's own",
+        "",
+        *validation_words(card),
+        "",
+        f"    {card.signature}",
+        "",
+    ]
+    return "\n".join(said)
+
+
+def validation_words(card: ModelCard) -> list[str]:
+    """The figures of a card by which its state was chosen, as a table."""
+    figures = [HeadFigures.model_validate(one) for one in card.figures["validation"]]
+    return [
+        "Validation, by which the state was chosen (so these lean upwards; `salon evaluate` says what it is worth):",
+        "",
+        *_figures_table(figures, "no validation pairs"),
+        "",
+        "Chance is .500. Pairs without a majority are left out; intervals draw prompts again.",
+    ]
+
+
+def also_words(card: ModelCard) -> list[str]:
+    """The figures of a card on further pairs, by which nothing was chosen."""
+    words = []
+    for name, rows in card.figures.get("also", {}).items():
+        figures = [HeadFigures.model_validate(one) for one in rows]
+        words += [
+            "",
+            f"Also tried on {escape_md(name)}, by which nothing was chosen:",
+            "",
+            *_figures_table(figures, "no pairs"),
+        ]
+    return words
+
+
+def _figures_table(figures: Sequence[HeadFigures], without: str) -> list[str]:
+    rows = [f"| {escape_md(one.criterion or 'all')} | {one.pairs:,} | {_cell(one.accuracy)} | {_cell(one.ceiling)} |"
+            for one in figures]  # fmt: skip
+    head = ["| criterion | pairs | accuracy | one more rater would reach |", "|---|---:|---|---|"]
+    return head + (rows or [f"| {without} | 0 | not known | not known |"])
+
+
+def _cell(figure: Estimate | None) -> str:
+    return "not known" if figure is None else estimate(figure.value, figure.low, figure.high, 3)
+
+
+def _model_criterion(study: Study, id: str, settings: HeadSettings) -> ModelCriterion:
+    criterion = study.criterion(id)
+    view = criterion.view if settings.text == "criterion" else ()
+    return ModelCriterion(id=id, name=criterion.title, view=view)

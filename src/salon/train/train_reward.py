@@ -11,13 +11,15 @@ MODEL/run/checkpoints        while it runs; so are `pairs` (what is learned from
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,36 +27,43 @@ from pydantic import Field
 
 from salon.errors import BadFile, BadValue
 from salon.evaluate.leaks import picture_keys, without_look_alikes
-from salon.evaluate.pairs.validation_figures import HeadFigures
-from salon.evaluate.pairs.validation_words import validation_warnings
+from salon.evaluate.validation import HeadFigures
+from salon.evaluate.validation_words import validation_warnings
 from salon.fuse.labels import LabelSettings, make_labels
-from salon.models.preference import CARD
+from salon.models.cards import MODEL_CARD, ModelCard, ModelCriterion
 from salon.models.reward_model import save_reward
 from salon.models.reward_network import CRITERION, RewardParts, open_parts
 from salon.models.weights import fingerprint
-from salon.store.atomic import whole_file, whole_folder
-from salon.store.folder import local, open_study
+from salon.store.atomic_files import whole_file, whole_folder
+from salon.store.data_card import escape_md
+from salon.store.folder import local_path, open_study
 from salon.study import Signature
-from salon.study.noun import Noun
-from salon.study.split import SPLITS
-from salon.train.guard_log import GuardLog, noted_names, write_guard
+from salon.study.nouns import Noun
+from salon.study.votes import SPLITS
+from salon.train.head_data import agreement_weights
 from salon.train.memory_plan import check_training
-from salon.train.name_hashes import contains, hash_names
-from salon.train.pair_order import PairRow
-from salon.train.pair_shards import PairShards, is_shards
-from salon.train.rater_weights import agreement_weights
-from salon.train.reward_card import Learned, reward_card, reward_words
-from salon.train.reward_data import STORED, PairFile, pair_rows, read_pair
-from salon.train.reward_folder import BEST, CHECKPOINTS, RunFolder, flush, own_run
-from salon.train.reward_loop import Fitted, fit
-from salon.train.reward_settings import RewardSettings
-from salon.train.reward_setup import loaded_dtype, processes
-from salon.train.reward_survey import Survey, check_columns, known_pictures, survey_pairs
-from salon.train.reward_test_sets import PLAIN, TestSet, pair_figures, read_test_set
+from salon.train.name_hashes import GuardLog, contains, guarded_names, hash_names, write_guard
+from salon.train.pair_files import PairShards, is_shards
+from salon.train.reward_data import PAIRS_FOLDER, LabeledPair, PairFile, pair_rows, read_pair
+from salon.train.reward_loop import FittedReward, fit
+from salon.train.reward_survey import (
+    TEST_SET_SETTINGS,
+    Survey,
+    TestSet,
+    check_columns,
+    pair_figures,
+    read_test_set,
+    survey_pairs,
+    surveyed_pictures,
+)
+from salon.train.run_folder import BEST, CHECKPOINTS, RunFolder, flush, hold_run
+from salon.train.settings import REWARD_FREE, RewardSettings
+from salon.train.train_heads import also_words, validation_words
+from salon.train.training_setup import loaded_dtype, processes
 
 RUN = "run"
 DATA = "data.json"
-_PASSING = (CHECKPOINTS, BEST, STORED, DATA, "tars-*.npy", "guard-*.bin")
+_PASSING = (CHECKPOINTS, BEST, PAIRS_FOLDER, DATA, "tars-*.npy", "guard-*.bin")
 """What only an unfinished run needs."""
 
 
@@ -106,16 +115,18 @@ def train_reward(
     here = processes()
     if here.is_main_process:
         _check_target(out, resume=resume, overwrite=overwrite)
-    with own_run(out / RUN, anew=overwrite) if here.is_main_process else nullcontext():
+    with hold_run(out / RUN, anew=overwrite) if here.is_main_process else nullcontext():
         here.wait_for_everyone()
-        pairs, learned, notes = _opened(source, out / RUN, settings, criteria, images, is_main=here.is_main_process)
+        pairs, learned, notes = _open_source(
+            source, out / RUN, settings, criteria, images, is_main=here.is_main_process
+        )
         here.wait_for_everyone()
-        pairs = _weighed(pairs)
+        pairs = _with_rater_weights(pairs)
         if here.is_main_process:  # the others read what it wrote
             survey_pairs(pairs)
         here.wait_for_everyone()
         survey = survey_pairs(pairs)
-        pairs = replace(pairs, guard=GuardLog(out / RUN, here.process_index, known_pictures(pairs)))
+        pairs = replace(pairs, guard=GuardLog(out / RUN, here.process_index, surveyed_pictures(pairs)))
         parts = open_parts(
             backbone, instruction=instruction,
             pixels=settings.pixels or None, dropout=settings.dropout, dtype=loaded_dtype(settings), seed=settings.seed,
@@ -129,7 +140,7 @@ def train_reward(
             return None
         figures = _figures(fitted, pairs, survey)
         others = {one.name: one.figures(found.logits) for one, found in zip(tests, fitted.also)}
-        report = _written(out, fitted, parts, pairs, survey, learned, figures, others, made_of, backbone)
+        report = _write_model(out, fitted, parts, pairs, survey, learned, figures, others, made_of, backbone)
         run.forget()
         warned = validation_warnings(report.validation)
         return report.model_copy(update={"notes": (*notes, *_notes(survey, settings), *warned)})
@@ -144,7 +155,7 @@ def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
     A model that is to be replaced stays until the new one is whole.
     """
     there = out.exists() and (not out.is_dir() or any(out.iterdir()))
-    done, run = (out / CARD).is_file(), (out / RUN).is_dir()
+    done, run = (out / MODEL_CARD).is_file(), (out / RUN).is_dir()
     begun = run and (not done or (out / RUN / CHECKPOINTS).is_dir())
     if there and not done and not run:
         raise BadFile(
@@ -161,23 +172,23 @@ def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
         )  # fmt: skip
 
 
-def _opened(
+def _open_source(
     source: Path, run: Path, settings: RewardSettings, criteria: Sequence[str], images: Path | None, *, is_main: bool
-) -> tuple[PairFile, Learned, list[str]]:
+) -> tuple[PairFile, TrainingSource, list[str]]:
     """The labelled pairs, what is known of them, and what is to be said about it."""
     if is_shards(source):
         file = source
         notes: list[str] = []
         images = images or (source if source.is_dir() else source.parent)
         data = PairShards(source).content_hash(run / DATA if is_main else None)
-        learned = Learned(source.stem, data, None, False, {"column": "split"}, {})
+        learned = TrainingSource(source.stem, data, None, False, {"column": "split"}, {})
     else:
-        file, learned, notes = _of_study(source, run, settings, criteria, is_main=is_main)
-        images = local(source).resolve()
+        file, learned, notes = _study_pairs(source, run, settings, criteria, is_main=is_main)
+        images = local_path(source).resolve()
     return PairFile(file, images, settings, tuple(criteria), learned.names, run=run), learned, notes
 
 
-def _weighed(pairs: PairFile) -> PairFile:
+def _with_rater_weights(pairs: PairFile) -> PairFile:
     """The same pairs with a weight for each rater, where that is asked for."""
     if pairs.settings.rater_weights == "none":
         return pairs
@@ -190,21 +201,21 @@ def _weighed(pairs: PairFile) -> PairFile:
     return replace(pairs, rater_weights=agreement_weights(votes))
 
 
-def _of_study(
+def _study_pairs(
     source: Path, run: Path, settings: RewardSettings, criteria: Sequence[str], *, is_main: bool
-) -> tuple[Path, Learned, list[str]]:
+) -> tuple[Path, TrainingSource, list[str]]:
     study, file = open_study(source), run / "labels.parquet"
     shares = {"train": settings.train, "validation": settings.validation, "test": settings.test}
     asked = LabelSettings(
         rows="raters" if settings.labels == "raters" else "pairs", ties="keep", seed=settings.split_seed, **shares
     )
     labels = make_labels(study, asked, criteria=criteria)
-    table, left_out = _without_look_alikes(labels.table, local(source).resolve())
+    table, left_out = _without_look_alikes(labels.table, local_path(source).resolve())
     if is_main:
         with whole_file(file) as target:
             pq.write_table(table, target, compression="zstd")
     names = {criterion.id: criterion.title for criterion in study.criteria}
-    learned = Learned(
+    learned = TrainingSource(
         study.name, study.hash, study.revision, study.simulated, {**shares, "seed": settings.split_seed}, names
     )
     return file, learned, [*labels.report.notes, *left_out]
@@ -234,12 +245,12 @@ def _test_sets(
 
 
 def _plain_pairs(source: Path, settings: RewardSettings, names: Mapping[str, str], temporary: Path) -> PairFile:
-    plain = settings.model_copy(update=PLAIN)
+    plain = settings.model_copy(update=TEST_SET_SETTINGS)
     if is_shards(source):
         return PairFile(source, source if source.is_dir() else source.parent, plain, names=names)
     study, file = open_study(source), temporary / "labels.parquet"
     pq.write_table(make_labels(study, LabelSettings(ties="keep", train=1, validation=0, test=0)).table, file)
-    return PairFile(file, local(source).resolve(), plain, names=names)
+    return PairFile(file, local_path(source).resolve(), plain, names=names)
 
 
 def _check_criteria(parts: RewardParts, survey: Survey) -> None:
@@ -254,19 +265,19 @@ def _check_criteria(parts: RewardParts, survey: Survey) -> None:
 # -- after -----------------------------------------------------------------------------------------------------------
 
 
-def _figures(fitted: Fitted, pairs: PairFile, survey: Survey) -> tuple[HeadFigures, ...]:
+def _figures(fitted: FittedReward, pairs: PairFile, survey: Survey) -> tuple[HeadFigures, ...]:
     if fitted.validation is None:
         return ()
     return pair_figures(pairs.validation(), fitted.validation.logits, survey.criteria, seed=pairs.settings.seed)
 
 
-def _written(
+def _write_model(
     out: Path,
-    fitted: Fitted,
+    fitted: FittedReward,
     parts: RewardParts,
     pairs: PairFile,
     survey: Survey,
-    learned: Learned,
+    learned: TrainingSource,
     figures: tuple[HeadFigures, ...],
     also: dict[str, tuple[HeadFigures, ...]],
     made_of: str,
@@ -303,16 +314,16 @@ def _written(
 def _guard(out: Path, pairs: PairFile, draws: int, folder: Path) -> dict[str, str]:
     """Write hashes of everything that shaped the model: the pairs that were drawn, and those it was chosen by."""
     run = out / RUN
-    noted = noted_names(run)
-    for rows in _shaping(pairs, draws):
+    noted = guarded_names(run)
+    for rows in _learned_pairs(pairs, draws):
         for row, known in zip(rows, contains(noted, hash_names(pa.array([row.image_a for row in rows])))
                               & contains(noted, hash_names(pa.array([row.image_b for row in rows])))):  # fmt: skip
             if not known:
                 read_pair(row, pairs)
-    return write_guard(run, (row.text for rows in _shaping(pairs, draws) for row in rows), folder)
+    return write_guard(run, (row.text for rows in _learned_pairs(pairs, draws) for row in rows), folder)
 
 
-def _shaping(pairs: PairFile, draws: int) -> Iterator[list[PairRow]]:
+def _learned_pairs(pairs: PairFile, draws: int) -> Iterator[list[LabeledPair]]:
     rows = chain(pairs.drawn(draws), pair_rows([pairs.validation()]))
     while part := list(islice(rows, 8192)):
         yield part
@@ -325,3 +336,106 @@ def _notes(survey: Survey, settings: RewardSettings) -> list[str]:
     if not survey.rows.get("validation"):
         told.append("no validation pairs: the last weights were kept")
     return told
+
+
+# --------------------------------------------------------------------------------------------------
+# The card of a reward model, for machines and in words.
+# --------------------------------------------------------------------------------------------------
+
+_STEPS = ("steps", "best_step", "seconds", "processes", "precision", "shard")
+
+
+@dataclass(frozen=True)
+class TrainingSource:
+    """What a model was trained on."""
+
+    study: str
+    data: str
+    """Content hash of the study or file."""
+    revision: int | None
+    simulated: bool
+    split: dict[str, Any]
+    names: Mapping[str, str]
+    """Of criteria, by id."""
+
+
+def reward_card(
+    name: str,
+    fitted: FittedReward,
+    settings: RewardSettings,
+    survey: Survey,
+    learned: TrainingSource,
+    figures: tuple[HeadFigures, ...],
+    also: Mapping[str, tuple[HeadFigures, ...]],
+    *,
+    backbone: str,
+    backbone_name: str,
+    guard: dict[str, str],
+    instruction: str,
+) -> ModelCard:
+    """All there is to know about a trained reward model."""
+    assert fitted.network is not None  # in the process that writes
+    plain: dict[str, Any] = settings.model_dump(exclude={"seed"} | REWARD_FREE)
+    signature = Signature(
+        method="reward", data=learned.data[:12], revision=learned.revision,
+        settings=plain | {
+            "backbone": backbone, "criteria": ",".join(survey.criteria), "positions": fitted.network.positions,
+            "instruction": hashlib.sha256(instruction.encode()).hexdigest()[:12],
+        }, seed=settings.seed,
+    )  # fmt: skip
+    return ModelCard(
+        kind="reward",
+        name=name,
+        criteria=tuple(ModelCriterion(id=id, name=learned.names.get(id, id)) for id in survey.criteria),
+        backbone=backbone,
+        backbone_name=backbone_name,
+        form=settings.law,
+        positions=fitted.network.positions,
+        is_logit=settings.law == "ranknet",
+        settings=settings.model_dump(),
+        study=learned.study,
+        data=learned.data,
+        revision=learned.revision,
+        simulated=learned.simulated,
+        split=learned.split,
+        guard=guard,
+        trained_on={**{f"{split} pairs": n for split, n in survey.rows.items()}, "pairs dropped": survey.dropped},
+        figures={
+            "validation": [one.model_dump(mode="json") for one in figures],
+            "also": {name: [one.model_dump(mode="json") for one in found] for name, found in also.items()},
+            "steps": fitted.steps,
+            "best_step": fitted.state.best_step if settings.choose == "best" and figures else fitted.steps,
+            "seconds": round(fitted.state.seconds, 1),
+            "processes": fitted.processes,
+            "precision": "float32" if fitted.precision == "no" else "bfloat16",
+            "shard": fitted.shard,
+        },
+        licence="that of the backbone",
+        signature=signature,
+    )
+
+
+def reward_words(card: ModelCard) -> str:
+    """The card for people, as Markdown."""
+    said = [
+        f"# {escape_md(card.name)}",
+        "",
+        "A reward model by Salon: a vision-language model and a head that gives each picture, under its prompt, a "
+        "score mu and its own uncertainty sigma.",
+        *(["", "**Simulated: no person gave the answers it learned from.**"] if card.simulated else []),
+        "",
+        f"- law of a vote: {card.form}; trained: {card.settings['learn']}",
+        f"- backbone: {card.backbone_name} ({card.backbone}); positions of its tokens: {card.positions}",
+        f"- data: {escape_md(card.study)}, {card.data[:12]}",
+        f"- criteria: {', '.join(escape_md(one.id) for one in card.criteria)}",
+        "- trained on: " + ", ".join(f"{count:,} {what}" for what, count in card.trained_on.items()),
+        "- " + ", ".join(f"{name.replace('_', ' ')} {card.figures[name]}" for name in _STEPS),
+        f"- licence: {card.licence}; that of the data is its own",
+        "",
+        *validation_words(card),
+        *also_words(card),
+        "",
+        f"    {card.signature}",
+        "",
+    ]
+    return "\n".join(said)

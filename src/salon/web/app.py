@@ -6,24 +6,37 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.responses import JSONResponse
 
+from salon.collect.plan import workloads
+from salon.collect.settings import FILE
+from salon.collect.studio.setup import database_file, describe_questions, first_plan, study_to_collect
 from salon.collect.studio.studio import Studio
 from salon.errors import SalonError
-from salon.store.database import Database
-from salon.web import auth, errors, images, look
-from salon.web.api import owner as api_owner
-from salon.web.api import rater as api_rater
-from salon.web.auth import Doorkeeper, check_csrf
+from salon.generate.readiness import ReadySettings, check_ready
+from salon.store.database import Database, open_database
+from salon.store.database.connection import NoStudy, Unavailable
+from salon.store.folder import open_study
+from salon.study import Study
+from salon.web import api_owner, api_rater, auth, errors, images
+from salon.web import rendering as look
+from salon.web.auth import SessionAuth, check_csrf
 from salon.web.errors import log
-from salon.web.guard import Guard
+from salon.web.guard import RequestGuard
 from salon.web.images import study_images
-from salon.web.pages import adjudicator, owner_data, owner_raters, owner_settings
+from salon.web.pages import adjudicator
 from salon.web.pages import owner as owner_pages
+from salon.web.pages import owner_forms as owner_data
+from salon.web.pages import owner_forms as owner_raters
+from salon.web.pages import owner_forms as owner_settings
 from salon.web.pages import rater as rater_pages
-from salon.web.settings import WebSettings, checked, read_password, read_secret
+from salon.web.settings import PRIVATE, WebSettings, check_web_settings, is_loopback, read_password, read_secret
 
 OWNERS = (owner_pages, owner_raters, owner_settings, owner_data, adjudicator)
 """Pages of the owner, and of those who settle disputes."""
@@ -31,7 +44,7 @@ OWNERS = (owner_pages, owner_raters, owner_settings, owner_data, adjudicator)
 
 def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     """The application of one studio. Only /api has a schema; whoever opened the studio's database closes it."""
-    checked(settings)
+    check_web_settings(settings)
     app = FastAPI(
         title="Salon studio",
         version="1",
@@ -42,16 +55,16 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     )
     app.state.studio, app.state.settings = studio, settings
     secret = read_secret(settings.folder)
-    app.state.door = Doorkeeper(studio.database, settings, secret=secret, password=read_password(settings.folder))
+    app.state.door = SessionAuth(studio.database, settings, secret=secret, password=read_password(settings.folder))
     app.state.images = study_images(studio, secret)
     app.state.readiness = Readiness(studio.database)
-    errors.install(app)
+    errors.install_error_handlers(app)
     for room in (api_rater, rater_pages, images, auth, api_owner, *OWNERS):  # routes are tried in turn: answers first
         app.include_router(room.router)
     app.include_router(_plain)
     app.include_router(look.router)
-    app.mount("/static", look.Static())
-    app.add_middleware(Guard, settings=settings, may_upload=app.state.door.may_upload)
+    app.mount("/static", look.StaticAssets())
+    app.add_middleware(RequestGuard, settings=settings, may_upload=app.state.door.may_upload)
     return app
 
 
@@ -85,3 +98,98 @@ class Readiness:
                     log.error("nothing can be saved: %s", error)
                 self._checked_at = self._clock()
             return self._reason or None
+
+
+# --------------------------------------------------------------------------------------------------
+# Is everything in order before people are let in? Looked at without changing anything.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ConfigCheck:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    words: str
+
+
+def check_config(settings: WebSettings, db: str | None, *, progress: Callable[[str], None]) -> list[ConfigCheck]:
+    """The study, its studio.toml, the database, the pictures, the address and the private files, in this order."""
+    folder = settings.folder
+    return [
+        _run_check("study", lambda: _check_study(folder)),
+        _run_check(FILE, lambda: _check_studio_toml(folder)),
+        _run_check("database", lambda: _check_database(db or database_file(folder), folder)),
+        _check_pictures(folder, progress),
+        _check_address(settings),
+        _run_check("private files", lambda: _check_private_files(folder)),
+    ]
+
+
+def _run_check(name: str, look: Callable[[], str]) -> ConfigCheck:
+    try:
+        return ConfigCheck(name, True, look())
+    except SalonError as error:
+        return ConfigCheck(name, False, " · ".join(part.strip() for part in error.message().splitlines()))
+
+
+def _check_study(folder: Path) -> str:
+    study = open_study(folder)
+    counts = study.counts
+    return f"{study.name}: {counts.get('prompts', 0):,} prompts, {counts.get('items', 0):,} items"
+
+
+def _check_studio_toml(folder: Path) -> str:
+    there = (folder / FILE).exists()
+    settings, plan = first_plan(folder)
+    asked = describe_questions(folder, settings, study_to_collect(folder).criteria)
+    written = () if there else ("will be written at the first start",)
+    return "; ".join([*asked, *map(str, workloads(plan)), *written])
+
+
+def _check_database(url: str | Path, folder: Path) -> str:
+    try:
+        with open_database(url) as database:
+            database.check_whole()
+            with suppress(NoStudy):
+                study = database.read_study()
+                return f"{database.name} at revision {study.revision}{_newer_items(study, folder)}"
+            return f"{database.name}, empty"
+    except Unavailable as error:
+        if error.found != "no such file":
+            raise
+        return "will be made at the first start"
+
+
+def _newer_items(study: Study, folder: Path) -> str:
+    """What the folder has and the studio does not: its items are those of its first start."""
+    known = {item.id for item in study.nouns("items")}
+    fresh = sum(item.id not in known for item in open_study(folder).nouns("items"))
+    return (
+        f" · {fresh:,} newer items of the folder are not shown: collect them as a study of their own" if fresh else ""
+    )
+
+
+def _check_pictures(folder: Path, progress: Callable[[str], None]) -> ConfigCheck:
+    try:
+        report = check_ready(folder, ReadySettings(partial=True), progress=progress)
+    except SalonError as error:
+        return ConfigCheck("pictures", False, error.needed)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in report.kinds())
+    return ConfigCheck("pictures", report.ready, kinds or f"all {report.items:,} decode")
+
+
+def _check_address(settings: WebSettings) -> ConfigCheck:
+    if settings.https or is_loopback(urlsplit(settings.address).hostname or ""):
+        return ConfigCheck("address", True, settings.address)
+    return ConfigCheck(
+        "address", False, f"{settings.address} · others come without https: anyone on the way reads their links"
+    )
+
+
+def _check_private_files(folder: Path) -> str:
+    if not (folder / PRIVATE / "secret").exists():
+        return "will be made at the first start"
+    read_secret(folder)
+    return "mode 0600; " + ("a password is set" if read_password(folder) else "no password: the owner comes by link")

@@ -30,20 +30,20 @@ from starlette.types import Scope
 
 from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
-from salon.store.database import Database, Who
-from salon.store.database.connected import now_ms
-from salon.store.database.errors import BadLink
+from salon.store.database import Database, LinkHolder
+from salon.store.database.connection import BadLink, now_ms
 from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, log
-from salon.web.guard import UPLOADS, Buckets, address_of, bearer, session_cookie
-from salon.web.pages.render import page
+from salon.web.guard import UPLOADS, Buckets, address_of, bearer_token, session_cookie
+from salon.web.rendering import PageWords, render_page
 from salon.web.settings import WebSettings, write_password
-from salon.web.words import PageWords
 
 HOME = {"rater": "/", "owner": "/owner", "adjudicator": "/adjudicate"}
 """Where a link leads."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 MOST_FILES = 50
-_NOBODYS = "$argon2id$v=19$m=65536,t=3,p=4$HBAJeEMgL3Ya3PDU6JGQ9w$2KgrZ7IZfMcnPyJXPlAOB+nHpv6Ou42K1GhVcTGDTYU"
+_UNKNOWN_PASSWORD_HASH = (
+    "$argon2id$v=19$m=65536,t=3,p=4$HBAJeEMgL3Ya3PDU6JGQ9w$2KgrZ7IZfMcnPyJXPlAOB+nHpv6Ou42K1GhVcTGDTYU"
+)
 """Hash of a password nobody knows: where none is set, a guess takes as long as where one is."""
 _SHORTEST_PASSWORD, _LONGEST_PASSWORD = 10, 1000
 _LONGEST_COOKIE = 1000
@@ -55,7 +55,7 @@ _FAILURES_A_SECOND = 0.2
 class Session:
     """Somebody whom the studio knows, for one request."""
 
-    who: Who
+    who: LinkHolder
     csrf: str = field(default="", repr=False)
     """For the forms of this session; empty when a script came with its token."""
 
@@ -72,7 +72,7 @@ class Session:
         return self.who.rater
 
 
-class Doorkeeper:
+class SessionAuth:
     """Gives out sessions and knows them again."""
 
     def __init__(self, database: Database, settings: WebSettings, *, secret: bytes, password: str | None) -> None:
@@ -122,7 +122,7 @@ class Doorkeeper:
             self.database.revoke(session.who.link)
 
     def _is_right(self, password: str) -> bool:
-        known = self._password or _NOBODYS
+        known = self._password or _UNKNOWN_PASSWORD_HASH
         try:
             return self._hasher.verify(known, password) and self._password is not None
         except (VerificationError, InvalidHashError):
@@ -152,7 +152,7 @@ class Doorkeeper:
 
     def session(self, request: Request) -> Session | None:
         """Who sent the request, as of now; None for nobody, or nobody any more."""
-        token = bearer(request.headers)
+        token = bearer_token(request.headers)
         if token is not None:
             return self.enter(token, address_of(request.scope))
         cookie = self._cookie(request)
@@ -209,21 +209,21 @@ def new_password(folder: Path, password: str) -> None:
 # -- what routes ask for --------------------------------------------------------------------------------------
 
 
-def door(request: Request) -> Doorkeeper:
+def get_auth(request: Request) -> SessionAuth:
     """The doorkeeper of the app."""
-    keeper: Doorkeeper = request.app.state.door
+    keeper: SessionAuth = request.app.state.door
     return keeper
 
 
-def studio_of(request: Request) -> Studio:
+def get_studio(request: Request) -> Studio:
     """The studio of the app."""
     studio: Studio = request.app.state.studio
     return studio
 
 
-def signed_in(request: Request) -> Session:
+def require_session(request: Request) -> Session:
     """The session of a request; NotSignedIn without one."""
-    session = door(request).session(request)
+    session = get_auth(request).session(request)
     if session is None:
         raise NotSignedIn(
             "a link that was given to you is needed",
@@ -233,31 +233,31 @@ def signed_in(request: Request) -> Session:
     return session
 
 
-async def rater_only(session: Annotated[Session, Depends(signed_in)]) -> Session:  # async: no thread is needed
+async def require_rater(session: Annotated[Session, Depends(require_session)]) -> Session:  # async: no thread is needed
     """The session of a rater."""
     _ = session.rater
     return session
 
 
-async def owner_only(session: Annotated[Session, Depends(signed_in)]) -> Session:
+async def require_owner(session: Annotated[Session, Depends(require_session)]) -> Session:
     """The session of the owner."""
     if session.role != "owner":
         raise NotAllowed("the owner's link is needed for this", found=f"the link of a {session.role}")
     return session
 
 
-Anyone = Annotated[Session, Depends(signed_in)]
-RaterSession = Annotated[Session, Depends(rater_only)]
-OwnerSession = Annotated[Session, Depends(owner_only)]
+Anyone = Annotated[Session, Depends(require_session)]
+RaterSession = Annotated[Session, Depends(require_rater)]
+OwnerSession = Annotated[Session, Depends(require_owner)]
 
 
 async def check_csrf(request: Request) -> None:
     """Refuse what changes something unless it comes from a page of this session. Stands before every route."""
     if request.method in SAFE:
         return
-    keeper = door(request)
+    keeper = get_auth(request)
     check_origin(request, keeper.settings)
-    if bearer(request.headers) is not None:
+    if bearer_token(request.headers) is not None:
         return  # no browser adds this header by itself
     wanted = keeper.csrf_of(request)
     if wanted is None:
@@ -315,8 +315,8 @@ router = APIRouter(include_in_schema=False)
 @router.get("/enter/{token}")
 def enter(token: str, request: Request) -> Response:
     """Open a link."""
-    keeper = door(request)
-    return _welcome(keeper, keeper.enter(token, address_of(request.scope)))
+    keeper = get_auth(request)
+    return _redirect_home(keeper, keeper.enter(token, address_of(request.scope)))
 
 
 @router.get("/login")
@@ -328,9 +328,9 @@ def login_page(request: Request) -> HTMLResponse:
 @router.post("/login")
 def login(request: Request, password: Annotated[str, Form(max_length=_LONGEST_PASSWORD)]) -> Response:
     """Let the owner in."""
-    keeper = door(request)
+    keeper = get_auth(request)
     try:
-        return _welcome(keeper, keeper.login(password, address_of(request.scope)))
+        return _redirect_home(keeper, keeper.login(password, address_of(request.scope)))
     except NotSignedIn:
         return _login_page(request, wrong=True)
 
@@ -338,26 +338,28 @@ def login(request: Request, password: Annotated[str, Form(max_length=_LONGEST_PA
 @router.post("/logout")
 def logout(session: Anyone, request: Request) -> Response:
     """End the session."""
-    keeper = door(request)
+    keeper = get_auth(request)
     keeper.logout(session)
     t = PageWords(_language(request))
-    response = page("message.html", language=_language(request), title=t("login.bye_title"), words=t("login.bye"))
+    response = render_page(
+        "message.html", language=_language(request), title=t("login.bye_title"), words=t("login.bye")
+    )
     keeper.take_cookie(response)
     return response
 
 
 def _login_page(request: Request, *, wrong: bool = False) -> HTMLResponse:
-    csrf, language = door(request).csrf_of(request) or "", _language(request)
+    csrf, language = get_auth(request).csrf_of(request) or "", _language(request)
     title = PageWords(language)("login.title")
     status = 401 if wrong else 200
-    return page("message.html", language=language, status=status, title=title, words="", login=csrf, wrong=wrong)
+    return render_page("message.html", language=language, status=status, title=title, words="", login=csrf, wrong=wrong)
 
 
 def _language(request: Request) -> str:
-    return studio_of(request).settings.language
+    return get_studio(request).settings.language
 
 
-def _welcome(keeper: Doorkeeper, session: Session) -> Response:
+def _redirect_home(keeper: SessionAuth, session: Session) -> Response:
     response = RedirectResponse(HOME[session.role], status_code=303)
     keeper.give_cookie(response, session)
     return response

@@ -28,13 +28,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope
 
-from salon.collect.studio.steps import TooEarly
+from salon.collect.studio.rater_side import TooEarly
 from salon.errors import BadFile, BadValue, ConflictingJudgment, DesignError, InputError, SalonError, StatsError
-from salon.select.service import errors as scoring
+from salon.select.service import model as scoring
 from salon.select.service.decisions import UnknownDecision
-from salon.store.database import errors as database
-from salon.web.pages.render import page
-from salon.web.words import PageWords
+from salon.store.database import connection as database
+from salon.web.rendering import PageWords, render_page
 
 log = logging.getLogger("salon.web")
 _JSON = ("/api/", "/v1/")
@@ -130,10 +129,10 @@ STATUS: dict[type[SalonError], int] = {
     ConflictingJudgment: 409,
     scoring.UnknownVersion: 404,
     scoring.LoadRefused: 403,
-    scoring.Loading: 409,
+    scoring.LoadInProgress: 409,
     scoring.LoadFailed: 422,
     scoring.QueueFull: 503,
-    scoring.TooLate: 504,
+    scoring.DeadlineExceeded: 504,
     BadFile: 500,  # its words name files of the server
     InputError: 422,
     StatsError: 422,
@@ -147,7 +146,7 @@ def status_of(error: SalonError) -> int:
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
 
 
-def told(error: Exception, request_id: str) -> SalonError:
+def public_error(error: Exception, request_id: str) -> SalonError:
     """What may be said about an error; faults go to the log, whole."""
     if isinstance(error, database.Unavailable):
         log.error("request %s: %s", request_id, error)
@@ -160,7 +159,7 @@ def told(error: Exception, request_id: str) -> SalonError:
 
 def error_response(error: Exception, path: str, request_id: str, language: str | None = "en") -> Response:
     """The one answer to an error: JSON below /api and /v1, a page elsewhere; a `language` of None is a service's."""
-    said = told(error, request_id)
+    said = public_error(error, request_id)
     status = status_of(said)
     wait = _wait(said)
     headers = {} if wait is None else {"Retry-After": str(wait)}
@@ -178,12 +177,12 @@ def _wait(error: SalonError) -> int | None:
     return error.wait if isinstance(error, WebError | scoring.QueueFull) else None
 
 
-def install(app: FastAPI) -> None:
+def install_error_handlers(app: FastAPI) -> None:
     """Answer every error of the routes of `app` in the one way."""
 
     async def answer(request: Request, error: Exception) -> Response:
         await request.close()  # with files of a form that was refused
-        named = _named(error, str(request.app.openapi_url))
+        named = _as_salon_error(error, str(request.app.openapi_url))
         return error_response(named, request.url.path, request.state.request_id, language_of(request.scope))
 
     for kind in (SalonError, HTTPException, RequestValidationError):
@@ -197,7 +196,7 @@ def language_of(scope: Scope) -> str | None:
     return None if studio is None else str(studio.settings.language)
 
 
-def _named(error: Exception, schema: str) -> Exception:
+def _as_salon_error(error: Exception, schema: str) -> Exception:
     """Errors of the framework in the house's words; what was sent is not repeated."""
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
@@ -224,7 +223,7 @@ def _page(error: SalonError, status: int, request_id: str, language: str | None)
     t = PageWords(language or "en")
     known = status if f"status.{status}_title" in t else 500 if status >= HTTPStatus.INTERNAL_SERVER_ERROR else 400
     said = [] if isinstance(error, Fault) else [_sentence(part) for part in (error.needed, error.remedy) if part]
-    return page(
+    return render_page(
         "message.html",
         language=language or "en",
         status=status,

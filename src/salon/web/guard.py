@@ -77,7 +77,7 @@ class Buckets:
         return min(self.burst, left + (self.clock() - then) * self.rate)
 
 
-class Guard:
+class RequestGuard:
     """The ASGI layer around a studio."""
 
     def __init__(
@@ -101,7 +101,9 @@ class Guard:
             return
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
-        answer = _Answer(send, self.headers | {"X-Request-Id": request_id}, head_only=scope.get("method") == "HEAD")
+        answer = _ResponseSender(
+            send, self.headers | {"X-Request-Id": request_id}, head_only=scope.get("method") == "HEAD"
+        )
         if answer.head_only:  # routes know GET alone; what they would answer is sent without its body
             scope = dict(scope, method="GET")
         try:
@@ -130,7 +132,7 @@ class Guard:
 
     def _check_rate(self, scope: Scope, headers: Headers) -> None:
         self.addresses.take(address_of(scope))
-        told = bearer(headers) or session_cookie(headers, self.settings.cookie)
+        told = bearer_token(headers) or session_cookie(headers, self.settings.cookie)
         if told:
             self.sessions.take(hashlib.sha256(told.encode("latin-1", "replace")).hexdigest())
 
@@ -147,7 +149,7 @@ class Guard:
             raise _too_long(f"a request must arrive within {self.settings.body_seconds:g} seconds") from None
 
 
-class _Answer:
+class _ResponseSender:
     """`send` with the headers of the house, that remembers whether the answer has begun."""
 
     def __init__(self, send: Send, headers: dict[str, str], *, head_only: bool) -> None:
@@ -230,7 +232,7 @@ def _neighborhood(host: str) -> str:
     return str(address)
 
 
-def bearer(headers: Headers) -> str | None:
+def bearer_token(headers: Headers) -> str | None:
     """The token that a script sends with its request; it goes before any cookie."""
     kind, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" else None

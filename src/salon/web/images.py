@@ -26,7 +26,7 @@ from starlette.responses import FileResponse
 
 from salon.collect.studio.studio import Studio
 from salon.errors import BadFile
-from salon.store.atomic import whole_file
+from salon.store.atomic_files import whole_file
 from salon.store.database import Database
 from salon.store.pictures import is_inside, read_bytes, read_picture
 from salon.web.auth import Anyone, Session
@@ -128,7 +128,7 @@ class Images:
             if number is not None and number in self._sources:
                 return number, self._sources[number]
             self._look_again(session)
-        raise _nothing()
+        raise _no_picture()
 
     def _look_again(self, session: Session) -> None:
         """After a restart, or on another device: what the tasks of a rater show, or everything there is."""
@@ -163,7 +163,7 @@ class Images:
                 place.parent.mkdir(exist_ok=True)
                 data = read_bytes(source)
                 if hashlib.sha256(data).hexdigest() != number:  # replaced since its address was given out
-                    raise _nothing()
+                    raise _no_picture()
                 _make(data, place, variant)
         return place
 
@@ -183,27 +183,27 @@ def _make(data: bytes, place: Path, variant: str) -> None:
     image = read_picture(data, place.name).image
     if variant == "full":
         with whole_file(place) as file:
-            _bare(image).save(file, "PNG", compress_level=4)
+            _pixels_only(image).save(file, "PNG", compress_level=4)
         return
     longest = LONGEST[variant]
-    small = _bare(image)
+    small = _pixels_only(image)
     small.thumbnail((longest, longest), Image.Resampling.LANCZOS)  # never enlarges
     with whole_file(place) as file:
         small.save(file, "WEBP", quality=QUALITY[variant], method=4)
 
 
-def _bare(image: Image.Image) -> Image.Image:
+def _pixels_only(image: Image.Image) -> Image.Image:
     """The pixels alone, without texts, profiles and comments that came with them."""
     bare = image.copy()
     bare.info = {}
     return bare
 
 
-def _nothing() -> NoSuchPage:
+def _no_picture() -> NoSuchPage:
     return NoSuchPage("a picture of this study is needed", found="none here", remedy="load the page again")
 
 
-_KEPT = {
+_CACHE_HEADERS = {
     "Cache-Control": "private, max-age=31536000, immutable",
     "Last-Modified": "Thu, 01 Jan 1970 00:00:00 GMT",  # a file's own time would match the same picture elsewhere
 }
@@ -216,11 +216,11 @@ def picture(name: str, session: Anyone, request: Request) -> FileResponse:
     images: Images = request.app.state.images
     parts = _NAME.fullmatch(name)
     if parts is None or FORMAT[parts[2]] != parts[3]:
-        raise _nothing()
+        raise _no_picture()
     try:
         number, source = images.source(parts[1], session)
         place = images.variant(number, source, parts[2])
     except BadFile as error:
         log.warning("request %s: %s", request.state.request_id, error)
-        raise _nothing() from None
-    return FileResponse(place, media_type=f"image/{parts[3]}", headers=_KEPT | {"ETag": f'"{name}"'})
+        raise _no_picture() from None
+    return FileResponse(place, media_type=f"image/{parts[3]}", headers=_CACHE_HEADERS | {"ETag": f'"{name}"'})

@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue
-from salon.store.atomic import whole_file
+from salon.store.atomic_files import whole_file
 from salon.store.database import Database
-from salon.store.database.errors import BadLink
-from salon.study.noun import Noun
+from salon.store.database.connection import BadLink
+from salon.study.nouns import Noun
 
 PRIVATE = ".studio"
 """Folder inside the study for what only the owner may read."""
@@ -80,7 +80,7 @@ class WebSettings(Noun):
         return f"{parts.scheme}://{parts.netloc}"
 
 
-def checked(settings: WebSettings) -> WebSettings:
+def check_web_settings(settings: WebSettings) -> WebSettings:
     """`settings` if people can be let in under them; BadValue names the flag that must change."""
     parts = urlsplit(settings.address)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.username:

@@ -17,8 +17,8 @@ import pytest
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
 from salon.store import open_study
 from salon.store.formats import KINDS, Columns, ImportOptions, Policies, read_study, recognize
-from salon.store.formats.stream import stream_records
-from salon.store.plain_table import read_plain
+from salon.store.formats.files import stream_records
+from salon.store.plain_files import read_plain
 
 HEAD = "left,right,winner,worker,prompt\n"
 
@@ -145,7 +145,7 @@ def test_half_a_surrogate_pair(tmp_path: Path) -> None:
 
 
 def test_a_gzip_file_that_would_fill_the_memory_is_not_unpacked(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.store.formats.text.MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr("salon.store.formats.files.MOST_UNPACKED", 1 << 20)
     path = little.write(tmp_path, "v.csv.gz", gzip.compress(little.COMPARISONS.encode() + b"\n" * (2 << 20)))
     with pytest.raises(BadFile, match="unpacks to more"):
         read_study("comparisons", [path])
@@ -153,7 +153,7 @@ def test_a_gzip_file_that_would_fill_the_memory_is_not_unpacked(tmp_path: Path, 
 
 def test_a_parquet_file_that_would_fill_the_memory_is_not_read(tmp_path: Path, monkeypatch) -> None:
     """Equal answers take no room on the disk; long texts are kept once, however often rows name them."""
-    monkeypatch.setattr("salon.store.formats.text.MOST_UNPACKED", 1 << 18)
+    monkeypatch.setattr("salon.store.formats.files.MOST_UNPACKED", 1 << 18)
     answer = {"left": "fox", "right": "owl " * 1000, "winner": "left"}
     for name, rows in {"many.parquet": 60_000, "few.parquet": 600}.items():
         once = {key: pa.array([text]) for key, text in answer.items()}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from salon.store.formats.comparisons import draft_comparisons
-from salon.store.formats.head import Head
-from salon.store.formats.mapping import load_cells, open_sheets
+from salon.store.formats.column_mapping import load_cells, open_sheets
+from salon.store.formats.files import Head
+from salon.store.formats.judgment_tables import draft_comparisons
 from salon.store.formats.source import Draft, Source
 
 

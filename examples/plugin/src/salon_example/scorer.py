@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from salon.study import Item, Prompt
-from salon.study.scorer import ScorerCard
+from salon.study.interfaces import ScorerCard
 
 
 def redness(image: Image.Image) -> float:

@@ -18,27 +18,27 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from salon.bench.posters.answers_said import (
+from salon.bench.posters.answers_text import (
     CUT_OFF,
     LONGEST_LINE,
     NO_OPTION,
     SEVERAL,
-    Read,
-    Unread,
+    ReadAnswer,
+    UnreadAnswer,
     after_statement,
-    bare,
-    explicit,
+    explicit_statements,
     is_cut_off,
     is_refusal,
     json_values,
-    lines,
-    plainly_said,
-    unanswered,
-    under,
+    plain_answer,
+    strip_marks,
+    text_lines,
+    value_under,
+    why_unanswered,
 )
-from salon.bench.posters.vocabulary import folded, meanings
+from salon.bench.posters.tasks import fold_label, option_spellings
 
-Answer = Read | Unread
+Answer = ReadAnswer | UnreadAnswer
 _KEYS = (
     "final_answer", "answer", "choice", "option", "letter", "selected_option", "selection", "style", "alignment",
     "text_alignment", "rotation", "orientation", "label", "result", "prediction", "response",
@@ -108,13 +108,13 @@ def read_letter(response: str | None, options: Sequence[str]) -> Answer:
 
 def read_label(response: str | None, options: Sequence[str]) -> Answer:
     """The label that a response chooses."""
-    ways = meanings(tuple(options))
+    ways = option_spellings(tuple(options))
     return _choice(response, lambda value: label_in(value, ways), lambda text: _last_line(text, ways))
 
 
 def _choice(response: str | None, menu: Callable[[Any], Answer], prose: Callable[[str], Answer | None]) -> Answer:
-    text = plainly_said(response)
-    if isinstance(text, Unread):
+    text = plain_answer(response)
+    if isinstance(text, UnreadAnswer):
         return text
     if is_cut_off(text):
         return CUT_OFF
@@ -122,33 +122,33 @@ def _choice(response: str | None, menu: Callable[[Any], Answer], prose: Callable
     keyed = [answer for value, _ in values if (answer := _keyed(value, menu)) is not None]
     if keyed:
         return keyed[-1]
-    stated = [] if values else list(explicit(text))
+    stated = [] if values else list(explicit_statements(text))
     if stated:
         answer = _last_statement(text, stated, menu)
-        below = {_alone(_MARK.sub("", line), menu) for line in set(lines(after_statement(text)))}
-        return SEVERAL if any(isinstance(other, Read) and other != answer for other in below) else answer
+        below = {_alone(_MARK.sub("", line), menu) for line in set(text_lines(after_statement(text)))}
+        return SEVERAL if any(isinstance(other, ReadAnswer) and other != answer for other in below) else answer
     listed = [menu(value) for value in _listed(text, values)]
     if listed:
         return listed[0] if all(answer == listed[0] for answer in listed) else SEVERAL
-    spoken = {_MARK.sub("", line) for line in lines(text)}
-    alone = {answer.value for line in spoken if isinstance(answer := _alone(line, menu), Read)}
+    spoken = {_MARK.sub("", line) for line in text_lines(text)}
+    alone = {answer.value for line in spoken if isinstance(answer := _alone(line, menu), ReadAnswer)}
     if alone:
-        return Read(alone.pop()) if len(alone) == 1 and not any(map(_CORRECTS.match, spoken)) else SEVERAL
-    return (None if is_refusal(text) else prose(text)) or unanswered(text)
+        return ReadAnswer(alone.pop()) if len(alone) == 1 and not any(map(_CORRECTS.match, spoken)) else SEVERAL
+    return (None if is_refusal(text) else prose(text)) or why_unanswered(text)
 
 
 def _last_statement(text: str, stated: Sequence[tuple[str, int]], menu: Callable[[Any], Answer]) -> Answer:
     """What the last statement says; one about another property ("Alignment: left" of a rotation) is none."""
     answers = [(menu(words), at) for words, at in sorted(stated, key=lambda statement: statement[1])[-20:]]
-    own = [answer for answer, at in answers if isinstance(answer, Read) or not _TYPED.match(text[at : at + 20])]
+    own = [answer for answer, at in answers if isinstance(answer, ReadAnswer) or not _TYPED.match(text[at : at + 20])]
     return own[-1] if own else answers[-1][0]
 
 
 def _keyed(value: Any, menu: Callable[[Any], Answer]) -> Answer | None:
     """What an object says under the keys of an answer; None where it has none of them."""
-    held = [answer for key in _KEYS if (part := under(value, (key,))) is not None for answer in (menu(part),)]
-    chosen = {answer.value for answer in held if isinstance(answer, Read)}
-    return Read(chosen.pop()) if len(chosen) == 1 else SEVERAL if chosen else held[0] if held else None
+    held = [answer for key in _KEYS if (part := value_under(value, (key,))) is not None for answer in (menu(part),)]
+    chosen = {answer.value for answer in held if isinstance(answer, ReadAnswer)}
+    return ReadAnswer(chosen.pop()) if len(chosen) == 1 else SEVERAL if chosen else held[0] if held else None
 
 
 def _listed(text: str, values: Sequence[tuple[Any, int]]) -> Iterator[list[Any]]:
@@ -184,7 +184,7 @@ def _letter(value: Any, options: Sequence[str]) -> Answer:
         value = value[0] if len(value) == 1 else " and ".join(map(str, value))
     if not isinstance(value, str):
         return NO_OPTION
-    line = bare(value)[:LONGEST_LINE]
+    line = strip_marks(value)[:LONGEST_LINE]
     match = _LETTER.fullmatch(line.removesuffix("?"))
     if match is None:
         sentence = _claimed(line, options)
@@ -194,7 +194,7 @@ def _letter(value: Any, options: Sequence[str]) -> Answer:
         return SEVERAL
     if _WRONG.match(explained):
         return NO_OPTION
-    return Read(match[1].upper()) if match[1].upper() in options else NO_OPTION
+    return ReadAnswer(match[1].upper()) if match[1].upper() in options else NO_OPTION
 
 
 def _several(line: str, options: Sequence[str], besides: str | None = None) -> bool:
@@ -222,12 +222,12 @@ def _claimed(sentence: str, options: Sequence[str]) -> Answer | None:
     if match is begins and re.match(r"A [a-z]+ (?:font|text|layout|poster|design|image)\b", own):
         return None
     left = {token[1] for token in _TOKEN.finditer(_PRONOUN.sub("", own)) if token[1] in options}
-    return Read(match[1]) if left <= {match[1]} and len(named) <= 2 else SEVERAL
+    return ReadAnswer(match[1]) if left <= {match[1]} and len(named) <= 2 else SEVERAL
 
 
 def _explained(text: str, options: Sequence[str]) -> Answer | None:
     """The option of the lines that begin with one and explain it, or of the sentences that claim one, if they agree."""
-    spoken = lines(text)
+    spoken = text_lines(text)
     answers = [_letter(line, options) for line in spoken if _explains(line[:LONGEST_LINE])]
     if not answers:
         sentences = [part for line in spoken[-40:] for part in re.split(r"(?<=[.!?;])\s+", line[-LONGEST_LINE:])]
@@ -235,10 +235,10 @@ def _explained(text: str, options: Sequence[str]) -> Answer | None:
         answers = [answer for answer in claims if answer is not None]
     if any(answer == SEVERAL for answer in answers):
         return SEVERAL
-    named = {answer.value for answer in answers if isinstance(answer, Read)}
+    named = {answer.value for answer in answers if isinstance(answer, ReadAnswer)}
     if len(named) > 1:
         return SEVERAL
-    return Read(named.pop()) if named else None
+    return ReadAnswer(named.pop()) if named else None
 
 
 # -- labels --------------------------------------------------------------------------------------------------------
@@ -249,20 +249,20 @@ def label_in(value: Any, ways: dict[str, str]) -> Answer:
     if isinstance(value, list):
         if any(isinstance(part, list) for part in value):
             return NO_OPTION
-        named = {answer.value for part in value if isinstance(answer := label_in(part, ways), Read)}
-        return Read(named.pop()) if len(named) == 1 else SEVERAL if named else NO_OPTION
+        named = {answer.value for part in value if isinstance(answer := label_in(part, ways), ReadAnswer)}
+        return ReadAnswer(named.pop()) if len(named) == 1 else SEVERAL if named else NO_OPTION
     if not isinstance(value, str) or len(value) > LONGEST_LINE:
         return NO_OPTION
-    words = folded(bare(value).strip(".,;:!()[]'\" "))
+    words = fold_label(strip_marks(value).strip(".,;:!()[]'\" "))
     if words in ways:
-        return Read(ways[words])
-    named, rest = mentioned(words, ways)
+        return ReadAnswer(ways[words])
+    named, rest = mentioned_options(words, ways)
     if len(named) != 1:
         return SEVERAL if named else NO_OPTION
-    return NO_OPTION if _DENIES.search(rest) else Read(named.pop())
+    return NO_OPTION if _DENIES.search(rest) else ReadAnswer(named.pop())
 
 
-def mentioned(words: str, ways: dict[str, str]) -> tuple[set[str], str]:
+def mentioned_options(words: str, ways: dict[str, str]) -> tuple[set[str], str]:
     """The options named in folded words, the longest names first, and what is left of the words."""
     named: set[str] = set()
     for way in sorted(ways, key=len, reverse=True):
@@ -273,6 +273,6 @@ def mentioned(words: str, ways: dict[str, str]) -> tuple[set[str], str]:
 
 
 def _last_line(text: str, ways: dict[str, str]) -> Answer | None:
-    spoken = lines(text)
+    spoken = text_lines(text)
     answer = label_in(spoken[-1], ways) if spoken else NO_OPTION
     return None if answer == NO_OPTION else answer

@@ -11,23 +11,26 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from salon.bench.posters.answers_choice import label_in, mentioned
-from salon.bench.posters.answers_said import (
+from salon.bench.posters.answers_choice import label_in, mentioned_options, read_label
+from salon.bench.posters.answers_text import (
     CUT_OFF,
     NO_OPTION,
     SEVERAL,
-    Read,
-    Unread,
+    ReadAnswer,
+    UnreadAnswer,
     after_statement,
+    explicit_statements,
     is_cut_off,
     is_refusal,
     json_spans,
     json_values,
-    plainly_said,
-    unanswered,
-    under,
+    plain_answer,
+    strip_marks,
+    text_lines,
+    value_under,
+    why_unanswered,
 )
-from salon.bench.posters.vocabulary import ATTRIBUTES, COLORS, folded, meanings
+from salon.bench.posters.tasks import ATTRIBUTES, COLORS, STYLES, fold_label, option_spellings
 
 _COLOR_KEYS = ("color", "colour", "colors", "colours", "main_color", "dominant_color", "text_color", "primary_color",
                "primary_text_color", "font_color")  # fmt: skip
@@ -140,45 +143,45 @@ def prompt_menu(prompt: str) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def read_attributes(response: str | None) -> Read | Unread:
+def read_attributes(response: str | None) -> ReadAnswer | UnreadAnswer:
     """All that a judge lists, on the menu or not; at least one word must be on it, unless the list is empty."""
-    text = plainly_said(response)
-    if isinstance(text, Unread):
+    text = plain_answer(response)
+    if isinstance(text, UnreadAnswer):
         return text
     if is_cut_off(text):
         return CUT_OFF
-    listed = [value if isinstance(value, list) else under(value, _LIST_KEYS) for value, _ in json_values(text)]
+    listed = [value if isinstance(value, list) else value_under(value, _LIST_KEYS) for value, _ in json_values(text)]
     whole = [value for value in listed if value is not None]
     if len(whole) > 1 and any(value != whole[0] for value in whole):
         return SEVERAL
-    menu = {folded(word): word for word in ATTRIBUTES}
+    menu = {fold_label(word): word for word in ATTRIBUTES}
     statement = _statement(text)
     if not whole and statement.count("[") > 1:  # a menu and a choice, or parts of one
         return SEVERAL
     words = _words(whole[0]) if whole else _items(statement, set(menu))
     if words is None:
-        return unanswered(text)
+        return why_unanswered(text)
     if not words:
-        return Read(frozenset()) if whole else unanswered(text)
+        return ReadAnswer(frozenset()) if whole else why_unanswered(text)
     if not menu.keys() & set(words):
-        return unanswered(text) if is_refusal(text) else NO_OPTION
-    return Read(frozenset(menu.get(word, word) for word in words))
+        return why_unanswered(text) if is_refusal(text) else NO_OPTION
+    return ReadAnswer(frozenset(menu.get(word, word) for word in words))
 
 
-def read_effects(response: str | None, menu: Sequence[str] = ()) -> Read | Unread:
+def read_effects(response: str | None, menu: Sequence[str] = ()) -> ReadAnswer | UnreadAnswer:
     """(color, effects) named: the color one of the vocabulary or None where none or several are named, effects folded.
 
     `menu` has the options that the prompt lists. They may hold the word "and", at which other lists are split.
     """
-    text = plainly_said(response)
-    if isinstance(text, Unread):
+    text = plain_answer(response)
+    if isinstance(text, UnreadAnswer):
         return text
     if is_cut_off(text):
         return CUT_OFF
-    ways = meanings(COLORS)
-    known = {folded(word) for word in menu} | set(ways)
+    ways = option_spellings(COLORS)
+    known = {fold_label(word) for word in menu} | set(ways)
     for value, _ in reversed(json_values(text)):
-        colors, effects = under(value, _COLOR_KEYS), under(value, _EFFECT_KEYS)
+        colors, effects = value_under(value, _COLOR_KEYS), value_under(value, _EFFECT_KEYS)
         if colors is not None or effects is not None:
             parts = _words(colors, known), _words(effects, known)
             return NO_OPTION if parts[0] is None or parts[1] is None else _apart(parts[0], parts[1])
@@ -186,7 +189,7 @@ def read_effects(response: str | None, menu: Sequence[str] = ()) -> Read | Unrea
     if labelled is not None:
         return labelled
     if is_refusal(text):
-        return unanswered(text)
+        return why_unanswered(text)
     lists = [value for value, _ in json_values(text) if isinstance(value, list)]
     if len(lists) > 1 and not _complete_each_other(lists, ways):
         return (
@@ -198,7 +201,7 @@ def read_effects(response: str | None, menu: Sequence[str] = ()) -> Read | Unrea
     return _sorted_out(_items(_statement(text), known), text, ways)
 
 
-def _labelled(text: str, known: set[str]) -> Read | Unread | None:
+def _labelled(text: str, known: set[str]) -> ReadAnswer | UnreadAnswer | None:
     """What stands behind "Color:" and "Effects:", on one line or below; None where there is no such label."""
     labels = list(_LABEL.finditer(text))
     if not labels:
@@ -209,14 +212,14 @@ def _labelled(text: str, known: set[str]) -> Read | Unread | None:
     for label, end in zip(labels, ends):
         words = _items(_NOTE.sub("", text[label.end() : end]), known)
         if words is None:
-            return unanswered(text)
+            return why_unanswered(text)
         (effects if _is_effect(label) else colors).extend(words)
     kinds = [_is_effect(label) for label in labels]
     if len(kinds) > 2 or len(set(kinds)) < len(kinds):  # a draft and an answer, or two of a kind
         return SEVERAL
     if all(kinds):  # only effects have a label: the color may stand before it
         before = _items(text[: labels[0].start()], known) or []
-        colors = [word for word in before if word in meanings(COLORS)]
+        colors = [word for word in before if word in option_spellings(COLORS)]
     return _apart(colors, effects)
 
 
@@ -226,21 +229,21 @@ def _is_effect(label: re.Match[str]) -> bool:
 
 def _complete_each_other(lists: Sequence[Sequence[Any]], ways: dict[str, str]) -> bool:
     """Whether of two lists one has the colors and the other has none."""
-    held = [{folded(str(word)) in ways for word in words} for words in lists]
+    held = [{fold_label(str(word)) in ways for word in words} for words in lists]
     return len(lists) == 2 and {True} in held and {False} in held
 
 
-def _sorted_out(words: list[str] | None, text: str, ways: dict[str, str]) -> Read | Unread:
+def _sorted_out(words: list[str] | None, text: str, ways: dict[str, str]) -> ReadAnswer | UnreadAnswer:
     """A plain list: what is a color is the color, the rest are effects."""
     if not words:
-        return unanswered(text)
+        return why_unanswered(text)
     return _apart([word for word in words if word in ways], [word for word in words if word not in ways])
 
 
-def _apart(colors: list[str], effects: list[str]) -> Read:
-    color = label_in(colors, meanings(COLORS)) if colors else SEVERAL
+def _apart(colors: list[str], effects: list[str]) -> ReadAnswer:
+    color = label_in(colors, option_spellings(COLORS)) if colors else SEVERAL
     named = frozenset(word for word in effects if word not in ("none", "no effect", "no effects", "n a"))
-    return Read((color.value if isinstance(color, Read) else None, named))
+    return ReadAnswer((color.value if isinstance(color, ReadAnswer) else None, named))
 
 
 # -- items ---------------------------------------------------------------------------------------------------------
@@ -256,7 +259,9 @@ def _words(value: Any, known: Iterable[str] = ()) -> list[str] | None:
         value = value[0]
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         return None
-    return [words for word in value if (words := folded(_TAIL.sub("", word.strip()) if word not in known else word))]
+    return [
+        words for word in value if (words := fold_label(_TAIL.sub("", word.strip()) if word not in known else word))
+    ]
 
 
 def _statement(text: str) -> str:
@@ -278,7 +283,7 @@ def _items(text: str, known: set[str]) -> list[str] | None:
         return None
     items: list[str] = []
     for piece in _SPLIT.split(_MARK.sub("\n", text)):
-        words = folded(piece.strip(" \t.'!*:=<>#`~"))
+        words = fold_label(piece.strip(" \t.'!*:=<>#`~"))
         if not words:
             continue
         split = _known_items(words, known)
@@ -314,7 +319,7 @@ def _known_items(words: str, known: set[str]) -> list[str] | None:
 def _one_item(words: str, known: set[str]) -> list[str]:
     """A phrase as the known words in it, where all others carry no meaning; else as it is."""
     words = _TAIL.sub("", _LEAD.sub("", words).strip())
-    named, rest = (set(), words) if words in known else mentioned(words, {word: word for word in known})
+    named, rest = (set(), words) if words in known else mentioned_options(words, {word: word for word in known})
     return sorted(named) if named and all(word in _FILLERS for word in rest.replace("|", " ").split()) else [words]
 
 
@@ -333,4 +338,50 @@ def _joined(words: str, known: set[str]) -> list[str] | None:
     ):
         return None
     unknown = [item for item in items if item not in known]
-    return items if not unknown or known - meanings(COLORS).keys() else None
+    return items if not unknown or known - option_spellings(COLORS).keys() else None
+
+
+# --------------------------------------------------------------------------------------------------
+# What a judge said of an answer or a poster: yes or no for a point, a style, a list of attributes.
+# --------------------------------------------------------------------------------------------------
+
+__all__ = ["read_attributes", "read_style", "read_yes"]
+
+_FIRST = re.compile(
+    r"[^\w]{0,6}(yes|no|是|否)(?= ?[.,;:!)\]*\"'\-]|$)", re.IGNORECASE
+)  # not "no picture", "yes or no?"
+_SENTENCE = re.compile(r"[.!?] (yes|no)(?=[.!]|$)", re.IGNORECASE)
+_KEYS = ("answer", "verdict", "final_answer", "result", "response", "match", "matches", "contains", "judgment")
+_MEANS = {"yes": True, "true": True, "是": True, "no": False, "false": False, "否": False}
+
+
+def read_yes(text: str) -> ReadAnswer | UnreadAnswer:
+    """True or False: a text that begins or ends with yes or no; another word, or an error's text, is unread."""
+    body = plain_answer(text)
+    if isinstance(body, UnreadAnswer):
+        return body
+    values = json_values(body)
+    keyed = [held for value, _ in values if (held := value_under(value, _KEYS)) is not None]
+    if keyed:
+        return _verdict(keyed[-1])
+    if len(values) == 1 and isinstance(values[0][0], list) and len(values[0][0]) == 1:
+        return _verdict(values[0][0][0])
+    stated = sorted(explicit_statements(body), key=lambda statement: statement[1])
+    spoken = [stated[-1][0]] if stated else text_lines(body)
+    words = {match[1].lower() for line in (spoken[0], spoken[-1]) if (match := _FIRST.match(strip_marks(line)))}
+    words |= {word.lower() for line in (spoken[0], spoken[-1]) for word in _SENTENCE.findall(line[-400:])}
+    verdicts = {_MEANS[word] for word in words}
+    return ReadAnswer(verdicts.pop()) if len(verdicts) == 1 else NO_OPTION
+
+
+def _verdict(value: Any) -> ReadAnswer | UnreadAnswer:
+    if isinstance(value, bool):
+        return ReadAnswer(value)
+    match = _FIRST.match(strip_marks(value)) if isinstance(value, str) else None
+    word = match[1].lower() if match else strip_marks(value).lower() if isinstance(value, str) else ""
+    return ReadAnswer(_MEANS[word]) if word in _MEANS else NO_OPTION
+
+
+def read_style(text: str) -> ReadAnswer | UnreadAnswer:
+    """The style a judge names."""
+    return read_label(text, STYLES)

@@ -16,12 +16,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import Field
+
+from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.item import PosterItem, read_item
-from salon.bench.posters.task import FOLDERS, TASKS, Task, task_of
+from salon.bench.posters.tasks import FOLDERS, TASKS, PosterTask, task_of
 from salon.errors import BadFile
-from salon.store.atomic import whole_file
+from salon.store.atomic_files import read_json, whole_file, write_json
+from salon.study.nouns import Noun
 
 Record = dict[str, Any]
 _DECODER = json.JSONDecoder()
@@ -51,7 +55,7 @@ class PosterFile:
     """One public file: its task, its records, and its text."""
 
     path: Path
-    task: Task
+    task: PosterTask
     records: tuple[Record, ...]
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -80,7 +84,7 @@ class PosterFile:
 
 
 @dataclass(frozen=True)
-class _Hand:
+class _FileStyle:
     """How a file writes: what stands between two fields, and between a name and its value."""
 
     between: str
@@ -138,7 +142,7 @@ def write_back(file: PosterFile, changes: Mapping[int, Mapping[str, Any]]) -> No
         out.write(edited.encode("utf-8", "surrogatepass"))
 
 
-def new_file(task: Task, records: Sequence[Record]) -> PosterFile:
+def new_file(task: PosterTask, records: Sequence[Record]) -> PosterFile:
     """A file made here, in the hand of the public ones; BadValue where a record would not be read."""
     text = json.dumps(list(records), ensure_ascii=False, indent=4, allow_nan=False)
     made = parse_file(text, Path(task.place))
@@ -146,7 +150,7 @@ def new_file(task: Task, records: Sequence[Record]) -> PosterFile:
     return made
 
 
-def started_at(file: PosterFile, place: Path, *, added: Sequence[str], same: Sequence[str]) -> PosterFile:
+def open_run_file(file: PosterFile, place: Path, *, added: Sequence[str], same: Sequence[str]) -> PosterFile:
     """What an earlier run left at `place`, if its records are the `same`; else the file without what a run adds.
 
     BadFile where other records stand there, or where `place` is the file itself: questions are never written over.
@@ -195,19 +199,19 @@ def _fullest(files: Sequence[PosterFile]) -> PosterFile | None:
     return (full or alone or files)[0]
 
 
-def home_of(place: Path) -> Path:
+def picture_root(place: Path) -> Path:
     """The folder that paths in a file's records start from: that of the tree the file stands in."""
     if place.is_dir():
         return place
     return place.parent.parent if place.parent.name in FOLDERS.values() else place.parent
 
 
-def contestant_of(place: Path) -> str:
+def contestant_name(place: Path) -> str:
     """Whose answers a place holds, by its name: the released runners call their outputs after the model."""
     if place.is_dir():
         return place.resolve().name
     model = re.fullmatch(r"(.+)_(?:bench|score)", place.stem)
-    return model[1] if model else home_of(place).resolve().name
+    return model[1] if model else picture_root(place).resolve().name
 
 
 def find_picture(folder: Path, path: str) -> Path | None:
@@ -247,7 +251,7 @@ def _read(path: Path) -> str:
         raise BadFile("a readable JSON file in UTF-8 is needed", found=str(error), where=str(path)) from None
 
 
-def _parse(text: str, path: Path) -> tuple[tuple[tuple[int, int], ...], tuple[Record, ...], list[Task]]:
+def _parse(text: str, path: Path) -> tuple[tuple[tuple[int, int], ...], tuple[Record, ...], list[PosterTask]]:
     """Where the records stand, the records, and the task of each."""
     try:
         spans = tuple(_spans(text))
@@ -274,7 +278,7 @@ def _edited(text: str, spans: Sequence[tuple[int, int]], changes: Mapping[int, M
     return text
 
 
-def _edits(text: str, start: int, fields: Mapping[str, Any], hand: _Hand) -> Iterator[tuple[int, int, str]]:
+def _edits(text: str, start: int, fields: Mapping[str, Any], hand: _FileStyle) -> Iterator[tuple[int, int, str]]:
     members = list(_members(text, start))
     added = ""
     for key, value in fields.items():
@@ -327,10 +331,10 @@ def _cut(members: Sequence[_Member], found: _Member) -> tuple[int, int, str]:
     return found.key_start, members[1].key_start if len(members) > 1 else found.end, ""
 
 
-def _hand(text: str, spans: Sequence[tuple[int, int]]) -> _Hand:
+def _hand(text: str, spans: Sequence[tuple[int, int]]) -> _FileStyle:
     members = list(_members(text, spans[0][0]))
     first, second = members[0], members[1]  # a record has several fields: it was read
-    return _Hand(
+    return _FileStyle(
         text[first.end : second.key_start], text[first.key_end : first.start], text.isascii() and "\\u" in text
     )
 
@@ -348,3 +352,83 @@ def _skip(text: str, at: int) -> int:
     gap = _GAP.match(text, at)
     assert gap is not None  # it matches nothing too
     return gap.end()
+
+
+# --------------------------------------------------------------------------------------------------
+# Whose answers a folder holds, and who judged them: OUT/run.json and OUT/judges.json, read by the scoring.
+# --------------------------------------------------------------------------------------------------
+
+POSTERS = "posters"
+"""The study with a generator's pictures, inside its folder."""
+
+
+class RunCard(Noun):
+    """Who answered, and how it writes boxes."""
+
+    format: Literal["salon.posters-run/1"] = "salon.posters-run/1"
+    contestant: str
+    signature: str
+    boxes: Convention = "share"
+    shown_pixels: int | None = None
+    """Most pixels of the pictures it was shown; None where they were shown as they are."""
+    picture_first: bool = True
+    """Whether the picture stood before the question; the released runner puts it behind."""
+
+    def __str__(self) -> str:
+        shown = "" if self.shown_pixels is None else f", pictures of at most {self.shown_pixels:,} pixels"
+        order = "picture first" if self.picture_first else "text first"
+        return f"{self.contestant} ({self.signature}, boxes {self.boxes}{shown}, {order})"
+
+
+def claim_folder(out: Path, card: RunCard) -> None:
+    """Write down who answers in `out`; BadFile where somebody else does."""
+    there = read_card(out)
+    if there is not None and there.shown_pixels is None:  # a card from before pictures were on it
+        there = there.model_copy(update={"shown_pixels": card.shown_pixels})
+    if there not in (None, card):
+        raise BadFile(
+            f"a folder for the answers of {card} is needed", found=f"those of {there}", where=str(out / CARD),
+            remedy="choose another folder with -o",
+        )  # fmt: skip
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(out / CARD, card.record())
+
+
+def read_card(out: Path) -> RunCard | None:
+    """Who answered in a folder; None where it does not say."""
+    if not (out / CARD).is_file():
+        return None
+    return RunCard.parse(read_json(out / CARD, "the card of a run is needed"), where=str(out / CARD))
+
+
+class JudgeCard(Noun):
+    """Who gave verdicts on what a folder holds."""
+
+    judge: str = Field(description="Name of the judge.")
+    signature: str = Field(description="What gave its verdicts, with settings and version.")
+    verdicts: int = Field(ge=0, description="Verdicts given, over all runs.")
+    protocol: str = Field("salon", description="Whose words it was asked in: Salon's, or the released code's.")
+
+
+def read_judges(out: Path) -> tuple[JudgeCard, ...]:
+    """Who judged in a folder; nobody where it does not say."""
+    place = out / JUDGES
+    if not place.is_file():
+        return ()
+    record = read_json(place, "the list of a folder's judges is needed")
+    rows = record if isinstance(record, list) else [record]
+    return tuple(JudgeCard.parse(row, where=str(place)) for row in rows)
+
+
+def record_judge(out: Path, judge: str, signature: str, verdicts: int, protocol: str = "salon") -> None:
+    """Write down that a judge gave so many verdicts in `out`, asked by a protocol."""
+    if not verdicts:
+        return
+    known = {(card.judge, card.signature, card.protocol): card.verdicts for card in read_judges(out)}
+    asked = (judge, signature, protocol)
+    known[asked] = known.get(asked, 0) + verdicts
+    cards = [
+        JudgeCard(judge=name, signature=method, verdicts=n, protocol=words).record()
+        for (name, method, words), n in known.items()
+    ]
+    write_json(out / JUDGES, cards)

@@ -17,18 +17,14 @@ from typing import Any
 
 from pydantic import Field
 
-from salon.bench.posters.files import PosterFile, started_at
+from salon.bench.posters.files import POSTERS, PosterFile, RunCard, claim_folder, open_run_file
 from salon.bench.posters.item import PosterItem
-from salon.bench.posters.run_card import POSTERS, RunCard, claim
 from salon.errors import BadValue
-from salon.generate.named import Terms, generator_named
-from salon.generate.names import item_id
-from salon.generate.record import Generation, read_generations
-from salon.generate.results import GenerateReport
-from salon.generate.run import Watch, generate_items
-from salon.generate.settings import GenerateSettings
+from salon.generate.record import GenerateReport, GenerateSettings, Generation, item_id, read_generations
+from salon.generate.registry import CallTerms, make_generator
+from salon.generate.run import GenerationCallback, generate_items
 from salon.study import Generator, Prompt
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 VERDICTS = ("judge", "why", "oracle", "oracle_why")
 """Fields that say something about one picture."""
@@ -36,7 +32,7 @@ _ADDED = ("response", "picture", *VERDICTS)
 _SAME = ("task", "name", "prompt")
 
 
-class MadeReport(Noun):
+class PosterGenerationReport(Noun):
     """What a run of a generator did."""
 
     generator: str = Field(description="Who made the posters.")
@@ -53,11 +49,11 @@ class MadeReport(Noun):
 
 
 def generate_named(
-    files: Sequence[PosterFile], name: str, out: Path, settings: GenerateSettings, terms: Terms, *,
-    watch: Watch | None = None,
-) -> MadeReport:  # fmt: skip
+    files: Sequence[PosterFile], name: str, out: Path, settings: GenerateSettings, terms: CallTerms, *,
+    watch: GenerationCallback | None = None,
+) -> PosterGenerationReport:  # fmt: skip
     """The generator that the command line names, over the prompts of these files."""
-    generator = generator_named(name, [prompt for _, _, prompt in _prompts(_asking(files))], terms)
+    generator = make_generator(name, [prompt for _, _, prompt in _prompts(_asking(files))], terms)
     return generate_files(files, generator, out, settings, watch=watch)
 
 
@@ -67,13 +63,13 @@ def generate_files(
     out: Path,
     settings: GenerateSettings = GenerateSettings(),  # noqa: B008 - frozen
     *,
-    watch: Watch | None = None,
-) -> MadeReport:
+    watch: GenerationCallback | None = None,
+) -> PosterGenerationReport:
     """Every poster that these files ask for and that is not in `out` yet, and the files that lead to them."""
     asking = _asking(files)
-    started = [started_at(file, out / file.task.place, added=_ADDED, same=_SAME) for file in asking]
+    started = [open_run_file(file, out / file.task.place, added=_ADDED, same=_SAME) for file in asking]
     told = f"{generator.signature.method}|seed:{settings.seed}|size:{settings.size or 'own'}"
-    claim(out, RunCard(contestant=generator.name, signature=told))
+    claim_folder(out, RunCard(contestant=generator.name, signature=told))
     prompts = list(_prompts(asking))
     try:
         report = generate_items([prompt for _, _, prompt in prompts], [generator], settings, out / POSTERS, watch)
@@ -96,9 +92,11 @@ def _asking(files: Sequence[PosterFile]) -> list[PosterFile]:
     return found
 
 
-def _told(report: GenerateReport, files: Sequence[PosterFile], asking: Sequence[PosterFile], out: Path) -> MadeReport:
+def _told(
+    report: GenerateReport, files: Sequence[PosterFile], asking: Sequence[PosterFile], out: Path
+) -> PosterGenerationReport:
     (part,) = report.generators
-    return MadeReport(
+    return PosterGenerationReport(
         generator=part.generator,
         signature=part.signature,
         wanted=report.wanted,

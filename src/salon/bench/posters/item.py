@@ -12,12 +12,14 @@ from __future__ import annotations
 import ast
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from salon.bench.posters.task import Task
-from salon.bench.posters.vocabulary import GRID, folded, meanings
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from salon.bench.posters.tasks import GRID, PosterTask, fold_label, option_spellings
 from salon.errors import BadValue
 
 Box = tuple[float, float, float, float]
@@ -29,7 +31,7 @@ class PosterItem:
 
     number: int
     """Its place in the file, from 0."""
-    task: Task
+    task: PosterTask
     string: str
     """What `task` says: the halves of font matching differ."""
     subtask: str | int | float | None
@@ -51,7 +53,7 @@ class PosterItem:
         return {"none": None, "task": self.string, "subtask": self.subtask}[self.task.strata]
 
 
-def read_item(task: Task, record: Mapping[str, Any], number: int, *, where: str) -> PosterItem:
+def read_item(task: PosterTask, record: Mapping[str, Any], number: int, *, where: str) -> PosterItem:
     """`record` as an item; BadValue says which field another version's file lacks."""
     for key in ("name", "path", "prompt"):
         if not isinstance(record.get(key), str):
@@ -101,7 +103,7 @@ def _unpacked(text: str) -> Any:
 # -- truths --------------------------------------------------------------------------------------------------------
 
 
-def _truth(task: Task, record: Mapping[str, Any], size: tuple[int, int] | None, where: str) -> Any:
+def _truth(task: PosterTask, record: Mapping[str, Any], size: tuple[int, int] | None, where: str) -> Any:
     if not task.truth:
         return None
     value = next((record[key] for key in task.truth if record.get(key) is not None), None)
@@ -131,14 +133,14 @@ def _lines(value: Any, where: str) -> tuple[str, ...]:
     return tuple(line for text in _texts(value, where) for line in text.splitlines())
 
 
-def _option(task: Task, value: Any, where: str) -> str:
+def _option(task: PosterTask, value: Any, where: str) -> str:
     """A letter or a label, alone or as the first of a list."""
     if isinstance(value, list) and value:
         value = value[0]
-    ways = meanings(task.options)
-    if not isinstance(value, str) or folded(value) not in ways:
+    ways = option_spellings(task.options)
+    if not isinstance(value, str) or fold_label(value) not in ways:
         raise _bad(f"one of {', '.join(task.options)}", value, where)
-    return ways[folded(value)]
+    return ways[fold_label(value)]
 
 
 def _boxes(value: Any, size: tuple[int, int], where: str) -> tuple[Box, ...]:
@@ -227,3 +229,52 @@ def _bad(needed: str, found: Any, where: str) -> BadValue:
         where=where,
         remedy="files of another version of the benchmark are not read",
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# Boxes against boxes, all as shares of the picture: overlap, distance of centers, ratio of areas, assignment.
+# --------------------------------------------------------------------------------------------------
+
+FARTHEST = math.sqrt(2)
+"""The largest distance of two centers: what a missing box counts as."""
+
+
+def box_area(box: Box) -> float:
+    """Of the picture's."""
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def box_center(box: Box) -> tuple[float, float]:
+    """Half-way between its corners."""
+    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+
+
+def iou(one: Box, other: Box) -> float:
+    """Area of the intersection over that of the union."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    if width <= 0 or height <= 0:
+        return 0.0
+    both = width * height
+    return both / (box_area(one) + box_area(other) - both)
+
+
+def center_distance(one: tuple[float, float], other: tuple[float, float]) -> float:
+    """Between two centers, in shares of the picture's sides."""
+    return math.hypot(one[0] - other[0], one[1] - other[1])
+
+
+def area_ratio(one: Box, other: Box) -> float:
+    """The smaller area over the larger."""
+    small, large = sorted((box_area(one), box_area(other)))
+    return small / large
+
+
+def assigned_iou(truth: Sequence[Box], given: Sequence[Box | None]) -> float:
+    """Mean IoU of the true boxes under the one-to-one assignment of given boxes that makes it largest."""
+    boxes = [box for box in given if box is not None]
+    if not boxes:
+        return 0.0
+    table = np.array([[iou(one, other) for other in boxes] for one in truth])
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    return float(table[rows, columns].sum()) / len(truth)

@@ -7,24 +7,28 @@ was no reply: reading them is the scoring's business. What was answered is not a
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
-from salon.bench.posters.files import PosterFile, find_picture, home_of, write_back
+from salon.bench.posters.answers_lists import read_yes
+from salon.bench.posters.answers_text import ReadAnswer
+from salon.bench.posters.files import PosterFile, find_picture, picture_root, record_judge, write_back
 from salon.bench.posters.item import PosterItem
 from salon.bench.posters.judge_protocol import OWN, JudgeProtocol
-from salon.bench.posters.run_card import note_judge
-from salon.bench.posters.spend import Spend, spend_of
-from salon.bench.posters.vocabulary import ATTRIBUTES, STYLES
-from salon.errors import BadValue
-from salon.judge.named import Named, named_vlm
+from salon.bench.posters.run import Spend, total_spend
+from salon.bench.posters.tasks import ATTRIBUTES, STYLES
+from salon.errors import BadValue, TooFew
+from salon.judge.registry import JudgeSpec, open_judge
 from salon.judge.vlm import Conversation, Decoding, Reply, Sight, Vlm
-from salon.study import Study
-from salon.study.noun import Noun
+from salon.store.folder import default_name, save_study
+from salon.study import Checklist, Criterion, Item, Prompt, Rater, Study
+from salon.study.nouns import Noun
 
 WRITTEN = (
     "Somebody was asked about a poster. This is the answer, as JSON:\n\n{answer}\n\n"
@@ -46,7 +50,7 @@ RELEASED_TOKENS = 5000
 Watch = Callable[[int, int], None]
 
 
-class JudgedReport(Noun):
+class JudgeRunReport(Noun):
     """What a judge did."""
 
     judge: str = Field(description="Who judged.")
@@ -58,7 +62,7 @@ class JudgedReport(Noun):
     spend: Spend | None = Field(None, description="What it cost; null where nothing was asked over a network.")
 
 
-class _Question(NamedTuple):
+class _PosterQuestion(NamedTuple):
     item: PosterItem
     point: int
     conversation: Conversation
@@ -71,7 +75,7 @@ def judge_files(
     pictures: Path | None,
     protocol: JudgeProtocol | None = None,
     watch: Watch = lambda done, wanted: None,
-) -> JudgedReport:
+) -> JudgeRunReport:
     """Fill in what the judge owes in these files, each written back to where it was read from.
 
     `protocol` has the released questions; without one it is asked in Salon's own words.
@@ -100,30 +104,30 @@ def judge_files(
             news = {number: {"judge": texts if listed else texts[0]} for number, texts in said.items() if any(texts)}
             write_back(file, news)
     if files:
-        note_judge(home_of(files[0].path), vlm.name, str(vlm.signature), asked - no_reply.total(), words)
-    return JudgedReport(
+        record_judge(picture_root(files[0].path), vlm.name, str(vlm.signature), asked - no_reply.total(), words)
+    return JudgeRunReport(
         judge=vlm.name,
         protocol=words,
         asked=asked,
         kept=kept,
         no_reply=dict(sorted(no_reply.items())),
         nothing_to_judge=nothing,
-        spend=spend_of(vlm),
+        spend=total_spend(vlm),
     )
 
 
-def judge_named(files: Sequence[PosterFile], named: Named, folder: Path, **settings: Any) -> JudgedReport:
+def judge_named(files: Sequence[PosterFile], named: JudgeSpec, folder: Path, **settings: Any) -> JudgeRunReport:
     """The same by the VLM that the command line names."""
     if not (named.looks or named.script is not None):
         raise BadValue(
             "a VLM that can be shown a poster and asked anything is needed", found=named.judge,
             remedy="--model NAME --endpoint URL, --transformers FOLDER or --script FILE; --measured pixels for posters",
         )  # fmt: skip
-    with named_vlm(named, Study("posters", ()), folder) as vlm:
+    with open_judge(named, Study("posters", ()), folder) as vlm:
         return judge_files(files, vlm, **settings)
 
 
-def _owed(file: PosterFile, pictures: Path | None, protocol: JudgeProtocol | None) -> Iterator[_Question]:
+def _owed(file: PosterFile, pictures: Path | None, protocol: JudgeProtocol | None) -> Iterator[_PosterQuestion]:
     for item in file.items:
         if not _has_answer(item, pictures):
             continue
@@ -131,7 +135,7 @@ def _owed(file: PosterFile, pictures: Path | None, protocol: JudgeProtocol | Non
         said = (*(item.judge or ()), *[""] * len(texts))
         for point, text in enumerate(texts):
             if not said[point]:
-                yield _Question(item, point, _conversation(item, text, pictures, protocol))
+                yield _PosterQuestion(item, point, _conversation(item, text, pictures, protocol))
 
 
 def _has_answer(item: PosterItem, pictures: Path | None) -> bool:
@@ -165,3 +169,134 @@ def _conversation(item: PosterItem, text: str, pictures: Path | None, protocol: 
     if protocol is not None:
         return Conversation(parts=(text, *sight), decoding=Decoding(max_tokens=RELEASED_TOKENS))
     return Conversation(parts=(*sight, text), decoding=Decoding(max_tokens=256))
+
+
+# --------------------------------------------------------------------------------------------------
+# Is the judge right? Some of its verdicts as a study in which people answer the same questions, in the studio.
+#
+# One item of the study is one verdict: the poster, what was said about it, and the point. The judge is a rater of the
+# study and has answered already; nobody sees that. People tick the same point, and `salon judge report` says how often
+# the judge and they agree.
+#
+#     STUDY/                prompts (what was said and the point), items (posters), the judge's checklists
+#     STUDY/studio.toml     one cohort, one checklist
+# --------------------------------------------------------------------------------------------------
+
+TICK = "The point holds"
+"""The one tick of every screen."""
+COVERED = Criterion(
+    id="covered",
+    name="Covered",
+    question="Does the point hold?",
+    rubric="Of an answer: it says so, in these words or others. Of a poster: it can be seen.",
+)
+_STUDIO = """\
+guidelines = \"\"\"
+You will see a poster, and a point about it or about what somebody said of it. Say whether the point holds. Judge what
+is said or shown, not whether you like it.
+\"\"\"
+
+[[cohorts]]
+id = "people"
+
+[[cohorts.phases]]
+id = "points"
+protocol = "checklist"
+criteria = ["covered"]
+points = ["The point holds"]
+checks = {{ repeats = {repeats} }}
+"""
+_LONGEST_SHOWN = 3000
+"""Characters of an answer that people are shown."""
+
+
+class PeopleReport(Noun):
+    """What was drawn."""
+
+    judge: str = Field(description="Whose verdicts they are.")
+    drawn: int = Field(description="Verdicts in the study.")
+    of: int = Field(description="Verdicts there are, with a picture to show.")
+    yes: int = Field(description="Drawn verdicts that say yes.")
+    by_task: dict[str, int] = Field(description="Drawn verdicts by task.")
+    unread: int = Field(description="Words of the judge that say neither yes nor no: not drawn.")
+    no_picture: int = Field(description="Verdicts about posters that are not there: not drawn.")
+    output: str = Field(description="Folder of the study.")
+
+
+class _Verdict(Noun):
+    task: str
+    number: int
+    point: int
+    text: str
+    said: str | None
+    picture: Path
+    holds: bool
+
+    @property
+    def id(self) -> str:
+        return f"{self.task}-{self.number:04d}-{self.point:02d}"
+
+
+def people_study(
+    files: Sequence[PosterFile], pictures: Path, out: Path, *, judge: str, n: int = 100, seed: int = 0
+) -> PeopleReport:
+    """Draw `n` verdicts, every one with the same chance, into a study at `out`; TooFew where there are fewer."""
+    left_out: Counter[str] = Counter()
+    there = [one for file in files if file.task.answer == "points" for one in _verdicts(file, pictures, left_out)]
+    if len(there) < n:
+        raise TooFew(
+            f"{n} verdicts with a picture are needed", found=len(there), where=str(files[0].path.parent),
+            remedy="salon bench posters judge first, --pictures with the posters, or a smaller -n",
+        )  # fmt: skip
+    chosen = np.sort(np.random.default_rng(seed).choice(len(there), n, replace=False))
+    drawn = [there[int(at)] for at in chosen]
+    save_study(_study(default_name(out), judge, drawn), out)
+    for one in drawn:
+        place = out / _place(one)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(one.picture, place)
+    (out / "studio.toml").write_text(_STUDIO.format(repeats=min(5, n // 10)), encoding="utf-8")
+    return PeopleReport(
+        judge=judge, drawn=n, of=len(there), yes=sum(one.holds for one in drawn),
+        by_task=dict(Counter(one.task for one in drawn)), unread=left_out["unread"], no_picture=left_out["picture"],
+        output=str(out),
+    )  # fmt: skip
+
+
+def _verdicts(file: PosterFile, pictures: Path, left_out: Counter[str]) -> Iterator[_Verdict]:
+    for item in file.items:
+        picture = find_picture(pictures, item.path)
+        for point, (text, words) in enumerate(zip(item.truth, item.judge or ())):
+            verdict = read_yes(words)
+            if not isinstance(verdict, ReadAnswer):
+                left_out["unread"] += bool(words)
+            elif picture is None:
+                left_out["picture"] += 1
+            else:
+                yield _Verdict(
+                    task=item.task.name, number=item.number, point=point, text=text, said=_said(item), picture=picture,
+                    holds=verdict.value,
+                )  # fmt: skip
+
+
+def _said(item: PosterItem) -> str | None:
+    return None if item.task.side == "generation" else (item.response or "")[:_LONGEST_SHOWN]
+
+
+def _study(name: str, judge: str, drawn: Sequence[_Verdict]) -> Study:
+    prompts = [Prompt(id=one.id, text=_asked(one)) for one in drawn]
+    items = [Item(id=one.id, prompt=one.id, category=one.task, image=_place(one)) for one in drawn]
+    ticks = [
+        Checklist(rater=judge, criterion=COVERED.id, item=one.id, points=(TICK,), answers=(one.holds,)) for one in drawn
+    ]
+    tables = {"prompts": prompts, "items": items, "raters": [Rater(id=judge, kind="model")], "checklists": ticks}
+    return Study.build(name, [COVERED], tables=tables)
+
+
+def _asked(one: _Verdict) -> str:
+    point = f"Point: {one.text}"
+    return f"Somebody said of this poster:\n\n{one.said}\n\n{point}" if one.said else point
+
+
+def _place(one: _Verdict) -> str:
+    return f"images/{one.id}{one.picture.suffix.lower()}"

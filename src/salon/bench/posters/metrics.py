@@ -11,17 +11,17 @@ every mean of the house has there (`stats.resample`).
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.bench.posters.metrics_items import Scored
-from salon.bench.posters.ratings import pearson, worst_filled
-from salon.bench.posters.results import MetricResult, ScoreSettings
-from salon.bench.posters.task import Metric, Task
-from salon.stats.resample import UNBOUNDED, Ends, exact_bound, interval
+from salon.bench.posters.item_scores import ItemScore
+from salon.bench.posters.results import DifficultyCurve, DifficultyPoint, MetricResult, PosterGroup, PosterScoreSettings
+from salon.bench.posters.tasks import GENERATION, GROUPS, TASKS, Metric, PosterTask
+from salon.stats.intervals import UNBOUNDED, Ends, exact_bound, interval
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -33,7 +33,7 @@ UP_TO_ONE: Ends = (-np.inf, 1.0)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class MetricDraws:
     """A metric's value, with its values on draws of the items; None where the items cannot give one."""
 
     metric: Metric
@@ -48,7 +48,7 @@ class Drawn:
     why: str | None = None
 
 
-def drawn_metrics(task: Task, scored: Sequence[Scored], settings: ScoreSettings) -> list[Drawn]:
+def draw_metrics(task: PosterTask, scored: Sequence[ItemScore], settings: PosterScoreSettings) -> list[MetricDraws]:
     """Every metric of the task on the same draws of its items."""
     strata = [scored_one.item.stratum for scored_one in scored]
     rng = np.random.default_rng([settings.seed, zlib.crc32(task.name.encode())])
@@ -66,15 +66,15 @@ def draw_weights(strata: Sequence[object], draws: int, rng: np.random.Generator)
 
 
 def _drawn(
-    metric: Metric, scored: Sequence[Scored], strata: Sequence[object], weights: FloatArray, level: float
-) -> Drawn:
+    metric: Metric, scored: Sequence[ItemScore], strata: Sequence[object], weights: FloatArray, level: float
+) -> MetricDraws:
     if metric.id == "pearson":
         return _correlation(metric, scored, weights)
     if metric.id == "sd":
         return _spread(metric, scored, strata, weights)
     asked = [i for i, one in enumerate(scored) if metric.id in one.worth]
     if not asked:
-        return Drawn(metric, None, weights[:, 0], 0, None, why="no item asks for it")
+        return MetricDraws(metric, None, weights[:, 0], 0, None, why="no item asks for it")
     mine, parts = [scored[i] for i in asked], _parts([strata[i] for i in asked])
     worth = np.array([one.worth[metric.id] for one in mine])
     best = np.array([one.at_best.get(metric.id, one.worth[metric.id]) for one in mine])
@@ -94,7 +94,7 @@ def _drawn(
         return float(drawn(values, once)[0])
 
     chance = 0.0 if metric.k else float(_mean_of_parts(blind, once, parts)[0])
-    return Drawn(
+    return MetricDraws(
         metric,
         plain(worth),
         drawn(worth, weights[:, asked]),
@@ -117,7 +117,7 @@ def _mean_of_parts(values: FloatArray, weights: FloatArray, parts: Sequence[Sequ
         return result
 
 
-def _fixed(metric: Metric, scored: Sequence[Scored], value: Value) -> float | None:
+def _fixed(metric: Metric, scored: Sequence[ItemScore], value: Value) -> float | None:
     """What the best single option would get, had it been the answer to every item."""
     if metric.id not in ("score", "accuracy") or not isinstance(scored[0].item.truth, str):
         return None
@@ -134,30 +134,30 @@ def edge_interval(worth: FloatArray, value: Value, level: float) -> tuple[float,
     return low, high
 
 
-def _spread(metric: Metric, scored: Sequence[Scored], strata: Sequence[object], weights: FloatArray) -> Drawn:
+def _spread(metric: Metric, scored: Sequence[ItemScore], strata: Sequence[object], weights: FloatArray) -> MetricDraws:
     """The sample standard deviation of the parts' means."""
     parts = _parts(strata)
     if len(parts) < 2:
-        return Drawn(metric, None, weights[:, 0], len(scored), None, why="one part only")
+        return MetricDraws(metric, None, weights[:, 0], len(scored), None, why="one part only")
     worth = np.array([one.worth["wr"] for one in scored])
     means = np.array([weights[:, at] @ worth[at] / len(at) for at in parts])
     value = float(np.std([worth[at].mean() for at in parts], ddof=1))
-    return Drawn(metric, value, np.std(means, axis=0, ddof=1), len(scored), None)
+    return MetricDraws(metric, value, np.std(means, axis=0, ddof=1), len(scored), None)
 
 
-def _correlation(metric: Metric, scored: Sequence[Scored], weights: FloatArray) -> Drawn:
+def _correlation(metric: Metric, scored: Sequence[ItemScore], weights: FloatArray) -> MetricDraws:
     """Pearson's correlation with people; missing ratings are the worst they could have been (`ratings`)."""
     y = np.array([one.item.truth for one in scored])
     x = worst_filled(np.array([one.worth.get("pearson", np.nan) for one in scored]), y)
     value = pearson(x, y) if len(scored) > 2 else None
     if value is None:
-        return Drawn(metric, None, weights[:, 0], len(scored), 0.0, why="people's ratings do not differ")
+        return MetricDraws(metric, None, weights[:, 0], len(scored), 0.0, why="people's ratings do not differ")
     means = weights @ np.stack([x, y, x * x, y * y, x * y], axis=1) / len(scored)
     mx, my, xx, yy, xy = means.T
     with np.errstate(invalid="ignore", divide="ignore"):
         sizes = np.sqrt(np.maximum(xx - mx * mx, 0) * np.maximum(yy - my * my, 0))
         draws = np.where(sizes > 1e-9, (xy - mx * my) / sizes, 0.0)
-    return Drawn(metric, value, np.clip(draws, -1, 1), len(scored), 0.0)
+    return MetricDraws(metric, value, np.clip(draws, -1, 1), len(scored), 0.0)
 
 
 def figure_of(
@@ -174,7 +174,7 @@ def figure_of(
     return interval(value, draws, n=n, unit=UNIT, level=level, within=within)
 
 
-def metric_result(drawn: Drawn, settings: ScoreSettings) -> MetricResult:
+def metric_result(drawn: MetricDraws, settings: PosterScoreSettings) -> MetricResult:
     """A drawn metric as part of a report."""
     metric, value = drawn.metric, drawn.value
     share = (
@@ -196,3 +196,232 @@ def metric_result(drawn: Drawn, settings: ScoreSettings) -> MetricResult:
         fixed=drawn.fixed,
         at_best=drawn.at_best,
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# Correlation of ratings with people's where some are missing: what is missing counts as the worst it could have been.
+#
+# r = Pearson's correlation of x (given) and y (people's). Were missing ratings left out, or filled in with a mean,
+# leaving out the embarrassing ones could raise r. Here r is the least value any filling-in from the scale can give it:
+# so
+# another missing rating, which only widens the choice, never raises it. With nothing given at all it is -1.
+#
+# The least filling-in. Write a for y centered. Over the missing x in a box, r = a·x / (|a| |x - mean x|).
+# Where r can be made negative, -r is quasi-concave, and at its maximum the gradient condition makes each missing
+# x_i = clip(m - b a_i) with m the mean of all x and some b > 0: one number to search for. Where r stays positive, it is
+# quasi-concave itself and least at a corner: every missing rating is at an end of the scale, and for a given number of
+# them at the top, those with the lowest y are: as many corners as missing ratings, plus one. All candidates of both
+# kinds
+# are computed and the least r is taken.
+# --------------------------------------------------------------------------------------------------
+
+LOW, HIGH = 0.0, 10.0
+_STEPS = np.geomspace(1e-2, 1e3, 30)
+_ROUNDS = 60
+
+
+def pearson(x: FloatArray, y: FloatArray) -> float | None:
+    """Pearson's correlation: None where y is constant, 0 where only x is (one number for all carries nothing)."""
+    dx, dy = x - x.mean(), y - y.mean()
+    if not np.any(np.abs(dy) > 1e-12):
+        return None
+    size = float(np.sqrt((dx @ dx) * (dy @ dy)))
+    return min(1.0, max(-1.0, float(dx @ dy) / size)) if size > 1e-12 else 0.0  # rounding may pass the ends
+
+
+def worst_filled(x: FloatArray, y: FloatArray) -> FloatArray:
+    """`x` with its NaNs replaced by the ratings that make the correlation with y least."""
+    missing = np.isnan(x)
+    if not missing.any() or pearson(y, y) is None:
+        return np.where(missing, LOW, x)
+    fillings = [*_corners(x, y, missing), _inside(x, y, missing)]
+    return min(fillings, key=lambda filled: pearson(filled, y) or 0.0)
+
+
+def _corners(x: FloatArray, y: FloatArray, missing: NDArray[np.bool_]) -> list[FloatArray]:
+    """Fillings with the ends of the scale: the top for those people rate lowest."""
+    order = np.flatnonzero(missing)[np.argsort(y[missing], kind="stable")]
+    found = []
+    for tops in range(len(order) + 1):
+        filled = np.where(missing, LOW, x)
+        filled[order[:tops]] = HIGH
+        found.append(filled)
+    return found
+
+
+def _inside(x: FloatArray, y: FloatArray, missing: NDArray[np.bool_]) -> FloatArray:
+    """The best filling of the form clip(m - b a): from the best of some b, on to the b that its own filling asks for.
+
+    Each round sets b = |x - m|² / (-a·x): the quadratic transform of a ratio, under which it never gets worse.
+    """
+    a = y - y.mean()
+    steps = _STEPS / np.abs(a).max()
+    filled = min((_balanced(x, a * b, missing) for b in steps), key=lambda one: pearson(one, y) or 0.0)
+    for _ in range(_ROUNDS):
+        dx = filled - filled.mean()
+        against = -float(a @ dx)
+        if against <= 0:  # no filling of this form makes the correlation negative: a corner is worse
+            break
+        filled = _balanced(x, a * float(dx @ dx) / against, missing)
+    return filled
+
+
+def _balanced(x: FloatArray, pull: FloatArray, missing: NDArray[np.bool_]) -> FloatArray:
+    """x with clip(m - pull) where missing, m the mean of the result: found by halving, for m - mean grows with m."""
+    low, high = LOW, HIGH
+    for _ in range(_ROUNDS):
+        m = (low + high) / 2
+        filled = np.where(missing, np.clip(m - pull, LOW, HIGH), x)
+        low, high = (m, high) if filled.mean() > m else (low, m)
+    return filled
+
+
+# --------------------------------------------------------------------------------------------------
+# Groups of metrics and the overall score, as the published table puts them together: plain means of means.
+#
+# Tasks are separate files, so their draws are independent; metrics of one task are drawn together. A metric that no
+# file
+# was given for is named as absent: the mean is then over the others, and is no mean of the published kind.
+# --------------------------------------------------------------------------------------------------
+
+ByTask = Mapping[str, Sequence[MetricDraws]]
+
+
+def group_results(drawn: ByTask, level: float) -> list[PosterGroup]:
+    """Every group that has a metric; the five of the understanding side first."""
+    found = [_group(name, drawn, level) for name in (*GROUPS, GENERATION)]
+    return [one for one in found if one.metrics]
+
+
+def overall_figure(drawn: ByTask, level: float) -> Estimate | None:
+    """The mean of the understanding groups that have a value; None for a single task, which is no benchmark."""
+    parts = [members for name in GROUPS if (members := _members(name, drawn))]
+    if not parts or sum(task.name in drawn for task in TASKS if task.group in GROUPS) < 2:
+        return None
+    means = [_mean(members) for members in parts]
+    value = float(np.mean([mean for mean, _, _ in means]))
+    edge = np.mean([edge for _, _, edge in means], axis=0)
+    return _figure(value, np.mean([draws for _, draws, _ in means], axis=0), edge, _items(drawn), level)
+
+
+def ocr_gap(drawn: ByTask, level: float) -> Estimate | None:
+    """Word recall of simple OCR less that of hard OCR."""
+    simple, hard = (next(iter(drawn.get(name, ())), None) for name in ("simple_ocr", "hard_ocr"))
+    if simple is None or hard is None or simple.value is None or hard.value is None:
+        return None
+    return figure_of(simple.value - hard.value, simple.draws - hard.draws, simple.n + hard.n, level)
+
+
+def _group(name: str, drawn: ByTask, level: float) -> PosterGroup:
+    members = _members(name, drawn)
+    wanted = [(task, metric) for task in TASKS if task.group == name for metric in task.metrics if metric.grouped]
+    absent = tuple(f"{task.name}.{metric.id}" for task, metric in wanted if task.name not in drawn)
+    figure, best = None, None
+    if members:
+        value, draws, edge = _mean(members)
+        figure = _figure(value, draws, edge, _items(drawn, name), level)
+    if any(one.at_best is not None for one in members):
+        best = float(np.mean([one.value if one.at_best is None else one.at_best for one in members]))
+    return PosterGroup(group=name, figure=figure, metrics=len(members), at_best=best, absent=absent)
+
+
+def _members(name: str, drawn: ByTask) -> list[MetricDraws]:
+    return [
+        one
+        for task in TASKS
+        if task.group == name
+        for one in drawn.get(task.name, ())
+        if one.metric.grouped and one.value is not None
+    ]
+
+
+def _mean(members: Sequence[MetricDraws]) -> tuple[float, np.ndarray, np.ndarray]:
+    """Value, draws, and the ends to give where no member's draws have any spread."""
+    values = [(one.value, one.edge or (one.value, one.value)) for one in members if one.value is not None]
+    mean, edges = float(np.mean([value for value, _ in values])), np.mean([ends for _, ends in values], axis=0)
+    return mean, np.mean([one.draws for one in members], axis=0), edges
+
+
+def _figure(value: float, draws: np.ndarray, edge: np.ndarray, n: int, level: float) -> Estimate:
+    flat = np.ptp(draws) == 0 and edge[0] < edge[1]
+    return figure_of(value, draws, n, level, (float(edge[0]), float(edge[1])) if flat else None, UP_TO_ONE)
+
+
+def _items(drawn: ByTask, group: str | None = None) -> int:
+    """Items behind a mean."""
+    tasks = [task.name for task in TASKS if (task.group == group if group else task.group in GROUPS)]
+    return sum(max((one.n for one in drawn.get(name, ())), default=0) for name in tasks)
+
+
+# --------------------------------------------------------------------------------------------------
+# Where a contestant begins to fail: a metric over what makes items hard (font size, rotation, clutter).
+#
+# The metric is the first of its task that is better when high. Ratings have no curve: a correlation is no mean of
+# items.
+# --------------------------------------------------------------------------------------------------
+
+MOST_POINTS = 14
+"""Different difficulties that are points of their own; more are put together."""
+_STRETCHES = 6
+SIZE = "font size"
+
+
+def difficulty_curves(
+    task: PosterTask, scored: Sequence[ItemScore], settings: PosterScoreSettings
+) -> list[DifficultyCurve]:
+    """One curve for each number that says how hard an item is."""
+    if task.answer == "rating":
+        return []
+    names = list(dict.fromkeys(name for one in scored for name in _difficulties(one)))
+    return [curve for name in names if (curve := _curve(task, name, scored, settings)) is not None]
+
+
+def _metric(task: PosterTask) -> Metric:
+    return next(one for one in task.metrics if one.better == "high")
+
+
+def _difficulties(one: ItemScore) -> dict[str, float]:
+    size = one.item.subtask
+    sizes: dict[str, float] = {}
+    if one.item.task.name == "font_size_ocr" and isinstance(size, int | float):
+        sizes[SIZE] = float(size)
+    return sizes | dict(one.item.difficulty)
+
+
+def _curve(
+    task: PosterTask, name: str, scored: Sequence[ItemScore], settings: PosterScoreSettings
+) -> DifficultyCurve | None:
+    metric = _metric(task)
+    known = [(one, _difficulties(one)[name]) for one in scored if metric.id in one.worth and name in _difficulties(one)]
+    if len({x for _, x in known}) < 2:
+        return None
+    points = tuple(_point([one for one, _ in part], [x for _, x in part], task, settings) for part in _stretches(known))
+    return DifficultyCurve(task=task.name, title=task.title, difficulty=name, metric=metric.id, points=points)
+
+
+def _stretches(known: list[tuple[ItemScore, float]]) -> list[list[tuple[ItemScore, float]]]:
+    """Items of one difficulty together; where there are too many difficulties, stretches of equal numbers of items."""
+    known = sorted(known, key=lambda pair: pair[1])
+    values = sorted({x for _, x in known})
+    if len(values) <= MOST_POINTS:
+        return [[pair for pair in known if pair[1] == value] for value in values]
+    cuts = np.linspace(0, len(known), _STRETCHES + 1).astype(int)
+    return [known[start:stop] for start, stop in pairwise(cuts) if stop > start]
+
+
+def _point(
+    part: Sequence[ItemScore], xs: Sequence[float], task: PosterTask, settings: PosterScoreSettings
+) -> DifficultyPoint:
+    metric = _metric(task)
+    worth = np.array([one.worth[metric.id] for one in part])
+    chance = np.mean([one.blind.get(metric.id, 0.0) for one in part]) if metric.k else 0.0
+    rng = np.random.default_rng([settings.seed, zlib.crc32(task.name.encode()), len(part)])
+    weights = draw_weights([None] * len(part), settings.draws, rng)
+
+    def value(values: np.ndarray) -> float:
+        return float((values.mean() - chance) / (1 - chance))
+
+    draws = (weights @ worth / len(part) - chance) / (1 - chance)
+    edge = edge_interval(worth, value, settings.level)
+    figure = figure_of(value(worth), draws, len(part), settings.level, edge, UP_TO_ONE)
+    return DifficultyPoint(x=float(np.mean(xs)), figure=figure)

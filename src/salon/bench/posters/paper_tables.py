@@ -17,12 +17,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from salon.bench.posters.judged_by import JudgedBy, protocols_differ
+from salon.bench.posters.judge_protocol import JudgingRecord, protocols_differ
 from salon.bench.posters.results import MetricResult, PosterReport
-from salon.bench.posters.task import GROUPS, TASKS, task_named
+from salon.bench.posters.tasks import GROUPS, TASKS, task_named
 from salon.errors import BadValue
 from salon.stats.result import Estimate
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 GAP, OVERALL, GROUP = "gap", "overall", "group:"
 ALL = "all"
@@ -30,7 +30,7 @@ STEADY = (GAP, "font_size_ocr.sd")
 """Columns that are small for whoever reads nothing at all: nobody is the best of them."""
 
 
-class TableColumn(Noun):
+class PaperColumn(Noun):
     """One column of a table."""
 
     key: str = Field(description="Task and metric, `gap`, `group:NAME` or `overall`.")
@@ -38,7 +38,7 @@ class TableColumn(Noun):
     better: Literal["high", "low"] = Field(description="Which way is better.")
 
 
-class TableCell(Noun):
+class PaperCell(Noun):
     """One contestant's value in a column."""
 
     value: float | None = Field(description="The value; null where there is none.")
@@ -52,29 +52,29 @@ class TableCell(Noun):
     why: str = Field("", description="Why there is no value, or what it is without.")
 
 
-class TableRow(Noun):
+class PaperRow(Noun):
     """One contestant, or one row that the paper publishes."""
 
     contestant: str = Field(description="Its name.")
     published: bool = Field(description="Whether the row is the paper's.")
     judged: str | None = Field(None, description="By which prompts it was judged; null in a table without verdicts.")
-    cells: tuple[TableCell, ...] = Field(description="In the order of the columns.")
+    cells: tuple[PaperCell, ...] = Field(description="In the order of the columns.")
 
 
-class PaperTable(Noun):
+class PosterPaperTable(Noun):
     """One of the seven."""
 
     number: int = Field(description="Its number in the paper.")
     title: str = Field(description="What it is about.")
-    columns: tuple[TableColumn, ...] = Field(description="Its columns, in the order of the paper.")
-    rows: tuple[TableRow, ...] = Field(description="Contestants first, then published rows.")
+    columns: tuple[PaperColumn, ...] = Field(description="Its columns, in the order of the paper.")
+    rows: tuple[PaperRow, ...] = Field(description="Contestants first, then published rows.")
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _TableLayout:
     number: int
     title: str
-    columns: tuple[TableColumn, ...]
+    columns: tuple[PaperColumn, ...]
     published: dict[str, tuple[float, ...]]
 
 
@@ -96,8 +96,8 @@ def chosen_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def paper_tables(
-    reports: Sequence[PosterReport], published: Sequence[str] = (), judged: Sequence[JudgedBy] = ()
-) -> tuple[PaperTable, ...]:
+    reports: Sequence[PosterReport], published: Sequence[str] = (), judged: Sequence[JudgingRecord] = ()
+) -> tuple[PosterPaperTable, ...]:
     """Every table that a contestant was asked a task of; reports with released numbers show those.
 
     `judged` says how each contestant was judged, in the order of the reports.
@@ -116,17 +116,19 @@ def paper_tables(
         tasks = {task for column in layout.columns for task in tasks_of(column.key)}
         shown = any(not tasks.isdisjoint(one.tasks) for one in judged)
         rows = [
-            TableRow(contestant=report.contestant, published=False, judged=judged[at].title if shown else None,
+            PaperRow(contestant=report.contestant, published=False, judged=judged[at].title if shown else None,
                      cells=tuple(column[at] for column in ranked))
             for at, report in enumerate(reports)
         ]  # fmt: skip
         rows += [
-            TableRow(contestant=name, published=True, judged="as published" if shown else None,
-                     cells=tuple(TableCell(value=value) for value in layout.published[name]))
+            PaperRow(contestant=name, published=True, judged="as published" if shown else None,
+                     cells=tuple(PaperCell(value=value) for value in layout.published[name]))
             for name in published
             if name in layout.published
         ]  # fmt: skip
-        tables.append(PaperTable(number=layout.number, title=layout.title, columns=layout.columns, rows=tuple(rows)))
+        tables.append(
+            PosterPaperTable(number=layout.number, title=layout.title, columns=layout.columns, rows=tuple(rows))
+        )
     return tuple(tables)
 
 
@@ -164,7 +166,7 @@ def _tasks(reports: Sequence[PosterReport], key: str) -> set[str]:
     return set()
 
 
-def _cell(report: PosterReport, key: str, asked: set[str]) -> TableCell:
+def _cell(report: PosterReport, key: str, asked: set[str]) -> PaperCell:
     cell = _value_cell(report, key)
     lacking = sorted(asked - {task.task for task in report.tasks})
     if cell.value is None or not lacking:
@@ -172,7 +174,7 @@ def _cell(report: PosterReport, key: str, asked: set[str]) -> TableCell:
     return cell.model_copy(update={"partial": True, "why": f"not ranked: without {', '.join(lacking)}"})
 
 
-def _value_cell(report: PosterReport, key: str) -> TableCell:
+def _value_cell(report: PosterReport, key: str) -> PaperCell:
     released = report.compat is not None
     owed = owed_in(report, key)
     if key == GAP:
@@ -182,28 +184,28 @@ def _value_cell(report: PosterReport, key: str) -> TableCell:
     if key.startswith(GROUP):
         group = next((one for one in report.groups if one.group == key.removeprefix(GROUP)), None)
         if group is None:
-            return TableCell(value=None, why="not asked")
+            return PaperCell(value=None, why="not asked")
         why = f"without {', '.join(group.absent)}" if group.absent else ""
         return _either(group.figure, group.released, released, owed, why)
     metric = _metric(report, key)
     if metric is None:
-        return TableCell(value=None, why="not asked")
+        return PaperCell(value=None, why="not asked")
     crash = f"the released scoring ends with {metric.released_crash}" if metric.released_crash else ""
     return _either(metric.figure, metric.released, released, owed, crash if released else metric.why or "")
 
 
-def _either(figure: Estimate | None, number: float | None, released: bool, owed: int, why: str = "") -> TableCell:
+def _either(figure: Estimate | None, number: float | None, released: bool, owed: int, why: str = "") -> PaperCell:
     if released:
-        return TableCell(value=number, owed=owed, why=why)
-    return TableCell(value=None if figure is None else figure.value, figure=figure, owed=owed, why=why)
+        return PaperCell(value=number, owed=owed, why=why)
+    return PaperCell(value=None if figure is None else figure.value, figure=figure, owed=owed, why=why)
 
 
-def _gap(report: PosterReport, released: bool) -> TableCell:
+def _gap(report: PosterReport, released: bool) -> PaperCell:
     if not released:
         return _either(report.gap, None, False, 0, "" if report.gap else "not asked")
     both = [_metric(report, f"{task}.wr") for task in ("simple_ocr", "hard_ocr")]
     values = [one.released for one in both if one is not None and one.released is not None]
-    return TableCell(value=values[0] - values[1] if len(values) == 2 else None)
+    return PaperCell(value=values[0] - values[1] if len(values) == 2 else None)
 
 
 def _metric(report: PosterReport, key: str) -> MetricResult | None:
@@ -212,14 +214,14 @@ def _metric(report: PosterReport, key: str) -> MetricResult | None:
     return None if task is None else next(one for one in task.metrics if one.id == metric)
 
 
-def _with_protocol(column: TableColumn, cells: Sequence[TableCell], judged: Sequence[JudgedBy]) -> list[TableCell]:
+def _with_protocol(column: PaperColumn, cells: Sequence[PaperCell], judged: Sequence[JudgingRecord]) -> list[PaperCell]:
     """The cells, marked where verdicts of the column are not by one protocol."""
     if not protocols_differ(judged, tasks_of(column.key)):
         return list(cells)
     return [cell if cell.value is None else cell.model_copy(update={"other_protocol": True}) for cell in cells]
 
 
-def _with_best(column: TableColumn, cells: Sequence[TableCell]) -> list[TableCell]:
+def _with_best(column: PaperColumn, cells: Sequence[PaperCell]) -> list[PaperCell]:
     """The cells with the best of those that can be ranked marked, where there are several."""
     sign = 1 if column.better == "high" else -1
     ranked = [sign * cell.value for cell in cells if cell.value is not None and _is_ranked(cell)]
@@ -233,24 +235,24 @@ def _with_best(column: TableColumn, cells: Sequence[TableCell]) -> list[TableCel
     ]
 
 
-def _is_ranked(cell: TableCell) -> bool:
+def _is_ranked(cell: PaperCell) -> bool:
     return not (cell.owed or cell.partial or cell.other_protocol)
 
 
 @cache
-def _layouts() -> tuple[_Layout, ...]:
+def _layouts() -> tuple[_TableLayout, ...]:
     text = files("salon.bench.posters").joinpath("paper_tables.toml").read_text(encoding="utf-8")
     return tuple(
-        _Layout(table["number"], table["title"], tuple(map(_column, table["columns"], table["heads"])),
+        _TableLayout(table["number"], table["title"], tuple(map(_column, table["columns"], table["heads"])),
                 {name: tuple(values) for name, values in table["published"].items()})
         for table in tomllib.loads(text)["table"]
     )  # fmt: skip
 
 
-def _column(key: str, head: str) -> TableColumn:
+def _column(key: str, head: str) -> PaperColumn:
     if key == GAP:
-        return TableColumn(key=key, title=head, better="low")
+        return PaperColumn(key=key, title=head, better="low")
     if key == OVERALL or key.startswith(GROUP):
-        return TableColumn(key=key, title=head, better="high")
+        return PaperColumn(key=key, title=head, better="high")
     task, id = key.split(".")
-    return TableColumn(key=key, title=head, better=task_named(task).metric(id).better)
+    return PaperColumn(key=key, title=head, better=task_named(task).metric(id).better)

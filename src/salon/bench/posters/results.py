@@ -6,16 +6,15 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.bench.posters.answers_boxes import Convention
-from salon.bench.posters.run_card import JudgeCard
+from salon.bench.posters.answers_numbers import Convention
+from salon.bench.posters.files import JudgeCard
 from salon.stats.result import Estimate
-from salon.study.noun import Noun
-from salon.study.signature import Signature
+from salon.study.nouns import Noun, Signature
 
 FORMAT: Final = "salon.posters/1"
 
 
-class ScoreSettings(Noun):
+class PosterScoreSettings(Noun):
     """How responses are scored."""
 
     boxes: Convention = Field(
@@ -55,7 +54,7 @@ class MetricResult(Noun):
     )
 
 
-class CurvePoint(Noun):
+class DifficultyPoint(Noun):
     """One stretch of a difficulty."""
 
     x: float = Field(description="Mean difficulty of its items.")
@@ -69,10 +68,10 @@ class DifficultyCurve(Noun):
     title: str
     difficulty: str
     metric: str
-    points: tuple[CurvePoint, ...]
+    points: tuple[DifficultyPoint, ...]
 
 
-class Failure(Noun):
+class WrongAnswer(Noun):
     """An answer that was wrong, for the gallery."""
 
     number: int = Field(description="Its place in the file, from 0.")
@@ -137,7 +136,7 @@ class TaskResult(Noun):
     owed: int = Field(0, description="Verdicts a judge owes; they count as no, `at_best` as yes.")
     no_picture: int | None = Field(None, description="Pictures not found; null where no folder was given.")
     metrics: tuple[MetricResult, ...]
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[WrongAnswer, ...] = ()
     points: tuple[PointKind, ...] = Field((), description="Key points of generated posters, by kind.")
     posters: tuple[PosterCase, ...] = Field((), description="Generated posters, the worst first.")
 
@@ -158,7 +157,7 @@ class PosterReport(Noun):
 
     format: Literal["salon.posters/1"] = FORMAT
     contestant: str
-    settings: ScoreSettings
+    settings: PosterScoreSettings
     compat: Literal["released"] | None = None
     tasks: tuple[TaskResult, ...]
     groups: tuple[PosterGroup, ...]

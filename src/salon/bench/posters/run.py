@@ -1,17 +1,11 @@
-"""Have a contestant answer the public files, and have a judge say what its answers cover.
-
-    OUT/und_task/NAME.json      the files with responses in them, as PosterIQ's runner leaves them
-    OUT/run.json                who answered
-
-Answers are saved as they come: the same command goes on where it was stopped, and asks again what got no answer. A
-reply that the token limit cut off is no answer. What a run would ask and cost is known before (`forecast_named`).
-"""
+"""What a run over poster tasks would cost, and what it did cost."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,20 +13,135 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from salon.bench.posters import contestants, engines, measured
-from salon.bench.posters.answers_boxes import Convention
-from salon.bench.posters.files import PosterFile, find_picture, started_at
+from salon.bench.posters import contestants
+from salon.bench.posters import contestants as engines
+from salon.bench.posters import pixel_contestant as measured
+from salon.bench.posters.answers_numbers import Convention
+from salon.bench.posters.files import PosterFile, RunCard, claim_folder, find_picture, open_run_file
 from salon.bench.posters.item import PosterItem
-from salon.bench.posters.run_card import RunCard, claim
-from salon.bench.posters.spend import RunForecast, Spend, run_forecast, spend_of, task_forecast
 from salon.calls.errors import BudgetSpent
-from salon.engine.processes import over_processes
+from salon.engine.processes import map_processes
 from salon.errors import BadFile, BadValue
-from salon.judge.named import Named, calls_file, named_vlm
+from salon.judge.openai_chat import OpenAIChat
+from salon.judge.registry import JudgeSpec, calls_file, check_budget, open_judge
 from salon.judge.vlm import Conversation, Decoding, Reply, Sight, Vlm
 from salon.store.pictures import read_picture
 from salon.study import Study
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
+
+
+class Spend(Noun):
+    """What the calls of a run came to."""
+
+    requests: int = Field(description="Requests sent now, those sent again included.")
+    from_store: int = Field(description="Answers that were bought before: they cost nothing now.")
+    asked_again: int = Field(description="Requests with more tokens, because a reply was cut off.")
+    lost: int = Field(description="Requests that ended without an answer and may have been charged.")
+    tokens_in: int = Field(description="Tokens read, of the answers bought now.")
+    tokens_out: int = Field(description="Tokens written.")
+    cost: float | None = Field(description="What they cost; null without a price.")
+    cost_in_all: float | None = Field(description="What all answers in the store have cost, over all runs.")
+    currency: str = Field(description="Currency of the price list.")
+
+
+class TaskForecast(Noun):
+    """What one task would take."""
+
+    task: str = Field(description="Name of the task.")
+    items: int = Field(description="Items of the file.")
+    answered: int = Field(description="Of these, answered in the folder already.")
+    stored: int = Field(description="Of the others, answered in the store of calls: they cost nothing.")
+    no_picture: int = Field(description="Of the others, without a picture: they are not asked.")
+    calls: int = Field(description="Questions that would be sent.")
+    tokens_in: int = Field(description="Most tokens read.")
+    tokens_out: int = Field(description="Most tokens written.")
+    cost: float | None = Field(description="The most they cost; null without a price.")
+
+
+class RunForecast(Noun):
+    """What a run would take. Nothing was sent and nothing written."""
+
+    contestant: str = Field(description="Who would be asked.")
+    tasks: tuple[TaskForecast, ...] = Field(description="By task.")
+    calls: int = Field(description="Questions that would be sent, in all.")
+    left: int = Field(description="Questions left for another run by the limit.")
+    cost: float | None = Field(
+        description="The most they cost, if no reply is cut off; null without a price: retries of failed requests "
+        "cost nothing, replies asked again with more tokens do."
+    )
+    currency: str = Field(description="Currency of the price list.")
+    warning: str = Field("", description="What to know about the budget.")
+
+
+def task_forecast(
+    file: PosterFile, vlm: Vlm, conversations: Sequence[Conversation], still_open: int, no_picture: int
+) -> TaskForecast:
+    """What these questions about a file would take; `still_open` items have no answer, `no_picture` cannot be asked."""
+    answered = len(file.items) - still_open - no_picture
+    if not isinstance(vlm, OpenAIChat):
+        written = sum(one.decoding.max_tokens for one in conversations)
+        return TaskForecast(
+            task=file.task.name, items=len(file.items), answered=answered, stored=0, no_picture=no_picture,
+            calls=len(conversations), tokens_in=0, tokens_out=written, cost=None,
+        )  # fmt: skip
+    cast = vlm.forecast(conversations)
+    return TaskForecast(
+        task=file.task.name,
+        items=len(file.items),
+        answered=answered,
+        stored=cast.stored,
+        no_picture=no_picture + cast.broken,
+        calls=cast.questions - cast.stored - cast.broken,
+        tokens_in=cast.tokens_in,
+        tokens_out=cast.tokens_out,
+        cost=None if cast.cost is None else float(cast.cost),
+    )
+
+
+def run_forecast(vlm: Vlm, tasks: Sequence[TaskForecast], *, left: int, budget: float | None) -> RunForecast:
+    """All tasks together; BadValue where the budget is not enough for one question."""
+    calls = sum(task.calls for task in tasks)
+    known = [Decimal(str(task.cost)) for task in tasks if task.cost is not None]
+    cost = sum(known, Decimal(0)) if isinstance(vlm, OpenAIChat) and len(known) == len(tasks) else None
+    return RunForecast(
+        contestant=vlm.name,
+        tasks=tuple(tasks),
+        calls=calls,
+        left=left,
+        cost=None if cost is None else float(cost),
+        currency=vlm.service.prices.currency if isinstance(vlm, OpenAIChat) else "",
+        warning=check_budget(budget, cost, calls) or "",
+    )
+
+
+def total_spend(vlm: Vlm) -> Spend | None:
+    """What a VLM has spent so far; None for one that is not asked over a network."""
+    if not isinstance(vlm, OpenAIChat):
+        return None
+    account, prices = vlm.account, vlm.service.prices
+    priced = vlm.endpoint.model in prices.models
+    return Spend(
+        requests=account.sent,
+        from_store=account.from_store,
+        asked_again=vlm.asked_again,
+        lost=account.lost,
+        tokens_in=account.tokens_in,
+        tokens_out=account.tokens_out,
+        cost=float(account.cost) if priced else None,
+        cost_in_all=vlm.store.totals().cost if priced else None,
+        currency=prices.currency,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Have a contestant answer the public files, and have a judge say what its answers cover.
+#
+#     OUT/und_task/NAME.json      the files with responses in them, as PosterIQ's runner leaves them
+#     OUT/run.json                who answered
+#
+# Answers are saved as they come: the same command goes on where it was stopped, and asks again what got no answer. A
+# reply that the token limit cut off is no answer. What a run would ask and cost is known before (`forecast_named`).
+# --------------------------------------------------------------------------------------------------
 
 _ADDED, _SAME = ("response", "judge"), ("task", "name", "path", "prompt")
 SAVED_EVERY = 25
@@ -67,9 +176,9 @@ def run_blind(
     files: Sequence[PosterFile], name: contestants.Name, out: Path, *, seed: int = 0, boxes: Convention = "share"
 ) -> RunReport:
     """A contestant that needs no pictures, over all files."""
-    claim(out, RunCard(contestant=name, signature=f"{name}|seed:{seed}", boxes=boxes))
+    claim_folder(out, RunCard(contestant=name, signature=f"{name}|seed:{seed}", boxes=boxes))
     for file in files:
-        contestants.fill_in(file, name, seed=seed, boxes=boxes).write(out / file.task.place)
+        contestants.fill_responses(file, name, seed=seed, boxes=boxes).write(out / file.task.place)
     items = sum(len(file.items) for file in files)
     places = tuple(file.task.place for file in files)
     return RunReport(
@@ -91,7 +200,7 @@ def run_engine(
     card = RunCard(contestant=name, signature=engines.engine_signature(name), boxes=boxes)
 
     def answer(asked: Asked) -> Answered:
-        seen = over_processes(engines.READERS[name], (path for _, path in asked), processes=workers)
+        seen = map_processes(engines.READERS[name], (path for _, path in asked), processes=workers)
         for index, lines in seen:
             if isinstance(lines, Exception):
                 yield index, None, "broken picture" if isinstance(lines, BadFile) else type(lines).__name__
@@ -115,7 +224,7 @@ def run_measured(
 
     def answer(asked: Asked) -> Answered:
         shown = ((item.task.name, item.prompt, path, boxes) for item, path in asked)
-        for index, said in over_processes(_measured, shown, processes=workers):
+        for index, said in map_processes(_measured, shown, processes=workers):
             if isinstance(said, Exception):
                 yield index, None, "broken picture" if isinstance(said, BadFile) else type(said).__name__
             else:
@@ -153,12 +262,12 @@ def run_vlm(
     )  # fmt: skip
     answer = partial(_ask, vlm, Decoding(max_tokens=max_tokens), picture_first)
     report = _run(files, card, pictures, out, answer, _is_asked, watch, limit=limit, is_answered=_has_words)
-    return report.model_copy(update={"spend": spend_of(vlm)})
+    return report.model_copy(update={"spend": total_spend(vlm)})
 
 
 def run_named(
     files: Sequence[PosterFile],
-    named: Named,
+    named: JudgeSpec,
     pictures: Path,
     out: Path,
     *,
@@ -180,7 +289,7 @@ def run_named(
 
 def forecast_named(
     files: Sequence[PosterFile],
-    named: Named,
+    named: JudgeSpec,
     pictures: Path,
     out: Path,
     *,
@@ -200,13 +309,13 @@ def forecast_named(
 
 
 @contextmanager
-def _named(named: Named, out: Path) -> Iterator[Vlm]:
+def _named(named: JudgeSpec, out: Path) -> Iterator[Vlm]:
     if not (named.looks or named.script is not None):
         raise BadValue(
             "a VLM that can be shown a poster and asked anything is needed", found=named.judge,
             remedy="--model NAME --endpoint URL, --transformers FOLDER or --script FILE",
         )  # fmt: skip
-    with named_vlm(named, Study("posters", ()), out) as vlm:
+    with open_judge(named, Study("posters", ()), out) as vlm:
         yield vlm
 
 
@@ -238,7 +347,7 @@ def _conversation(item: PosterItem, path: Path, decoding: Decoding, picture_firs
 def _forecast(
     files: Sequence[PosterFile],
     vlm: Vlm,
-    named: Named,
+    named: JudgeSpec,
     pictures: Path,
     out: Path,
     max_tokens: int,
@@ -277,7 +386,7 @@ def _run(
     limit: int | None = None,
     is_answered: Callable[[PosterItem], bool] = lambda item: item.response is not None,
 ) -> RunReport:
-    claim(out, card)
+    claim_folder(out, card)
     asked = [file for file in files if can_answer(file.items[0])]
     skipped = {file.task.name: len(file.items) for file in files if file not in asked}
     started = _started(asked, out)
@@ -314,7 +423,7 @@ def _run(
 
 
 def _started(files: Sequence[PosterFile], out: Path) -> list[PosterFile]:
-    return [started_at(file, out / file.task.place, added=_ADDED, same=_SAME) for file in files]
+    return [open_run_file(file, out / file.task.place, added=_ADDED, same=_SAME) for file in files]
 
 
 def _open_items(

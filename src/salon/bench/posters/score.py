@@ -3,21 +3,49 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from salon.bench.posters import groups
-from salon.bench.posters.answers import Unread
-from salon.bench.posters.difficulty import difficulty_curves
-from salon.bench.posters.failures import failures
-from salon.bench.posters.files import PosterFile, find_picture
-from salon.bench.posters.made_posters import oracle_file, point_kinds, poster_cases
-from salon.bench.posters.metrics import Drawn, drawn_metrics, metric_result
-from salon.bench.posters.metrics_items import NO_PICTURE, Scored, score_item
-from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
-from salon.bench.posters.run_card import JudgeCard
-from salon.study.signature import Setting, Signature
+import numpy as np
+
+from salon.bench.posters import metrics as groups
+from salon.bench.posters.answers_numbers import BoxAnswer
+from salon.bench.posters.files import JudgeCard, PosterFile, find_picture
+from salon.bench.posters.item_scores import (
+    NO_PICTURE,
+    ItemScore,
+    PointVerdict,
+    ReadAnswer,
+    UnreadAnswer,
+    field_texts,
+    point_verdicts,
+    score_item,
+    with_oracle,
+)
+from salon.bench.posters.metrics import (
+    MetricDraws,
+    difficulty_curves,
+    draw_metrics,
+    draw_weights,
+    figure_of,
+    metric_result,
+)
+from salon.bench.posters.results import (
+    MetricResult,
+    PointCase,
+    PointKind,
+    PosterCase,
+    PosterReport,
+    PosterScoreSettings,
+    TaskResult,
+    WrongAnswer,
+)
+from salon.bench.posters.tasks import PosterTask
+from salon.stats.intervals import SHARE, exact_bound
+from salon.study.nouns import Setting, Signature
 
 POLICIES = (
     "An item without an answer, or whose answer cannot be read, is worth nothing and stays in the denominator.",
@@ -34,7 +62,7 @@ _MISSING = "missing"
 
 def score_files(
     files: Sequence[PosterFile],
-    settings: ScoreSettings,
+    settings: PosterScoreSettings,
     *,
     contestant: str = "",
     pictures: Path | None = None,
@@ -42,14 +70,14 @@ def score_files(
 ) -> PosterReport:
     """The report on the responses (and judges' answers) in these files; `pictures` is the folder of their pictures."""
     scored = {one.task.name: _scored(one, settings, pictures) for one in files}
-    drawn = {one.task.name: drawn_metrics(one.task, scored[one.task.name], settings) for one in files}
+    drawn = {one.task.name: draw_metrics(one.task, scored[one.task.name], settings) for one in files}
     return PosterReport(
         contestant=contestant,
         settings=settings,
         tasks=tuple(_task(one, scored[one.task.name], drawn[one.task.name], settings, pictures) for one in files),
         groups=tuple(groups.group_results(drawn, settings.level)),
-        overall=groups.overall(drawn, settings.level),
-        gap=groups.gap(drawn, settings.level),
+        overall=groups.overall_figure(drawn, settings.level),
+        gap=groups.ocr_gap(drawn, settings.level),
         curves=tuple(c for one in files for c in difficulty_curves(one.task, scored[one.task.name], settings)),
         judges=tuple(judges),
         policies=POLICIES,
@@ -57,7 +85,7 @@ def score_files(
     )
 
 
-def _scored(file: PosterFile, settings: ScoreSettings, pictures: Path | None) -> list[Scored]:
+def _scored(file: PosterFile, settings: PosterScoreSettings, pictures: Path | None) -> list[ItemScore]:
     there = None if pictures is None else {i.number: find_picture(pictures, i.path) is not None for i in file.items}
     return [
         score_item(
@@ -71,9 +99,13 @@ def _scored(file: PosterFile, settings: ScoreSettings, pictures: Path | None) ->
 
 
 def _task(
-    file: PosterFile, scored: Sequence[Scored], drawn: Sequence[Drawn], settings: ScoreSettings, pictures: Path | None
+    file: PosterFile,
+    scored: Sequence[ItemScore],
+    drawn: Sequence[MetricDraws],
+    settings: PosterScoreSettings,
+    pictures: Path | None,
 ) -> TaskResult:
-    reasons = Counter(one.answer.reason for one in scored if isinstance(one.answer, Unread))
+    reasons = Counter(one.answer.reason for one in scored if isinstance(one.answer, UnreadAnswer))
     missing = reasons.pop(_MISSING, 0) + reasons.pop(NO_PICTURE.reason, 0)
     lost = None if pictures is None else sum(find_picture(pictures, item.path) is None for item in file.items)
     return TaskResult(
@@ -88,25 +120,25 @@ def _task(
         owed=sum(one.owed for one in scored),
         no_picture=lost,
         metrics=_metrics(file, drawn, settings, pictures),
-        failures=tuple(failures(file.task, scored)),
+        failures=tuple(worst_answers(file.task, scored)),
         points=tuple(point_kinds(file, scored, settings)),
         posters=tuple(poster_cases(file, scored)),
     )
 
 
 def _metrics(
-    file: PosterFile, drawn: Sequence[Drawn], settings: ScoreSettings, pictures: Path | None
+    file: PosterFile, drawn: Sequence[MetricDraws], settings: PosterScoreSettings, pictures: Path | None
 ) -> tuple[MetricResult, ...]:
     """The metrics, each with what the oracle would have given, where it could answer everything."""
     beside = oracle_file(file)
     told = [] if beside is None else _scored(beside, settings, pictures)
     whole = bool(told) and not any(one.owed for one in told)
-    oracle = {one.metric.id: one.value for one in drawn_metrics(file.task, told, settings)} if whole else {}
+    oracle = {one.metric.id: one.value for one in draw_metrics(file.task, told, settings)} if whole else {}
     found = (metric_result(one, settings) for one in drawn)
     return tuple(one.model_copy(update={"oracle": oracle.get(one.id)}) for one in found)
 
 
-def _signature(files: Sequence[PosterFile], settings: ScoreSettings) -> Signature:
+def _signature(files: Sequence[PosterFile], settings: PosterScoreSettings) -> Signature:
     data = hashlib.sha256()
     for file in sorted(files, key=lambda one: one.task.name):
         data.update(hashlib.sha256(file.text.encode("utf-8", "surrogatepass")).digest())
@@ -114,3 +146,172 @@ def _signature(files: Sequence[PosterFile], settings: ScoreSettings) -> Signatur
     if settings.shown_pixels is not None:
         told["shown_pixels"] = settings.shown_pixels
     return Signature(method="poster-tasks", data=data.hexdigest()[:12], settings=told, seed=settings.seed)
+
+
+# --------------------------------------------------------------------------------------------------
+# Answers that went wrong, for the gallery: given and read ones first, the worst of them first.
+# --------------------------------------------------------------------------------------------------
+
+MOST_WRONG = 6
+"""Failures kept of each task."""
+_LONGEST_ANSWER = 240
+
+
+def worst_answers(task: PosterTask, scored: Sequence[ItemScore]) -> list[WrongAnswer]:
+    """The worst answers of a task."""
+    wrong = sorted(
+        (one for one in scored if item_worth(task, one) < 1),
+        key=lambda one: (_answer_order(one), item_worth(task, one)),
+    )
+    return [describe_answer(task, one) for one in wrong[:MOST_WRONG]]
+
+
+def item_worth(task: PosterTask, one: ItemScore) -> float:
+    """What an answer is worth by the first metric, 1 for a perfect one."""
+    metric = task.metrics[0]
+    worth = one.worth.get(metric.id)
+    if task.answer == "rating":
+        return 0.0 if worth is None else 1 - abs(worth - one.item.truth) / 10
+    if worth is None:
+        return 0.0
+    return 1 - worth if metric.better == "low" else worth
+
+
+def _answer_order(one: ItemScore) -> int:
+    """Answers that were read before those that were not, and items without an answer last."""
+    return 0 if isinstance(one.answer, ReadAnswer) else 2 if one.answer.reason in ("missing", "no picture") else 1
+
+
+def describe_answer(task: PosterTask, one: ItemScore) -> WrongAnswer:
+    """An answer in words: wanted, said, read."""
+    response = (one.item.response or "") if task.side == "understanding" else " ".join(one.item.judge or ())
+    return WrongAnswer(
+        number=one.item.number,
+        name=one.item.name,
+        path=one.item.path,
+        wanted=_short(_words(one.item.truth)),
+        said=_short(" ".join(response[:2000].split())),
+        read=_short(one.answer.reason if isinstance(one.answer, UnreadAnswer) else _words(one.answer.value)),
+        worth=item_worth(task, one),
+    )
+
+
+def _words(value: Any) -> str:
+    """A truth or an answer in words."""
+    if isinstance(value, BoxAnswer):
+        return " · ".join("no box" if box is None else _words(box) for box in value.boxes[:4])
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, frozenset):
+        return ", ".join(str(one) for one in sorted(value))
+    if isinstance(value, tuple) and value and all(isinstance(one, float) for one in value):
+        return " ".join(f"{one:.2f}" for one in value)
+    if isinstance(value, tuple | list):
+        return " · ".join(_words(one) for one in value if one is not None)
+    return "" if value is None else str(value)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_ANSWER else text[: _LONGEST_ANSWER - 1] + "…"
+
+
+# --------------------------------------------------------------------------------------------------
+# Posters that a generator made, point by point: which kinds of points it meets, and what single posters lack.
+#
+# Shares by kind draw posters again, not points: what one poster lacks is often lacking together. A poster that is not
+# there meets nothing. A verdict that is owed counts as no, and is counted.
+# --------------------------------------------------------------------------------------------------
+
+MOST_POSTERS = 12
+"""Posters of each task that are kept for the gallery."""
+_LONGEST_POINT, _LONGEST_PROMPT = 160, 600
+
+
+def point_kinds(file: PosterFile, scored: Sequence[ItemScore], settings: PosterScoreSettings) -> list[PointKind]:
+    """Each kind of point with the share that is met; none for tasks without points."""
+    if file.task.side != "generation" or file.task.answer != "points":
+        return []
+    posters = [_shown(file, one) for one in scored]
+    rng = np.random.default_rng([settings.seed, zlib.crc32(file.task.name.encode())])
+    weights = draw_weights([None] * len(posters), settings.draws, rng)
+    kinds = dict.fromkeys(point.kind for points in posters for point in points)
+    return [_point_kind(kind, posters, weights, settings.level) for kind in kinds]
+
+
+def _shown(file: PosterFile, one: ItemScore) -> list[PointVerdict]:
+    """The points of a poster; none of one that is not there is met."""
+    points = point_verdicts(file, one.item)
+    return points if one.answer != NO_PICTURE else [point._replace(holds=False, oracle=None) for point in points]
+
+
+def _point_kind(kind: str, posters: Sequence[Sequence[PointVerdict]], weights: np.ndarray, level: float) -> PointKind:
+    asking = [i for i, points in enumerate(posters) if any(point.kind == kind for point in points)]
+    chosen = [[point for point in posters[i] if point.kind == kind] for i in asking]
+    met = np.array([sum(point.holds is True for point in points) for points in chosen], dtype=float)
+    asked = np.array([len(points) for points in chosen], dtype=float)
+    flat = [point for points in chosen for point in points]
+    w = weights[:, asking]
+    drawn = w @ asked
+    draws = (w @ met)[drawn > 0] / drawn[drawn > 0]
+    share = float(met.sum() / asked.sum())
+    known = [point.oracle for point in flat if point.oracle is not None]
+    judged = any(point.holds is not None for point in flat)
+    both = [point for point in flat if point.holds is not None and point.oracle is not None]
+    return PointKind(
+        kind=kind,
+        points=len(flat),
+        met=figure_of(share, draws, len(asking), level, _edge(share, len(asking), level), SHARE) if judged else None,
+        owed=sum(point.holds is None for point in flat),
+        oracle=sum(known) / len(known) if known else None,
+        agree=sum(point.holds == point.oracle for point in both),
+        both=len(both),
+    )
+
+
+def _edge(share: float, n: int, level: float) -> tuple[float, float] | None:
+    """The interval where all is met, or nothing: draws show no spread."""
+    return exact_bound(n, level, at_high=share == 1) if share in (0.0, 1.0) else None
+
+
+def poster_cases(file: PosterFile, scored: Sequence[ItemScore]) -> list[PosterCase]:
+    """Single posters, the worst first; those that are not there last."""
+    if file.task.side != "generation":
+        return []
+    metric = file.task.metrics[0].id
+    order = sorted(scored, key=lambda one: (one.answer == NO_PICTURE, one.worth[metric]))
+    return [_case(file, one, one.worth[metric]) for one in order[:MOST_POSTERS]]
+
+
+def _case(file: PosterFile, one: ItemScore, worth: float) -> PosterCase:
+    item = one.item
+    points = _shown(file, one) if file.task.answer == "points" else []
+    return PosterCase(
+        number=item.number,
+        name=_shorten(item.name, _LONGEST_POINT),
+        path=item.path,
+        prompt=_shorten(item.prompt, _LONGEST_PROMPT),
+        worth=worth,
+        there=one.answer != NO_PICTURE,
+        wanted=item.truth if file.task.answer == "label" else "",
+        said="" if points else _shorten(" ".join(item.judge or ()), _LONGEST_POINT),
+        oracle="" if points else _shorten(" ".join(field_texts(file, item, "oracle", 1)), _LONGEST_POINT),
+        points=tuple(
+            PointCase(
+                text=_shorten(p.text, _LONGEST_POINT),
+                kind=p.kind,
+                holds=p.holds,
+                why=_shorten(p.why, _LONGEST_POINT),
+                oracle=p.oracle,
+            )
+            for p in points
+        ),
+    )
+
+
+def _shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def oracle_file(file: PosterFile) -> PosterFile | None:
+    """The file as the oracle would have judged it, for posters; None where it was not asked."""
+    return with_oracle(file) if file.task.side == "generation" else None

@@ -8,21 +8,18 @@ from itertools import chain
 from pathlib import Path
 
 from salon.bench.board import Board
-from salon.bench.site.arena_page import ArenaPages
+from salon.bench.site.arena_pages import ArenaPages
 from salon.bench.site.downloads import downloads, downloads_page
 from salon.bench.site.frame import SitePage, asset_names, assets
 from salon.bench.site.generator_pages import GeneratorPages
 from salon.bench.site.index_page import index_page
-from salon.bench.site.material import Material, read_material
 from salon.bench.site.method_page import method_page
-from salon.bench.site.pictures import Pictures, make_pictures, shown_pictures
-from salon.bench.site.prompt_pages import PromptPages, prompts_page
+from salon.bench.site.prompt_pages import PromptPages, prompts_page, tags_page
 from salon.bench.site.raters_page import raters_page
-from salon.bench.site.tags_page import tags_page
+from salon.bench.site.site_data import Pictures, SiteData, make_pictures, read_site_data, shown_pictures
 from salon.errors import BadFile
 from salon.report.page import GENERATOR
-from salon.store.atomic import whole_folder
-from salon.store.quick_file import put_file
+from salon.store.atomic_files import put_file, whole_folder
 
 OTHER_PAGES = 5
 """Board, prompts, tags, method, data."""
@@ -53,7 +50,7 @@ def build_site(
     `on_page` is called with every page that was written.
     """
     folder = site_target(out)
-    material = read_material(board, title)
+    material = read_site_data(board, title)
     step = _counter(material, progress)
     with whole_folder(folder) as stage:
         pictures = make_pictures(material, stage, folder, width, step)
@@ -70,7 +67,7 @@ def build_site(
     return Site(folder, pages, len(pictures) - broken, broken)
 
 
-def site_pages(material: Material, pictures: Pictures) -> Iterator[SitePage]:
+def site_pages(material: SiteData, pictures: Pictures) -> Iterator[SitePage]:
     """Every page but the list of downloads, one at a time: a large site never stands whole in memory."""
     yield index_page(material)
     yield prompts_page(material)
@@ -82,7 +79,7 @@ def site_pages(material: Material, pictures: Pictures) -> Iterator[SitePage]:
     yield from PromptPages(material, pictures).pages()
 
 
-def _data(material: Material, stage: Path) -> SitePage:
+def _data(material: SiteData, stage: Path) -> SitePage:
     """Write what can be downloaded, and the page that lists it."""
     listed = []
     for file in downloads(material):
@@ -91,7 +88,7 @@ def _data(material: Material, stage: Path) -> SitePage:
     return downloads_page(material, listed)
 
 
-def _counter(material: Material, progress: Callable[[int, int], None] | None) -> Callable[[str], None]:
+def _counter(material: SiteData, progress: Callable[[int, int], None] | None) -> Callable[[str], None]:
     wanted = len(shown_pictures(material)) + len(material.entries) + len(material.suite.prompts) + OTHER_PAGES
     wanted += bool(material.raters) + (ArenaPages(material).count if material.arenas else 0)
     done = 0

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from salon.bench.results import AxisResult, EntryResult, PictureResult
+from salon.bench.entry import AxisResult, EntryResult, PictureResult
 from salon.bench.site.frame import SitePage
-from salon.bench.site.material import Material, Shown
-from salon.bench.site.shots import point_text
+from salon.bench.site.prompt_pages import point_text
+from salon.bench.site.site_data import SiteData, SiteEntry
 from salon.report import Column, Section, Table, numbers
 from salon.report.svg import element
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 FORMAT: Final = "salon.site/1"
 HIDDEN: dict[str, object] = {"points": {}, "said": {}, "missing": None, "image": None}
@@ -35,7 +35,7 @@ class Download:
     data: bytes
 
 
-def downloads(material: Material) -> Iterator[Download]:
+def downloads(material: SiteData) -> Iterator[Download]:
     """Every file, in the order they are listed."""
     yield Download("board.json", "The board: axes, intervals, ranks, tie groups", _json(board_document(material)))
     yield Download("board.csv", "The same as a table", board_csv(material))
@@ -52,7 +52,7 @@ def downloads(material: Material) -> Iterator[Download]:
         yield Download(f"raters/{tables.number:04}.json", "What raters are worth", _noun(tables))
 
 
-def board_document(material: Material) -> dict[str, Any]:
+def board_document(material: SiteData) -> dict[str, Any]:
     """data/board.json; the front page's numbers name their paths in it."""
     card = material.suite.card
     return {
@@ -73,7 +73,7 @@ def board_document(material: Material) -> dict[str, Any]:
     }
 
 
-def _entry_record(material: Material, one: Shown) -> dict[str, Any]:
+def _entry_record(material: SiteData, one: SiteEntry) -> dict[str, Any]:
     entry, result = one.entry, one.result
     record: dict[str, Any] = {
         "name": entry.name,
@@ -96,14 +96,14 @@ def _entry_record(material: Material, one: Shown) -> dict[str, Any]:
     }
 
 
-def _axis_record(material: Material, one: Shown, axis: str, found: AxisResult) -> dict[str, Any]:
+def _axis_record(material: SiteData, one: SiteEntry, axis: str, found: AxisResult) -> dict[str, Any]:
     standing = material.standing.get(axis, {}).get(one.name) if one.published else None
     ranks = {"rank": standing.rank, "rank_low": standing.low, "rank_high": standing.high, "tier": standing.tier,
              "tied": list(standing.tied)} if standing else {}  # fmt: skip
     return asdict(found.figure) | {"at_best": found.at_best, "coverage": found.coverage.model_dump()} | ranks
 
 
-def board_csv(material: Material) -> bytes:
+def board_csv(material: SiteData) -> bytes:
     """One row for each published entry."""
     head = ["entry", "title", "by", "licence"]
     for axis in material.axes:
@@ -112,7 +112,7 @@ def board_csv(material: Material) -> bytes:
     return _csv(head, (_csv_row(material, one) for one in material.published))
 
 
-def _csv_row(material: Material, one: Shown) -> list[object]:
+def _csv_row(material: SiteData, one: SiteEntry) -> list[object]:
     row: list[object] = [one.entry.name, one.entry.title, one.entry.by, one.entry.licence]
     for axis in material.axes:
         found, standing = axis.of(one.computed), material.standing[axis.id].get(one.name)
@@ -122,7 +122,7 @@ def _csv_row(material: Material, one: Shown) -> list[object]:
     return [*row, oracle.figure.value if oracle else None, one.computed.digest, one.computed.signature_line]
 
 
-def prompts_csv(material: Material) -> bytes:
+def prompts_csv(material: SiteData) -> bytes:
     """One row for each point of each prompt; of a private one only its tag and digest."""
     points: dict[str, list[str]] = {}
     for point in material.suite.points:
@@ -136,7 +136,7 @@ def prompts_csv(material: Material) -> bytes:
     return _csv(["prompt", "tag", "group", "eps", "private", "digest", "text", "point"], rows)
 
 
-def public_result(material: Material, one: Shown) -> EntryResult:
+def public_result(material: SiteData, one: SiteEntry) -> EntryResult:
     """A result without what would give private prompts away."""
     private = {prompt.prompt.id for prompt in material.suite.prompts if prompt.private}
     return _hidden(one.computed, private)
@@ -155,7 +155,7 @@ def _hidden(result: EntryResult, private: set[str]) -> EntryResult:
     return result.model_copy(update={"prompts": prompts})
 
 
-def downloads_page(material: Material, files: Sequence[tuple[str, str, int]]) -> SitePage:
+def downloads_page(material: SiteData, files: Sequence[tuple[str, str, int]]) -> SitePage:
     """data/index.html: (path, about, bytes) of every file."""
     rows = [
         {"file": element("a", path, href=path, download=""), "about": about, "size": size}

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from salon.bench.site.wording import coded
-from salon.report.block import Block, Card
-from salon.report.block import templates as report_templates
+from salon.report import Column
+from salon.report.blocks import Block, Card, cell_html, format_value, sort_key
+from salon.report.blocks import templates as report_templates
 from salon.report.page import Section, anchors, asset, style
+from salon.report.svg import element
 from salon.report.words import one_way
 
 POLICY = (
@@ -34,7 +36,7 @@ class SiteHead:
 
 
 @dataclass(frozen=True)
-class Step:
+class PageLink:
     """A link to a neighbour: the prompt before or after."""
 
     words: str
@@ -55,8 +57,8 @@ class SitePage:
     notes: Sequence[str] = ()
     signature: str = ""
     banner: str = ""
-    before: Step | None = None
-    after: Step | None = None
+    before: PageLink | None = None
+    after: PageLink | None = None
     wide: bool = False
     """Sections take the whole width: their headings stand above, not beside."""
 
@@ -73,7 +75,7 @@ class SitePage:
             fewest=3,
             policy=POLICY,
             assets=asset_names(),
-            coded=coded,
+            coded=mark_code,
         )  # fmt: skip
         return one_way(text)
 
@@ -116,3 +118,87 @@ def asset_names() -> dict[str, str]:
 @cache
 def _text(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+
+
+# --------------------------------------------------------------------------------------------------
+# A long list to sort and search, whose order and search stand in the address.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ListRow:
+    """One line: a link (words alone without an address), a smaller line under it, and numbers."""
+
+    href: str
+    label: str
+    under: str
+    words: str
+    """What a search looks at, in lower case."""
+    group: str
+    cells: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Listing(SiteBlock):
+    """The first column is the link; the others are cells of the rows."""
+
+    template: ClassVar[str] = "listing.html"
+
+    columns: Sequence[Column]
+    rows: Sequence[ListRow]
+    name: str
+    find: str = "words, tag, id"
+    """What can be searched for."""
+    every: str = "all groups"
+
+    @property
+    def groups(self) -> list[str]:
+        """To choose from."""
+        return list(dict.fromkeys(row.group for row in self.rows))
+
+    def cell(self, row: ListRow, column: Column) -> Markup:
+        """The inside of a cell."""
+        return cell_html(row.cells[column.path], column.kind, None, column.decimals)
+
+    def sort(self, row: ListRow, column: Column) -> str:
+        """What its column is sorted by."""
+        raw = row.cells[column.path]
+        key = sort_key(raw, column.kind)
+        return str(key if key is not None else format_value(raw, column.kind)).lower()
+
+
+# --------------------------------------------------------------------------------------------------
+# How pages write what is not prose: code between backticks, signatures and hashes, the opening of a long text.
+# --------------------------------------------------------------------------------------------------
+
+
+def mark_code(words: str) -> Markup:
+    """Words with what stands between backticks as code."""
+    parts = words.split("`")
+    if len(parts) % 2 == 0:
+        return escape(words)
+    return Markup("").join(element("code", part) if k % 2 else escape(part) for k, part in enumerate(parts))
+
+
+def capital(name: str) -> str:
+    """A name at the head of something: its first letter large, the others as they are."""
+    return name[:1].upper() + name[1:]
+
+
+def clause(words: str) -> str:
+    """A sentence inside another one: its first letter small, without its stop."""
+    return (words[:1].lower() + words[1:]).rstrip(".")
+
+
+def code_line(line: str) -> Markup:
+    """A signature or a hash, that may break after each of its parts."""
+    return element("code", Markup("|<wbr>").join(escape(part) for part in one_way(line).split("|")), class_="line")
+
+
+def opening_words(text: str, most: int) -> str:
+    """The first words of a text on one line, at most so many characters."""
+    words = " ".join(one_way(text).split())
+    if len(words) <= most:
+        return words
+    cut = words[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:.—–-")
+    return f"{cut or words[: most - 1]}…"

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 from markupsafe import Markup
 
-from salon.bench.results import AxisResult, PictureResult
-from salon.bench.site.board_table import rank_range, tied_words
-from salon.bench.site.frame import SitePage, Step
-from salon.bench.site.material import Material, Shown
-from salon.bench.site.pictures import Pictures
-from salon.bench.site.places import web_link
-from salon.bench.site.prompt_pages import shot_maker
-from salon.bench.site.shots import Shot, ShotMaker, Shots
-from salon.bench.site.spread import spread_sections
-from salon.bench.site.strengths import strength_sections
-from salon.bench.site.wording import code_line, opening
-from salon.report import Card, Cell, Column, Figure, Note, Section, Table, charts, numbers
+from salon.bench.entry import AxisResult, EntryResult, GroupResult, PictureResult
+from salon.bench.site.frame import PageLink, SitePage, capital, code_line, opening_words
+from salon.bench.site.index_page import rank_range, tied_words
+from salon.bench.site.prompt_pages import PictureShot, ShotMaker, Shots, shot_maker
+from salon.bench.site.site_data import Pictures, SiteData, SiteEntry, web_link
+from salon.report import Block, Card, Cell, Chart, Column, Details, Note, Section, Table, charts, numbers
 from salon.report.svg import element
-from salon.report.words import brief, sentence
-from salon.store.thumbs import Thumb
+from salon.report.words import brief, join_names, sentence
+from salon.stats.result import Estimate
+from salon.store.pictures import Thumb
 
 PICTURES = 6
 """Best ones, and worst ones."""
@@ -32,7 +28,7 @@ PICTURES = 6
 class GeneratorPages:
     """Pages of all entries."""
 
-    material: Material
+    material: SiteData
     pictures: Pictures
 
     def pages(self) -> Iterator[SitePage]:
@@ -42,7 +38,7 @@ class GeneratorPages:
             before = shown[place - 1] if place else None
             yield self._page(one, before, shown[place + 1] if place + 1 < len(shown) else None)
 
-    def _page(self, one: Shown, before: Shown | None, after: Shown | None) -> SitePage:
+    def _page(self, one: SiteEntry, before: SiteEntry | None, after: SiteEntry | None) -> SitePage:
         entry = one.entry
         return SitePage(
             path=f"generators/{self.material.entry_pages[one.name]}.html",
@@ -59,25 +55,25 @@ class GeneratorPages:
             signature=one.result.signature_line if one.result else "",
         )
 
-    def _step(self, one: Shown | None) -> Step | None:
+    def _step(self, one: SiteEntry | None) -> PageLink | None:
         if one is None:
             return None
-        return Step(brief(self.material.labels[one.name], 30), f"{self.material.entry_pages[one.name]}.html")
+        return PageLink(brief(self.material.labels[one.name], 30), f"{self.material.entry_pages[one.name]}.html")
 
-    def _cards(self, one: Shown) -> list[Card]:
+    def _cards(self, one: SiteEntry) -> list[Card]:
         return [
             Card(axis.title, numbers.fixed(found.figure.value, 1), self._place_words(one, axis.id, found))
             for axis in self.material.axes[:3]
             if (found := axis.of(one.computed))
         ]
 
-    def _place_words(self, one: Shown, axis: str, found: AxisResult) -> str:
+    def _place_words(self, one: SiteEntry, axis: str, found: AxisResult) -> str:
         standing = self.material.standing[axis].get(one.name)
         of = len(self.material.published)
         rank = f"; rank {standing.rank} of {of}, may be {rank_range(standing)}" if standing and of > 1 else ""
         return f"{numbers.interval(found.figure.low, found.figure.high, 1)}{rank}"
 
-    def _sections(self, one: Shown) -> Iterator[Section]:
+    def _sections(self, one: SiteEntry) -> Iterator[Section]:
         if one.result is None:
             yield Section("Results", [Note("Not judged yet.")])
         elif not one.entry.retracted:
@@ -88,7 +84,7 @@ class GeneratorPages:
             yield from self._extremes(one)
         yield Section("Where it comes from", [self._about(one)])
 
-    def _axes(self, one: Shown) -> Table:
+    def _axes(self, one: SiteEntry) -> Table:
         result = one.computed
         rows = [
             self._axis_row(one, axis.title, axis.id, found) for axis in self.material.axes if (found := axis.of(result))
@@ -107,7 +103,7 @@ class GeneratorPages:
         ]
         return Table(columns, rows, sortable=False, label="Axes")
 
-    def _axis_row(self, one: Shown, title: str, id: str, found: AxisResult) -> dict[str, object]:
+    def _axis_row(self, one: SiteEntry, title: str, id: str, found: AxisResult) -> dict[str, object]:
         standing = self.material.standing.get(id, {}).get(one.name) if one.published else None
         cover = found.coverage
         best = "" if found.complete else f"at best {numbers.fixed(found.at_best, 1)}"
@@ -123,7 +119,7 @@ class GeneratorPages:
             "open": cover.open,
         }
 
-    def _criteria(self, one: Shown) -> Iterator[Section]:
+    def _criteria(self, one: SiteEntry) -> Iterator[Section]:
         rows = [
             (axis.title, found.figure.value, found.figure.low, found.figure.high, "")
             for axis in self.material.axes[2:]
@@ -139,9 +135,9 @@ class GeneratorPages:
                 row_nulls=[50.0] * len(rows),
                 sort=False,
             )
-            yield Section("By criterion", [Figure(drawing)], "EPS of each criterion's own scorer; 50 is the reference.")
+            yield Section("By criterion", [Chart(drawing)], "EPS of each criterion's own scorer; 50 is the reference.")
 
-    def _extremes(self, one: Shown) -> Iterator[Section]:
+    def _extremes(self, one: SiteEntry) -> Iterator[Section]:
         """Its best and worst pictures by the headline's chance, or by points where there is none."""
         seen = sorted(self._seen(one), key=lambda pair: self._worth(pair[1]), reverse=True)
         if len(seen) < 2:
@@ -154,7 +150,7 @@ class GeneratorPages:
             "Its worst pictures", [Shots(worst, small=True)], f"By {by}; missing pictures are not shown here."
         )
 
-    def _seen(self, one: Shown) -> Iterator[tuple[str, PictureResult]]:
+    def _seen(self, one: SiteEntry) -> Iterator[tuple[str, PictureResult]]:
         for prompt in one.computed.prompts:
             for picture in prompt.pictures:
                 if isinstance(self.pictures.get((one.name, picture.item)), Thumb) and self._is_ordered(picture):
@@ -168,18 +164,18 @@ class GeneratorPages:
         """Pictures of prompts where preference does not count are neither best nor worst by it."""
         return self.material.headline is None or self.material.headline in picture.wins
 
-    def _shot(self, one: Shown, prompt: str, picture: PictureResult) -> Shot:
+    def _shot(self, one: SiteEntry, prompt: str, picture: PictureResult) -> PictureShot:
         text = self._texts[prompt]
         return self._maker.shot(
             one.name,
             prompt,
             picture,
-            title=opening(text, 60) or brief(prompt, 60),
+            title=opening_words(text, 60) or brief(prompt, 60),
             href=f"../prompts/{self.material.prompt_pages[prompt]}.html",
-            alt=opening(text, 120) or brief(prompt, 120),
+            alt=opening_words(text, 120) or brief(prompt, 120),
         )
 
-    def _about(self, one: Shown) -> Table:
+    def _about(self, one: SiteEntry) -> Table:
         entry = one.entry
         link = web_link(entry.link)
         told: list[tuple[str, object]] = [
@@ -208,3 +204,164 @@ class GeneratorPages:
     @cached_property
     def _maker(self) -> ShotMaker:
         return shot_maker(self.material, self.pictures)
+
+
+# --------------------------------------------------------------------------------------------------
+# Where an entry is strong and weak: its tags beside the middle of the board.
+# --------------------------------------------------------------------------------------------------
+
+NAMED = 6
+
+
+@dataclass(frozen=True)
+class TagComparison:
+    """One tag or group: the entry's number and the middle of the board."""
+
+    name: str
+    held: GroupResult
+    capability: float | None
+    eps: float | None
+
+    @property
+    def ahead(self) -> int:
+        """1 where the interval lies above the middle, -1 below, 0 where it holds it (or there is nothing to hold)."""
+        figure = self.held.capability
+        if figure is None or self.capability is None or figure.low is None or figure.high is None:
+            return 0
+        return int(figure.low > self.capability) - int(figure.high < self.capability)
+
+
+def strength_sections(material: SiteData, one: SiteEntry) -> Iterator[Section]:
+    """A chart of groups, a sentence on tags, and a table of all tags."""
+    tags = compare_tags(material, one, "tag", [(tag.id, tag.name) for tag in material.suite.tags])
+    groups = compare_tags(material, one, "group", [(name, capital(name)) for name in material.tag_groups])
+    if not tags:
+        return
+    blocks: list[Block | str] = [_sentence(tags)] if len(material.published) > 1 else []
+    rows = [(row, row.held.capability) for row in groups if row.held.capability]
+    if len(rows) > 1:
+        blocks.append(_chart(rows))
+    blocks.append(Details(f"All {len(tags)} tags", [_table(material, tags)], open=len(tags) <= 12))
+    yield Section("Strengths and weaknesses", blocks, "Capability by kind of task, beside the middle of the board.")
+
+
+def compare_tags(
+    material: SiteData, one: SiteEntry, kind: str, names: Sequence[tuple[str, str]]
+) -> list[TagComparison]:
+    """The entry beside the median of published entries, in the suite's order."""
+    found = []
+    for id, name in names:
+        held = material.groups[one.name].get((kind, id))
+        if held is None:
+            continue
+        field = [group for other in material.published if (group := material.groups[other.name].get((kind, id)))]
+        column = material.headline or ""
+        capability = material.middle([group.capability.value for group in field if group.capability])
+        eps = material.middle([group.eps[column].value for group in field if column in group.eps])
+        found.append(TagComparison(name, held, capability, eps))
+    return found
+
+
+def _sentence(tags: Sequence[TagComparison]) -> str:
+    """Tags whose interval leaves the middle out."""
+    strong = [row.name for row in tags if row.ahead > 0]
+    weak = [row.name for row in tags if row.ahead < 0]
+    if not strong and not weak:
+        return f"No tag of {len(tags)} can be told from the middle of the board by its own interval."
+    parts = [
+        f"{word} the middle of the board in {_named(names)}"
+        for word, names in (("above", strong), ("below", weak))
+        if names
+    ]
+    words = "; ".join(parts)
+    return f"Its interval lies {words}. By chance alone about one tag in twenty would."
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return join_names([*names[:NAMED], *([f"{more} more"] if more > 0 else [])]).unescape()
+
+
+def _chart(rows: Sequence[tuple[TagComparison, Estimate]]) -> Chart:
+    dots = [(row.name, capability.value, capability.low, capability.high, "") for row, capability in rows]
+    middles = [row.capability for row, _ in rows]
+    drawing = charts.dot_intervals(
+        dots,
+        title="Capability by group of tags",
+        within=(0.0, 100.0),
+        x_label="Capability",
+        null_label="middle of the board",
+        row_nulls=middles if any(middle is not None for middle in middles) else (),
+    )
+    return Chart(drawing, heading="By group of tags")
+
+
+def _table(material: SiteData, tags: Sequence[TagComparison]) -> Table:
+    columns = [
+        Column("name", "Tag"),
+        Column("prompts", "Prompts", "count"),
+        Column("capability", "Capability", "estimate", 0),
+        Column("middle", "Middle", "number", 0, "Median of the published entries."),
+    ]
+    if material.headline:
+        columns += [
+            Column("eps", "EPS", "estimate", 0),
+            Column("eps_middle", "Middle", "number", 0, "Median of the published entries."),
+            Column("reward", "Mean logit", "estimate", 2),
+        ]
+    return Table(columns, [_row(material, row) for row in tags], label="Tags")
+
+
+def _row(material: SiteData, row: TagComparison) -> dict[str, object]:
+    column = material.headline or ""
+    return {
+        "name": row.name,
+        "prompts": row.held.prompts,
+        "capability": row.held.capability,
+        "middle": row.capability,
+        "eps": row.held.eps.get(column),
+        "eps_middle": row.eps,
+        "reward": row.held.reward.get(column),
+    }
+
+
+# --------------------------------------------------------------------------------------------------
+# How an entry's prompts spread: the same mean may come from even work, or from triumphs and failures.
+# --------------------------------------------------------------------------------------------------
+
+BINS = 20
+FEWEST = 8
+"""Prompts below which a distribution says nothing."""
+
+
+def spread_sections(material: SiteData, one: SiteEntry) -> Iterator[Section]:
+    """The chances of an entry's prompts against the reference, over those of all published entries."""
+    column = material.headline
+    if column is None or one.result is None:
+        return
+    own = _chances(one.result, column)
+    everybody = [chance for other in material.published for chance in _chances(other.result, column)]
+    if len(own) < FEWEST or not everybody:
+        return
+    drawing = charts.histogram_over_null(
+        (np.arange(BINS) + 0.5) * 100 / BINS,
+        _counts(own),
+        _counts(everybody) / len(everybody),
+        title="Chances against the reference, prompt by prompt",
+        x_label="chance to be preferred to the reference, %",
+        medians=(float(np.median(own)), float(np.median(everybody))),
+        keys=True,
+        names=("this entry", "all entries"),
+        decimals=1,
+    )
+    yield Section(
+        "Prompt by prompt", [Chart(drawing)], "EPS is the mean of these chances. 50 is a picture at the reference."
+    )
+
+
+def _chances(result: EntryResult | None, column: str) -> list[float]:
+    return [100 * prompt.eps[column] for prompt in (result.prompts if result else ()) if column in prompt.eps]
+
+
+def _counts(chances: list[float]) -> np.ndarray:
+    return np.histogram(chances, BINS, (0, 100))[0]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from salon.bench.site.frame import SitePage
-from salon.bench.site.material import Material
-from salon.bench.site.wording import clause, code_line, coded
+from salon.bench.site.frame import SitePage, clause, code_line, mark_code
+from salon.bench.site.site_data import SiteData
 from salon.bench.suite import CAPABILITY, EPS, PreferenceReference
 from salon.report import Block, Cell, Column, Details, Note, Section, Table, numbers
-from salon.report.words import brief, listed, sentence
+from salon.report.words import brief, join_names, sentence
 
 FIFTY = (
     "EPS 50 is an entry whose pictures sit, prompt by prompt, at the median logit of the field that the reference was "
@@ -17,7 +16,7 @@ FIFTY = (
 )
 
 
-def method_page(material: Material) -> SitePage:
+def method_page(material: SiteData) -> SitePage:
     """method.html."""
     return SitePage(
         path="method.html",
@@ -29,7 +28,7 @@ def method_page(material: Material) -> SitePage:
     )
 
 
-def _sections(material: Material) -> Iterator[Section]:
+def _sections(material: SiteData) -> Iterator[Section]:
     yield Section("Axes", [*_axes(material)], "In words.")
     yield Section("Intervals and ranks", [*_intervals(material)], "What is not known.")
     yield Section("Missing data", [_policies(material)], "Nothing leaves a denominator.")
@@ -40,7 +39,7 @@ def _sections(material: Material) -> Iterator[Section]:
     yield Section("Signatures", [*_signatures(material)], "One line for each entry that reproduces its numbers.")
 
 
-def _axes(material: Material) -> Iterator[str | Note]:
+def _axes(material: SiteData) -> Iterator[str | Note]:
     card = material.suite.card
     whole = "all its points hold" if card.passes == "all" else "a point holds, counted as the share of its points"
     yield (
@@ -67,7 +66,7 @@ def _axes(material: Material) -> Iterator[str | Note]:
     )
     apart = [f"{tag.name}{f' ({clause(tag.why)})' if tag.why else ''}" for tag in material.suite.tags if not tag.eps]
     if apart:
-        yield f"Preference is not asked where it is the wrong tool: {listed(apart).unescape()}."
+        yield f"Preference is not asked where it is the wrong tool: {join_names(apart).unescape()}."
     if card.oracle:
         yield (
             f"The oracle ({card.oracle}) knows how pictures were made and reads that, not the picture. It "
@@ -77,7 +76,7 @@ def _axes(material: Material) -> Iterator[str | Note]:
     yield f"Versions of the metrics: {versions}."
 
 
-def _intervals(material: Material) -> Iterator[str]:
+def _intervals(material: SiteData) -> Iterator[str]:
     card = material.suite.card
     level = numbers.percent(card.level)
     methods = sorted({one.computed.capability.figure.method for one in material.published})
@@ -92,17 +91,17 @@ def _intervals(material: Material) -> Iterator[str]:
     )
 
 
-def _policies(material: Material) -> Table:
+def _policies(material: SiteData) -> Table:
     policies = dict.fromkeys(policy for one in material.entries if one.result for policy in one.result.policies)
     return Table(
         [Column("policy", "Policy")],
-        [{"policy": coded(policy)} for policy in policies],
+        [{"policy": mark_code(policy)} for policy in policies],
         sortable=False,
         label="Policies",
     )
 
 
-def _suite(material: Material) -> Iterator[Block | str]:
+def _suite(material: SiteData) -> Iterator[Block | str]:
     suite, card = material.suite, material.suite.card
     known = [
         ("Suite", f"{card.name}, version {card.version}: {card.title}"),
@@ -124,10 +123,10 @@ def _suite(material: Material) -> Iterator[Block | str]:
     )
 
 
-def _judges(material: Material) -> Iterator[Block | str]:
+def _judges(material: SiteData) -> Iterator[Block | str]:
     rest = "all" if len(material.suite.routes) == 1 else "every other"
     rows = [
-        {"tag": rest if route.tag == "*" else route.tag, "judges": listed(route.judges),
+        {"tag": rest if route.tag == "*" else route.tag, "judges": join_names(route.judges),
          "rule": "all must say yes" if route.rule == "unanimous" else "more than half say yes"}
         for route in material.suite.routes
     ]  # fmt: skip
@@ -139,7 +138,7 @@ def _judges(material: Material) -> Iterator[Block | str]:
     )
 
 
-def _reference(material: Material) -> Iterator[Block | str]:
+def _reference(material: SiteData) -> Iterator[Block | str]:
     reference = material.suite.reference
     assert reference is not None
     yield (
@@ -174,7 +173,7 @@ def _reference_row(titles: dict[str, str], one: PreferenceReference) -> dict[str
     }
 
 
-def _signatures(material: Material) -> Iterator[Block | str]:
+def _signatures(material: SiteData) -> Iterator[Block | str]:
     rows = [
         {"entry": Cell(material.labels[one.name], under=code_line(one.result.signature_line))}
         for one in material.entries

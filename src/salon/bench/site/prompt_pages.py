@@ -1,27 +1,196 @@
-"""A page for each prompt, with everybody's pictures side by side, and the list of all prompts."""
+"""Pictures with what was said of them: points ticked or not, answers of judges, chances against the reference."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, TypedDict
 
 from markupsafe import Markup
 
 from salon.bench.board import read_answers
-from salon.bench.results import PromptResult
-from salon.bench.site.frame import SitePage, Step
-from salon.bench.site.listing import Listing, ListRow
-from salon.bench.site.material import Material, Shown
-from salon.bench.site.pictures import Pictures
-from salon.bench.site.shots import Shot, ShotMaker, Shots, point_text
-from salon.bench.site.wording import capital, clause, opening
+from salon.bench.entry import GroupResult, PictureResult, PromptResult
+from salon.bench.site.frame import Listing, ListRow, PageLink, SiteBlock, SitePage, capital, clause, opening_words
+from salon.bench.site.site_data import Pictures, SiteData, SiteEntry
 from salon.bench.suite import SuitePrompt
+from salon.errors import BadFile, shorten
 from salon.report import Cell, Column, Note, Section, Table, numbers
 from salon.report.svg import element
-from salon.report.words import brief, listed
-from salon.study.point import Point, route_of
+from salon.report.words import brief, join_names
+from salon.stats.result import Estimate
+from salon.store.pictures import Thumb
+from salon.study.answers import Point, find_route
+
+MARKS = {"pass": "✓", "fail": "✗", "unread": "?", "open": "…"}
+SPOKEN = {"pass": "holds", "fail": "does not hold", "unread": "answer not read", "open": "not answered yet"}
+LONGEST_WHY = 300
+
+Whys = Mapping[tuple[str, str, str], str]
+"""What judges gave as reasons, by item, point and judge."""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """One point of one picture."""
+
+    number: int
+    state: str
+    text: str
+
+    @property
+    def mark(self) -> str:
+        """A shape for it."""
+        return MARKS[self.state]
+
+    @property
+    def spoken(self) -> str:
+        """For a screen reader, and when pointed at."""
+        return f"{self.number}. {self.text}: {SPOKEN[self.state]}"
+
+
+@dataclass(frozen=True)
+class PointAnswer:
+    """What one judge said of one point."""
+
+    number: int
+    judge: str
+    said: str
+    why: str = ""
+
+    @property
+    def mark(self) -> str:
+        """A shape for it."""
+        return MARKS.get(self.said, "–")
+
+
+@dataclass(frozen=True)
+class PictureShot:
+    """A picture, or why there is none."""
+
+    title: str
+    href: str
+    alt: str
+    src: str = ""
+    width: int = 0
+    height: int = 0
+    missing: str = ""
+    ticks: Sequence[Tick] = ()
+    answers: Sequence[PointAnswer] = ()
+    scores: Sequence[tuple[str, str, str]] = ()
+    """(column, chance against the reference, the logit it comes from)."""
+    badge: str = ""
+
+    @property
+    def passed(self) -> str:
+        """`2 of 3`."""
+        return f"{sum(tick.state == 'pass' for tick in self.ticks)} of {len(self.ticks)}"
+
+
+@dataclass(frozen=True)
+class Shots(SiteBlock):
+    """Pictures side by side."""
+
+    template: ClassVar[str] = "shots.html"
+
+    shots: Sequence[PictureShot]
+    small: bool = False
+
+
+class _PictureFields(TypedDict, total=False):
+    """The fields of a shot that show the picture, or say why there is none."""
+
+    src: str
+    width: int
+    height: int
+    missing: str
+
+
+@dataclass(frozen=True)
+class ShotMaker:
+    """Makes shots of one page: knows the way to the pictures, and what columns and points are called."""
+
+    root: str
+    pictures: Pictures
+    columns: Mapping[str, str]
+    """Ids and titles of EPS columns, the headline first."""
+    points: Mapping[str, Sequence[Point]]
+    """By prompt."""
+
+    def shot(
+        self,
+        entry: str,
+        prompt: str,
+        result: PictureResult,
+        *,
+        title: str,
+        href: str,
+        alt: str,
+        whys: Whys | None = None,
+        badge: str = "",
+    ) -> PictureShot:
+        """One picture of one entry."""
+        thumb = self.pictures.get((entry, result.item))
+        asked = self.points.get(prompt, ())
+        return PictureShot(
+            title=title,
+            href=href,
+            alt=alt,
+            badge=badge,
+            ticks=_ticks(asked, result),
+            answers=_answers(asked, result, whys) if whys is not None else (),
+            scores=self._scores(result),
+            **self._seen(thumb, result),
+        )
+
+    def _seen(self, thumb: Thumb | BadFile | None, result: PictureResult) -> _PictureFields:
+        if isinstance(thumb, Thumb):
+            return {"src": self.root + thumb.src, "width": thumb.width, "height": thumb.height}
+        if isinstance(thumb, BadFile):
+            return {"missing": f"cannot be read: {shorten(str(thumb.found), 120)}"}
+        return {"missing": shorten(result.missing or "no picture", 160)}
+
+    def _scores(self, result: PictureResult) -> list[tuple[str, str, str]]:
+        return [
+            (title, numbers.fixed(100 * result.wins[id], 0), logit_words(result, id))
+            for id, title in self.columns.items()
+            if id in result.wins
+        ]
+
+
+def logit_words(result: PictureResult, column: str) -> str:
+    """`0.57 ± 0.50`."""
+    if column not in result.logits:
+        return ""
+    spread = f" ± {numbers.fixed(result.sigmas[column], 2)}" if column in result.sigmas else ""
+    return numbers.fixed(result.logits[column], 2) + spread
+
+
+def point_text(point: Point) -> str:
+    """What is asked."""
+    return point.text or point.id
+
+
+def _ticks(asked: Sequence[Point], result: PictureResult) -> list[Tick]:
+    return [
+        Tick(number, result.points[point.id], point_text(point))
+        for number, point in enumerate(asked, 1)
+        if point.id in result.points
+    ]
+
+
+def _answers(asked: Sequence[Point], result: PictureResult, whys: Whys) -> list[PointAnswer]:
+    return [
+        PointAnswer(number, judge, said, shorten(whys.get((result.item, point.id, judge), ""), LONGEST_WHY))
+        for number, point in enumerate(asked, 1)
+        for judge, said in sorted(result.said.get(point.id, {}).items())
+    ]
+
+
+# --------------------------------------------------------------------------------------------------
+# A page for each prompt, with everybody's pictures side by side, and the list of all prompts.
+# --------------------------------------------------------------------------------------------------
 
 PRIVATE = "A private prompt: its text, its points and its pictures are not shown, so that nobody can train on them."
 TITLE = 160
@@ -34,7 +203,7 @@ SHORT = 140
 class PromptPages:
     """Pages of all prompts."""
 
-    material: Material
+    material: SiteData
     pictures: Pictures
 
     def pages(self) -> Iterator[SitePage]:
@@ -62,10 +231,10 @@ class PromptPages:
             wide=True,
         )
 
-    def _step(self, one: SuitePrompt | None) -> Step | None:
+    def _step(self, one: SuitePrompt | None) -> PageLink | None:
         if one is None:
             return None
-        return Step(brief(one.prompt.id, 30), f"{self.material.prompt_pages[one.prompt.id]}.html")
+        return PageLink(brief(one.prompt.id, 30), f"{self.material.prompt_pages[one.prompt.id]}.html")
 
     def _public(self, one: SuitePrompt) -> Iterator[Section]:
         asked = self._points.get(one.prompt.id, [])
@@ -86,7 +255,7 @@ class PromptPages:
         return f"In the board's order. Numbers with a tick are points that hold.{eps}"
 
     def _judges(self, point: Point) -> str:
-        return listed(route_of(point, self.material.suite.routes).judges).unescape()
+        return join_names(find_route(point, self.material.suite.routes).judges).unescape()
 
     def _points_table(self, one: SuitePrompt, asked: list[Point], *, told: bool) -> Table:
         """`told`: with the judges of each point under it."""
@@ -109,7 +278,7 @@ class PromptPages:
         ]
         return numbers.share(states.count("pass"), len(states)) if states else numbers.MISSING
 
-    def _shots(self, one: SuitePrompt, shown: Shown) -> Iterator[Shot]:
+    def _shots(self, one: SuitePrompt, shown: SiteEntry) -> Iterator[PictureShot]:
         label = self.material.labels[shown.name]
         found = self.material.by_prompt.get(shown.name, {}).get(one.prompt.id)
         pictures = found.pictures if found else ()
@@ -121,7 +290,7 @@ class PromptPages:
                 picture,
                 title=label + several,
                 href=f"../generators/{self.material.entry_pages[shown.name]}.html",
-                alt=f"{label}{several}: {opening(self.material.words_of(one), 120)}",
+                alt=f"{label}{several}: {opening_words(self.material.words_of(one), 120)}",
                 whys=self._whys[shown.name],
                 badge="" if shown.published else "provisional",
             )
@@ -137,7 +306,7 @@ class PromptPages:
             "Pictures are not shown.",
         )
 
-    def _private_row(self, one: SuitePrompt, shown: Shown) -> dict[str, object]:
+    def _private_row(self, one: SuitePrompt, shown: SiteEntry) -> dict[str, object]:
         found = self.material.by_prompt[shown.name][one.prompt.id]
         states = [state for picture in found.pictures for state in picture.points.values()]
         return {
@@ -147,7 +316,7 @@ class PromptPages:
             "eps": Cell(eps_here(found, self.material.headline)),
         }
 
-    def _link(self, shown: Shown) -> Markup:
+    def _link(self, shown: SiteEntry) -> Markup:
         place = f"../generators/{self.material.entry_pages[shown.name]}.html"
         return element("a", self.material.labels[shown.name], href=place)
 
@@ -176,7 +345,7 @@ class PromptPages:
         return found
 
 
-def points_by_prompt(material: Material) -> dict[str, list[Point]]:
+def points_by_prompt(material: SiteData) -> dict[str, list[Point]]:
     """Points of each prompt in the suite's order; those without a prompt belong to all."""
     everywhere = [point for point in material.suite.points if point.prompt is None]
     found = {one.prompt.id: [*everywhere] for one in material.suite.prompts}
@@ -186,7 +355,7 @@ def points_by_prompt(material: Material) -> dict[str, list[Point]]:
     return found
 
 
-def shot_maker(material: Material, pictures: Pictures) -> ShotMaker:
+def shot_maker(material: SiteData, pictures: Pictures) -> ShotMaker:
     """For pages one folder below the top."""
     columns = {
         axis.id: axis.title for axis in material.axes if axis.id in {r.id for r in material.suite.card.preferences}
@@ -201,7 +370,7 @@ def eps_here(found: PromptResult, column: str | None) -> float | None:
     return 100 * found.eps[column] if column in found.eps else None
 
 
-def prompts_page(material: Material) -> SitePage:
+def prompts_page(material: SiteData) -> SitePage:
     """prompts/index.html: all prompts, to be sorted and searched."""
     columns = [
         Column("name", "Prompt"),
@@ -223,7 +392,7 @@ def prompts_page(material: Material) -> SitePage:
     )
 
 
-def _prompt_row(material: Material, one: SuitePrompt) -> ListRow:
+def _prompt_row(material: SiteData, one: SuitePrompt) -> ListRow:
     found = [material.by_prompt[shown.name][one.prompt.id] for shown in material.published]
     eps = [value for result in found if (value := eps_here(result, material.headline)) is not None]
     tag = material.suite.tag_of(one.prompt.id)
@@ -231,7 +400,7 @@ def _prompt_row(material: Material, one: SuitePrompt) -> ListRow:
     return ListRow(
         href=f"{material.prompt_pages[one.prompt.id]}.html",
         label=brief(one.prompt.id, 40),
-        under="private" if one.private else opening(text, SHORT),
+        under="private" if one.private else opening_words(text, SHORT),
         words=" ".join([one.prompt.id, tag.name, tag.group, "private" if one.private else text]).lower(),
         group=capital(tag.group),
         cells={
@@ -241,3 +410,92 @@ def _prompt_row(material: Material, one: SuitePrompt) -> ListRow:
             "spread": max(eps) - min(eps) if eps else None,
         },
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# tags.html: every tag by every entry, as a grid of shaded numbers.
+# --------------------------------------------------------------------------------------------------
+
+STEPS = 10
+"""Shades from 0 to 100."""
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """One number, its shade and its interval."""
+
+    words: str
+    shade: int
+    hint: str
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """A tag, or a group of tags above its own."""
+
+    name: str
+    prompts: int
+    cells: Sequence[GridCell | None]
+    is_group: bool
+
+
+@dataclass(frozen=True)
+class TagGrid(SiteBlock):
+    """Tags down, entries across."""
+
+    template: ClassVar[str] = "grid.html"
+
+    name: str
+    heads: Sequence[tuple[str, str]]
+    """(words, address) of each entry."""
+    rows: Sequence[GridRow]
+
+
+def tags_page(material: SiteData) -> SitePage:
+    """tags.html."""
+    return SitePage(
+        path="tags.html",
+        title="Tags",
+        subtitle=f"{len(material.suite.tags)} kinds of task in {len(material.tag_groups)} groups, entry by entry.",
+        head=material.head,
+        sections=[*_sections(material)],
+        notes=["Few prompts a tag make wide intervals: point at a number to see its own."],
+        wide=True,
+    )
+
+
+def _sections(material: SiteData) -> Iterator[Section]:
+    yield Section("Capability", [_grid(material, "Capability by tag", lambda group: group.capability)], "0 to 100.")
+    column = material.headline
+    if column and len(material.axes) > 1:
+        grid = _grid(material, "EPS by tag", lambda group: group.eps.get(column))
+        left_out = [tag.name for tag in material.suite.tags if not tag.eps]
+        without = f" {len(left_out)} tags count for Capability only." if left_out else ""
+        yield Section("EPS", [grid], f"0 to 100; 50 is the frozen reference.{without}")
+
+
+def _grid(material: SiteData, name: str, read: Callable[[GroupResult], Estimate | None]) -> TagGrid:
+    rows = []
+    for group in material.tag_groups:
+        tags = [tag for tag in material.suite.tags if tag.group == group]
+        lines = [_row(material, "group", group, group, read)]
+        lines += [_row(material, "tag", tag.id, tag.name, read) for tag in tags]
+        rows += [line for line in lines if any(line.cells)]
+    heads = [
+        (brief(material.labels[one.name], 24), f"generators/{material.entry_pages[one.name]}.html")
+        for one in material.published
+    ]
+    return TagGrid(name, heads, rows)
+
+
+def _row(material: SiteData, kind: str, id: str, name: str, read: Callable[[GroupResult], Estimate | None]) -> GridRow:
+    held = [material.groups[one.name].get((kind, id)) for one in material.published]
+    prompts = next((group.prompts for group in held if group), 0)
+    return GridRow(capital(name), prompts, [_cell(read(group)) if group else None for group in held], kind == "group")
+
+
+def _cell(figure: Estimate | None) -> GridCell | None:
+    if figure is None:
+        return None
+    shade = min(STEPS, max(0, round(figure.value / 100 * STEPS)))
+    return GridCell(numbers.fixed(figure.value, 0), shade, numbers.interval(figure.low, figure.high, 0))

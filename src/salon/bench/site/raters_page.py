@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from salon.bench.rater_tables import PanelStudy, RaterOnStudy, RaterRow, RaterTables
+from salon.bench.rater_tables import PanelStudy, RaterOnStudy, RaterResult, RaterTables
 from salon.bench.site.frame import SitePage
-from salon.bench.site.material import Material
+from salon.bench.site.site_data import SiteData
 from salon.report import Badge, Cell, Column, Note, Page, Section, Table, located
 from salon.report.svg import element
 from salon.report.words import SIMULATED, brief, one_way, sentence
@@ -17,7 +17,7 @@ CEILING = "one more person"
 KINDS = {"pairs": "judge of pairs", "points": "judge of single pictures", "scorer": "scorer", "rater": "rater"}
 
 
-def raters_page(material: Material) -> SitePage:
+def raters_page(material: SiteData) -> SitePage:
     """raters.html; only where there is a snapshot."""
     tables = material.raters[-1]
     return SitePage(
@@ -48,7 +48,7 @@ def raters_report(tables: RaterTables) -> Page:
     )
 
 
-def raters_summary(material: Material) -> Iterator[Section]:
+def raters_summary(material: SiteData) -> Iterator[Section]:
     """For the front page: accuracy by study, with the way to the rest."""
     if material.raters:
         tables = material.raters[-1]
@@ -169,6 +169,6 @@ def _orders(tables: RaterTables) -> Table:
     return Table(columns, rows, label="Order of generators")
 
 
-def _name(rater: RaterRow) -> Markup:
+def _name(rater: RaterResult) -> Markup:
     shown = Markup.escape(brief(rater.rater, 40))
     return shown + " " + Badge("simulated", "thin") if rater.simulated else shown

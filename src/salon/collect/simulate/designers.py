@@ -16,11 +16,13 @@ One cohort answers every criterion on every prompt, unless several are told what
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +30,31 @@ from pydantic import Field
 
 from salon.collect.simulate.panel import Planted
 from salon.errors import DesignError
+from salon.generate.record import layout_beside
 from salon.render.layout import DEFECTS, Layout
 from salon.render.quality import WEIGHTS
-from salon.store.atomic import read_json
+from salon.store.atomic_files import read_json
 from salon.store.folder import Place, open_study
-from salon.study import Cohort, Comparison, Design, Item, Judgment, Ranking, Rater, Rating, Study, builtin_criterion
-from salon.study.noun import Noun
-from salon.study.prompt import Part
+from salon.study import (
+    Cohort,
+    Comparison,
+    Design,
+    Item,
+    Judgment,
+    Prompt,
+    Ranking,
+    Rater,
+    Rating,
+    Signature,
+    Study,
+    builtin_criterion,
+)
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Noun, Part
 
 Floats = NDArray[np.float64]
 FLAG = "taste/hallucination"
-MANY = 200
+EXPECTED_DESIGNERS = 200
 """Designers that the agreement to expect is worked out with."""
 STRONGEST = 0.97
 """The largest share of a criterion's worth that one defect can cost a designer."""
@@ -60,7 +76,7 @@ class DesignerSettings(Noun):
 
 
 @dataclass(frozen=True)
-class Asked:
+class DesignerCohort:
     """A cohort of designers, and what they are asked."""
 
     cohort: str = "designers"
@@ -76,12 +92,12 @@ class Asked:
         return [one for one in WEIGHTS if self.prompts is None or prompt in self.prompts.get(one, ())]
 
 
-EVERYTHING = (Asked(),)
+ONE_COHORT = (DesignerCohort(),)
 """One cohort, and all there is to ask."""
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _PromptPosters:
     """The posters of one prompt as designers see them."""
 
     prompt: str
@@ -92,7 +108,7 @@ class _Seen:
 
 
 def designers_study(
-    folder: Place, settings: DesignerSettings | None = None, asked: Sequence[Asked] = EVERYTHING
+    folder: Place, settings: DesignerSettings | None = None, asked: Sequence[DesignerCohort] = ONE_COHORT
 ) -> Study:
     """The study in `folder` with the answers of simulated designers in the place of any it has.
 
@@ -115,16 +131,16 @@ def designers_study(
                 kind = "ratings" if criterion == FLAG else chosen.protocol
                 if criterion != FLAG or chosen.flags:
                     judged[kind] += panel.judged(criterion, prompt)
-    return _with(study, chosen, asked, {kind: rows for kind, rows in judged.items() if rows})
+    return _build_study(study, chosen, asked, {kind: rows for kind, rows in judged.items() if rows})
 
 
 def designers_planted(
-    folder: Place, settings: DesignerSettings | None = None, asked: Sequence[Asked] = EVERYTHING
+    folder: Place, settings: DesignerSettings | None = None, asked: Sequence[DesignerCohort] = ONE_COHORT
 ) -> tuple[Planted, ...]:
     """What was planted under each criterion: the mean Kendall tau of two designers' rankings, by a long simulation."""
     chosen = settings or DesignerSettings()
     seen = list(_prompts(open_study(folder), Path(folder)))
-    many = chosen.model_copy(update={"raters": MANY})
+    many = chosen.model_copy(update={"raters": EXPECTED_DESIGNERS})
     truth = "orders follow the defects planted in the posters"
     found = []
     for cohort, panel in zip(asked, _panels(many, asked, seen)):
@@ -136,13 +152,15 @@ def designers_planted(
     return tuple(found)
 
 
-def _panels(settings: DesignerSettings, asked: Sequence[Asked], seen: Sequence[_Seen]) -> list[_Panel]:
+def _panels(
+    settings: DesignerSettings, asked: Sequence[DesignerCohort], seen: Sequence[_PromptPosters]
+) -> list[_DesignerPanel]:
     styles = sorted({style for prompt in seen for style in prompt.styles})
-    return [_Panel(settings, styles, cohort.stem, number) for number, cohort in enumerate(asked)]
+    return [_DesignerPanel(settings, styles, cohort.stem, number) for number, cohort in enumerate(asked)]
 
 
-def _with(
-    study: Study, settings: DesignerSettings, asked: Sequence[Asked], judged: Mapping[str, list[Judgment]]
+def _build_study(
+    study: Study, settings: DesignerSettings, asked: Sequence[DesignerCohort], judged: Mapping[str, list[Judgment]]
 ) -> Study:
     protocol = "rank" if settings.protocol == "rankings" else "compare"
     raters = [Rater(id=name, cohort=one.cohort) for one in asked for name in _names(one.stem, settings.raters)]
@@ -163,14 +181,14 @@ def _with(
 # -- what they look at -----------------------------------------------------------------------------------------------
 
 
-def _prompts(study: Study, folder: Path) -> Iterator[_Seen]:
+def _prompts(study: Study, folder: Path) -> Iterator[_PromptPosters]:
     by_prompt: dict[str, list[tuple[Item, Layout]]] = {}
     for item in study.nouns("items"):
         if item.prompt is not None and (layout := read_layout(folder, item)):
             by_prompt.setdefault(item.prompt, []).append((item, layout))
     for prompt, posters in by_prompt.items():
         if len(posters) > 1:
-            yield _Seen(
+            yield _PromptPosters(
                 prompt,
                 tuple(item.id for item, _ in posters),
                 np.array([_strengths(layout) for _, layout in posters]),
@@ -196,7 +214,7 @@ def _strengths(layout: Layout) -> list[float]:
 # -- what they answer ------------------------------------------------------------------------------------------------
 
 
-class _Panel:
+class _DesignerPanel:
     """Designers with their sensitivities, and one stream of chance for all their answers."""
 
     def __init__(self, settings: DesignerSettings, styles: list[str], stem: str, number: int) -> None:
@@ -207,7 +225,7 @@ class _Panel:
         self.sensitivity = np.exp(settings.taste * self.rng.standard_normal(shape) - settings.taste**2 / 2)
         self.liking = settings.style_taste * self.rng.standard_normal((settings.raters, len(styles)))
 
-    def values(self, criterion: str, prompt: _Seen) -> Floats:
+    def values(self, criterion: str, prompt: _PromptPosters) -> Floats:
         """(raters, items): what every designer thinks of every poster, before the noise of an answer."""
         weights = np.array([WEIGHTS[criterion].get(kind, 0.0) for kind in DEFECTS])
         cost = np.minimum(weights * self.sensitivity, STRONGEST)
@@ -216,7 +234,7 @@ class _Panel:
         values: Floats = lost + (0.0 if criterion == FLAG else liked)
         return values
 
-    def tau(self, criterion: str, prompts: Iterable[_Seen]) -> float:
+    def tau(self, criterion: str, prompts: Iterable[_PromptPosters]) -> float:
         """Mean Kendall tau over pairs of designers and prompts."""
         found = []
         for prompt in prompts:
@@ -228,7 +246,7 @@ class _Panel:
             found.append(((ahead.sum(0) ** 2 - n) / (n * (n - 1))).mean())  # of all pairs of designers at once
         return float(np.mean(found))
 
-    def judged(self, criterion: str, prompt: _Seen) -> Iterable[Judgment]:
+    def judged(self, criterion: str, prompt: _PromptPosters) -> Iterable[Judgment]:
         values = self.values(criterion, prompt)
         if criterion == FLAG:
             return self._flags(values, prompt)
@@ -236,13 +254,13 @@ class _Panel:
             return self._rankings(criterion, values, prompt)
         return self._comparisons(criterion, values, prompt)
 
-    def _rankings(self, criterion: str, values: Floats, prompt: _Seen) -> Iterator[Ranking]:
+    def _rankings(self, criterion: str, values: Floats, prompt: _PromptPosters) -> Iterator[Ranking]:
         heard = values + self.settings.noise * self.rng.standard_normal(values.shape)
         ranks = tuple(range(1, len(prompt.items) + 1))
         for name, order in zip(self.names, np.argsort(-heard, axis=1)):
             yield Ranking(rater=name, criterion=criterion, items=tuple(prompt.items[i] for i in order), ranks=ranks)
 
-    def _comparisons(self, criterion: str, values: Floats, prompt: _Seen) -> Iterator[Comparison]:
+    def _comparisons(self, criterion: str, values: Floats, prompt: _PromptPosters) -> Iterator[Comparison]:
         for name, own in zip(self.names, values):
             for i, j in combinations(range(len(prompt.items)), 2):
                 left = "a" if self.rng.random() < 0.5 else "b"
@@ -253,7 +271,7 @@ class _Panel:
                     outcome="a" if ahead > 0 else "b", left=left,
                 )  # fmt: skip
 
-    def _flags(self, values: Floats, prompt: _Seen) -> Iterator[Rating]:
+    def _flags(self, values: Floats, prompt: _PromptPosters) -> Iterator[Rating]:
         """None, minor or major: freedom above .85, above .6, below, heard with noise."""
         heard = np.exp(values + 0.3 * self.settings.noise * self.rng.standard_normal(values.shape))
         for name, own in zip(self.names, heard):
@@ -265,3 +283,44 @@ class _Panel:
 def _names(stem: str, count: int) -> list[str]:
     width = len(str(count))
     return [f"{stem}-{number:0{width}}" for number in range(1, count + 1)]
+
+
+# --------------------------------------------------------------------------------------------------
+# True quality as a scorer: an oracle for drawn posters, and scorers of a known accuracy made from it.
+#
+# It reads the layout that stands beside a picture in a study of drawn posters. No judge can: it is for measuring what a
+# way of choosing brings, and how much of that a scorer that errs loses.
+# --------------------------------------------------------------------------------------------------
+
+TRUTH = "true-quality"
+
+
+def mean_quality(layout: str | None) -> float | None:
+    """Mean true quality over criteria, from a layout; None where it does not say."""
+    quality = json.loads(layout).get("quality") if layout else None
+    return round(sum(quality.values()) / len(quality), 6) if quality else None
+
+
+class TrueQuality:
+    """Mean true quality of a poster over criteria, plus noise: `sd` times a normal number of its own for each item.
+
+    `shift` is added to every score: it changes no order, and a way of choosing may not depend on it.
+    """
+
+    def __init__(self, sd: float = 0.0, *, seed: int = 0, shift: float = 0.0, name: str = TRUTH) -> None:
+        self.sd, self.seed, self.shift, self.name = sd, seed, shift, name
+        self.card = ScorerCard(measures="What a drawn poster is worth, from the flaws on record; an oracle.")
+        self.signature = Signature(method=TRUTH, settings={"sd": sd, "shift": shift}, seed=seed)
+
+    def score(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[float | None]:
+        """None for pictures without a layout that says how good they are."""
+        return [self._score(item) for item in items]
+
+    def _score(self, item: Item) -> float | None:
+        quality = mean_quality(layout_beside(item.image)) if item.image else None
+        return None if quality is None else quality + self.shift + self.sd * item_noise(item.id, self.seed)
+
+
+def item_noise(item: str, seed: int) -> float:
+    """A standard normal number that belongs to an item."""
+    return float(np.random.default_rng([seed, crc32(item.encode())]).standard_normal())

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from salon.study.study import LEFTS, OUTCOMES
 from salon.study.tables import REFERENCES
-from salon.study.views import LEFTS, OUTCOMES
 
 Ints = NDArray[np.int32]
 Small = NDArray[np.int8]
@@ -39,7 +39,7 @@ class Planted:
 
 
 @dataclass(frozen=True)
-class Panel:
+class SimulatedPanel:
     """The orders that `raters` gave to n prompts of p items each, under one criterion."""
 
     criterion: int
@@ -74,7 +74,7 @@ class Panel:
         return order.reshape(self.ranks.shape)
 
 
-def with_ties(panel: Panel, share: float, *, rng: np.random.Generator) -> Panel:
+def with_ties(panel: SimulatedPanel, share: float, *, rng: np.random.Generator) -> SimulatedPanel:
     """`panel` with neighbours in a rater's order tied, so that `share` of all item pairs of an answer tie."""
     if share == 0:
         return panel
@@ -82,7 +82,7 @@ def with_ties(panel: Panel, share: float, *, rng: np.random.Generator) -> Panel:
     parted = rng.random((prompts, raters, items - 1)) >= tie_chance(share, items)
     places = np.zeros(panel.ranks.shape, np.int8)
     np.cumsum(parted, axis=-1, dtype=np.int8, out=places[..., 1:])
-    return Panel(panel.criterion, panel.raters, panel.first_item, panel.ranks, places)
+    return SimulatedPanel(panel.criterion, panel.raters, panel.first_item, panel.ranks, places)
 
 
 def tie_chance(share: float, items: int) -> float:
@@ -102,7 +102,7 @@ def tie_chance(share: float, items: int) -> float:
 
 
 @dataclass(frozen=True)
-class Labels:
+class StudyIds:
     """The ids that numbers stand for."""
 
     criteria: pa.Array
@@ -110,27 +110,27 @@ class Labels:
     items: pa.Array
 
 
-def rankings_table(panels: Sequence[Panel], labels: Labels) -> pa.Table:
+def rankings_table(panels: Sequence[SimulatedPanel], labels: StudyIds) -> pa.Table:
     """One ranking for each prompt and rater of each panel; all panels rank the same number of items."""
     items = panels[0].shape[2]
     order = np.concatenate([panel.orders().reshape(-1, items) for panel in panels])
     places = np.concatenate([_places(panel) for panel in panels])
     offsets = pa.array(np.arange(0, order.size + 1, items, dtype=np.int32))
     columns = {
-        "items": pa.ListArray.from_arrays(offsets, references(order.ravel(), labels.items), type=REFERENCES),
+        "items": pa.ListArray.from_arrays(offsets, as_references(order.ravel(), labels.items), type=REFERENCES),
         "ranks": pa.ListArray.from_arrays(offsets, pa.array(places.ravel() + np.int32(1))),
     }
     return _answers(panels, labels, 1, columns)
 
 
-def _places(panel: Panel) -> Small:
+def _places(panel: SimulatedPanel) -> Small:
     prompts, raters, items = panel.shape
     strict = np.broadcast_to(np.arange(items, dtype=np.int8), (prompts * raters, items))
     return strict if panel.places is None else panel.places.reshape(-1, items)
 
 
 @dataclass(frozen=True)
-class Sides:
+class PanelComparisons:
     """Every pair of items of every prompt, as shown to every rater and as answered; (n, R, C(p,2)) each."""
 
     left: Small
@@ -139,7 +139,9 @@ class Sides:
     """0: a is better; 1: b; 2: tie."""
 
 
-def compared(panel: Panel, *, position_bias: float = 0.0, rng: np.random.Generator) -> Sides:
+def panel_comparisons(
+    panel: SimulatedPanel, *, position_bias: float = 0.0, rng: np.random.Generator
+) -> PanelComparisons:
     """The comparisons a panel's orders imply, sides by a fair coin.
 
     With chance `position_bias` a rater takes the left item unseen; else the answer follows their order.
@@ -151,26 +153,29 @@ def compared(panel: Panel, *, position_bias: float = 0.0, rng: np.random.Generat
     outcome = np.where(a == b, np.int8(TIE), (a > b).astype(np.int8))
     if position_bias:
         np.copyto(outcome, left, where=rng.random(a.shape) < position_bias)
-    return Sides(left, outcome)
+    return PanelComparisons(left, outcome)
 
 
 def comparisons_table(
-    panels: Sequence[Panel], sides: Sequence[Sides], labels: Labels, seconds: Sequence[NDArray[Any]] = ()
+    panels: Sequence[SimulatedPanel],
+    sides: Sequence[PanelComparisons],
+    labels: StudyIds,
+    seconds: Sequence[NDArray[Any]] = (),
 ) -> pa.Table:
     """All pairs of all prompts, by prompt, rater and pair."""
     a, b = (np.concatenate([_pair_items(panel, side) for panel in panels]) for side in (0, 1))
     columns = {
-        "a": references(a, labels.items),
-        "b": references(b, labels.items),
-        "outcome": references(_flat([side.outcome for side in sides]), pa.array(OUTCOMES[:3])),
-        "left": references(_flat([side.left for side in sides]), pa.array(LEFTS[:2])),
+        "a": as_references(a, labels.items),
+        "b": as_references(b, labels.items),
+        "outcome": as_references(_flat([side.outcome for side in sides]), pa.array(OUTCOMES[:3])),
+        "left": as_references(_flat([side.left for side in sides]), pa.array(LEFTS[:2])),
     }
     if seconds:
         columns["seconds"] = pa.array(_flat(seconds))
     return _answers(panels, labels, sides[0].outcome.shape[2], columns)
 
 
-def _pair_items(panel: Panel, side: int) -> Ints:
+def _pair_items(panel: SimulatedPanel, side: int) -> Ints:
     prompts, raters, items = panel.shape
     inside = np.triu_indices(items, 1)[side].astype(np.int32)
     first = panel.first_item + np.arange(prompts, dtype=np.int32) * items
@@ -178,7 +183,7 @@ def _pair_items(panel: Panel, side: int) -> Ints:
 
 
 @dataclass(frozen=True)
-class Rated:
+class SimulatedRatings:
     """Levels that `raters` gave, under one criterion, to every item of the prompts from `first_item` on."""
 
     criterion: int
@@ -188,7 +193,7 @@ class Rated:
     """(R, items)"""
 
 
-def ratings_table(parts: Sequence[Rated], labels: Labels) -> pa.Table:
+def ratings_table(parts: Sequence[SimulatedRatings], labels: StudyIds) -> pa.Table:
     """All ratings, by rater and item."""
     raters, items = zip(*(part.values.shape for part in parts))
     criterion = np.repeat(np.array([part.criterion for part in parts], np.int32), np.multiply(raters, items))
@@ -196,21 +201,25 @@ def ratings_table(parts: Sequence[Rated], labels: Labels) -> pa.Table:
     item = [np.tile(p.first_item + np.arange(n, dtype=np.int32), r) for p, n, r in zip(parts, items, raters)]
     return pa.table(
         {
-            "criterion": references(criterion, labels.criteria),
-            "rater": references(np.concatenate(rater), labels.raters),
-            "item": references(np.concatenate(item), labels.items),
+            "criterion": as_references(criterion, labels.criteria),
+            "rater": as_references(np.concatenate(rater), labels.raters),
+            "item": as_references(np.concatenate(item), labels.items),
             "value": pa.array(_flat([part.values for part in parts]).astype(np.float64)),
         }
     )
 
 
-def _answers(panels: Sequence[Panel], labels: Labels, each: int, columns: dict[str, pa.Array]) -> pa.Table:
+def _answers(panels: Sequence[SimulatedPanel], labels: StudyIds, each: int, columns: dict[str, pa.Array]) -> pa.Table:
     """`columns` with who answered which criterion: `each` rows for every prompt and rater."""
     rows = [panel.shape[0] * panel.shape[1] * each for panel in panels]
     criterion = np.repeat(np.array([panel.criterion for panel in panels], np.int32), rows)
     rater = np.concatenate([np.tile(np.repeat(panel.raters, each), panel.shape[0]) for panel in panels])
     return pa.table(
-        {"criterion": references(criterion, labels.criteria), "rater": references(rater, labels.raters), **columns}
+        {
+            "criterion": as_references(criterion, labels.criteria),
+            "rater": as_references(rater, labels.raters),
+            **columns,
+        }
     )
 
 
@@ -221,8 +230,8 @@ def items_table(prompts: pa.Array, items: pa.Array, generator: Ints, generators:
     return pa.table(
         {
             "id": items,
-            "prompt": references(prompt, prompts),
-            "generator": references(generator, pa.array(generators)),
+            "prompt": as_references(prompt, prompts),
+            "generator": as_references(generator, pa.array(generators)),
         }
     )
 
@@ -230,12 +239,12 @@ def items_table(prompts: pa.Array, items: pa.Array, generator: Ints, generators:
 # -- columns -----------------------------------------------------------------------------------------------------
 
 
-def references(codes: NDArray[Any], labels: pa.Array) -> pa.DictionaryArray:
+def as_references(codes: NDArray[Any], labels: pa.Array) -> pa.DictionaryArray:
     """Numbers as labels."""
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32, copy=False)), labels)
 
 
-def numbered(stem: str, count: int) -> pa.Array:
+def number_ids(stem: str, count: int) -> pa.Array:
     """Ids `stem` + 1, 2, ..., all of one width, so that they sort as they count."""
     digits = pa.array(np.arange(1, count + 1)).cast(pa.string())
     return pc.binary_join_element_wise(stem, pc.utf8_lpad(digits, len(str(count)), padding="0"), "")
@@ -243,7 +252,7 @@ def numbered(stem: str, count: int) -> pa.Array:
 
 def item_ids(prompts: pa.Array, items: int) -> pa.Array:
     """Ids of `items` items for each prompt: p1-1, p1-2, ..., p2-1, ... The order is that of the prompts."""
-    suffix = numbered("", items)
+    suffix = number_ids("", items)
     each = np.arange(len(prompts) * items, dtype=np.int32)
     return pc.binary_join_element_wise(prompts.take(pa.array(each // items)), suffix.take(pa.array(each % items)), "-")
 

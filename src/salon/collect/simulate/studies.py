@@ -17,15 +17,15 @@ from pydantic import Field, model_validator
 from scipy.stats import norm
 
 from salon.collect.simulate.panel import (
-    Labels,
-    Panel,
     Planted,
-    Rated,
-    compared,
+    SimulatedPanel,
+    SimulatedRatings,
+    StudyIds,
     comparisons_table,
     item_ids,
     items_table,
-    numbered,
+    number_ids,
+    panel_comparisons,
     rankings_table,
     ratings_table,
     with_ties,
@@ -33,10 +33,9 @@ from salon.collect.simulate.panel import (
 from salon.collect.simulate.ppaint_like import ppaint_like_planted, ppaint_like_study, ppaint_like_truth
 from salon.collect.simulate.taste_like import taste_like_study, taste_like_truth
 from salon.errors import BadValue
-from salon.stats.laws import Kind, RankingLaw, expected_tau, fit_tau
-from salon.stats.simulate import MAX_ITEMS, ratings_from_utilities
+from salon.stats.simulate import MAX_ITEMS, LawKind, RankingLaw, expected_tau, fit_tau, ratings_from_utilities
 from salon.study import Cohort, Criterion, Design, Scale, Study
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
 __all__ = [
     "Planted",
@@ -60,7 +59,7 @@ MOST_ENTRIES = 500_000_000
 class SimulateSettings(Noun):
     """A simulated study: its size, its law, and what disturbs the answers."""
 
-    model: Kind = Field(
+    model: LawKind = Field(
         "thurstone",
         description="Law of the orders raters have in mind: random (uniform), one shared order for each prompt "
         "(mallows, plackett_luce, thurstone), or one for each faction.",
@@ -165,9 +164,9 @@ def simulate_study(settings: SimulateSettings) -> Study:
     """The study that `settings` describe; the same settings always give the same study."""
     s = settings
     rng = np.random.default_rng(s.seed)
-    prompts = numbered("p", s.prompts)
+    prompts = number_ids("p", s.prompts)
     items = item_ids(prompts, s.items)
-    labels = Labels(pa.array([f"simulated-{c + 1}" for c in range(s.criteria)]), numbered("r", s.raters), items)
+    labels = StudyIds(pa.array([f"simulated-{c + 1}" for c in range(s.criteria)]), number_ids("r", s.raters), items)
     generators = [f"generator-{number + 1}" for number in range(s.items)]
     generator = np.tile(np.arange(s.items, dtype=np.int32), s.prompts)
     cohort = {"rankings": "rank", "comparisons": "compare", "ratings": "rate"}[s.protocol]
@@ -205,18 +204,18 @@ def _law(s: SimulateSettings) -> RankingLaw:
     return fit_tau(law, USUAL_TAU if s.tau is None else s.tau, s.raters, s.items)
 
 
-def _judgments(s: SimulateSettings, labels: Labels, rng: np.random.Generator) -> pa.Table:
+def _judgments(s: SimulateSettings, labels: StudyIds, rng: np.random.Generator) -> pa.Table:
     law = _law(s)
     raters = np.arange(s.raters, dtype=np.int32)
     if s.protocol == "ratings":
-        return ratings_table([Rated(c, raters, 0, _levels(s, law, rng)) for c in range(s.criteria)], labels)
+        return ratings_table([SimulatedRatings(c, raters, 0, _levels(s, law, rng)) for c in range(s.criteria)], labels)
     panels = []
     for criterion in range(s.criteria):
-        strict = Panel(criterion, raters, 0, law.draw(s.prompts, s.raters, s.items, rng=rng))
+        strict = SimulatedPanel(criterion, raters, 0, law.draw(s.prompts, s.raters, s.items, rng=rng))
         panels.append(with_ties(strict, s.tie_share, rng=rng))
     if s.protocol == "rankings":
         return rankings_table(panels, labels)
-    sides = [compared(panel, position_bias=s.position_bias, rng=rng) for panel in panels]
+    sides = [panel_comparisons(panel, position_bias=s.position_bias, rng=rng) for panel in panels]
     return comparisons_table(panels, sides, labels)
 
 

@@ -21,13 +21,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from salon.collect.simulate.designers import FLAG, Asked, DesignerSettings, designers_planted, designers_study
+from salon.collect.simulate.designers import FLAG, DesignerCohort, DesignerSettings, designers_planted, designers_study
 from salon.collect.simulate.panel import Planted
 from salon.errors import BadFile, BadValue
 from salon.generate.houses import house_generator
 from salon.generate.prompts import builtin_briefs
+from salon.generate.record import GenerateSettings
 from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
 from salon.render.brief import SIZES, Brief, Place
 from salon.render.brief_text import brief_prompt
 from salon.render.palettes import BY_MOOD
@@ -40,7 +40,7 @@ BORROWED = 79
 """How many briefs further on the next look is borrowed: in another category."""
 
 
-def drawn_study(
+def draw_taste_study(
     folder: Path, *, prompts: int | None = None, scale: float | None = None, seed: int | None = None,
     processes: int | None = None,
 ) -> tuple[Study, tuple[Planted, ...]]:  # fmt: skip
@@ -51,10 +51,10 @@ def drawn_study(
     """
     plan = _plan()
     settings = DesignerSettings(seed=plan["seed"] if seed is None else seed)
-    briefs = drawn_briefs(prompts, seed=settings.seed)
+    briefs = draw_taste_briefs(prompts, seed=settings.seed)
     _check_own(folder, briefs)
     _draw(briefs, folder, plan["scale"] if scale is None else scale, settings.seed, processes)
-    asked = _asked(briefs)
+    asked = _designer_cohorts(briefs)
     study = designers_study(folder, settings, asked)
     study = Study.build(
         plan["name"],
@@ -81,7 +81,7 @@ def _check_own(folder: Path, briefs: dict[str, list[Brief]]) -> None:
         )
 
 
-def drawn_briefs(prompts: int | None = None, *, seed: int) -> dict[str, list[Brief]]:
+def draw_taste_briefs(prompts: int | None = None, *, seed: int) -> dict[str, list[Brief]]:
     """The briefs of every criterion; their ids say which criterion they belong to."""
     each = _plan()["prompts"] if prompts is None else prompts
     words = builtin_briefs()
@@ -130,9 +130,9 @@ def _draw(
             generate_items(wanted, generators, GenerateSettings(size=size, seed=seed), folder)
 
 
-def _asked(briefs: dict[str, list[Brief]]) -> tuple[Asked, ...]:
+def _designer_cohorts(briefs: dict[str, list[Brief]]) -> tuple[DesignerCohort, ...]:
     return tuple(
-        Asked(cohort["id"], cohort["id"], tuple(cohort["view"]), dict(_prompts_of(cohort, briefs)))
+        DesignerCohort(cohort["id"], cohort["id"], tuple(cohort["view"]), dict(_prompts_of(cohort, briefs)))
         for cohort in _plan()["cohort"]
     )
 

@@ -16,22 +16,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from salon.collect.simulate.briefs import briefs
 from salon.collect.simulate.panel import (
-    Labels,
-    Panel,
+    PanelComparisons,
     Planted,
-    Rated,
-    Sides,
-    compared,
+    SimulatedPanel,
+    SimulatedRatings,
+    StudyIds,
     comparisons_table,
     item_ids,
     items_table,
+    panel_comparisons,
     rankings_table,
     ratings_table,
 )
-from salon.stats.laws import RankingLaw, expected_tau
-from salon.stats.simulate import ratings_from_utilities
+from salon.stats.simulate import RankingLaw, expected_tau, ratings_from_utilities
 from salon.study import Cohort, Criterion, Design, Study, builtin_criterion
 
 GENERATORS = ("Anvil", "Brocade", "Cinder", "Delft")
@@ -67,13 +65,13 @@ def taste_like_study(seed: int | None = None, controls: bool = False) -> Study:
     criteria = [_criterion(law) for law in laws] + [builtin_criterion(plan["flag"][0]["id"])]
     prompt_ids = pa.array([id for ids in prompts for id in ids])
     items = item_ids(prompt_ids, plan["items"])
-    labels = Labels(pa.array([criterion.id for criterion in criteria]), pa.array(raters), items)
+    labels = StudyIds(pa.array([criterion.id for criterion in criteria]), pa.array(raters), items)
     panels = [_panel(number, law, cohorts, raters, plan, order[number]) for number, law in enumerate(laws)]
     return Study.build(
         plan["name"],
         criteria,
         tables={
-            "prompts": pa.concat_tables([briefs(ids, rng=rng) for ids, rng in zip(prompts, text)]),
+            "prompts": pa.concat_tables([draw_briefs(ids, rng=rng) for ids, rng in zip(prompts, text)]),
             "items": items_table(prompt_ids, items, _blind(panels, blind), GENERATORS),
             "raters": _raters_table(cohorts),
             "rankings": rankings_table(panels, labels),
@@ -120,7 +118,7 @@ def _prompt_ids(laws: Sequence[dict[str, Any]], each: int) -> list[list[str]]:
     return [[f"{name}-{number + 1:02}" for number in range(each)] for name in names]
 
 
-def _blind(panels: Sequence[Panel], rngs: Sequence[np.random.Generator]) -> NDArray[np.int32]:
+def _blind(panels: Sequence[SimulatedPanel], rngs: Sequence[np.random.Generator]) -> NDArray[np.int32]:
     """The generator of every item, in random order within a prompt: an item's id does not give it away."""
     rows = [np.tile(np.arange(p.shape[2], dtype=np.int32), (p.shape[0], 1)) for p in panels]
     return np.concatenate([rng.permuted(row, axis=1).ravel() for row, rng in zip(rows, rngs)])
@@ -146,31 +144,35 @@ def _panel(
     raters: list[str],
     plan: dict[str, Any],
     rng: np.random.Generator,
-) -> Panel:
+) -> SimulatedPanel:
     cohort = next(cohort for cohort in cohorts if cohort["id"] == law.get("cohort", CONTROLS))
     who = np.array([raters.index(rater) for rater in cohort["raters"]], np.int32)
     if law.get("redraw"):
         rng = rng.spawn(law["redraw"])[-1]
     ranks = _law(law, cohort.get("pattern", ())).draw(plan["prompts"], len(who), plan["items"], rng=rng)
-    return Panel(number, who, number * plan["prompts"] * plan["items"], ranks)
+    return SimulatedPanel(number, who, number * plan["prompts"] * plan["items"], ranks)
 
 
-def _comparisons(panels: Sequence[Panel], labels: Labels, rngs: Sequence[np.random.Generator]) -> pa.Table:
+def _comparisons(panels: Sequence[SimulatedPanel], labels: StudyIds, rngs: Sequence[np.random.Generator]) -> pa.Table:
     """The comparisons behind the orders, and after them the planted repeats."""
-    tables = [_asked_and_again(panel, labels, rng) for panel, rng in zip(panels, rngs)]
+    tables = [_comparisons_and_repeats(panel, labels, rng) for panel, rng in zip(panels, rngs)]
     return pa.concat_tables([*(first for first, _ in tables), *(again for _, again in tables)])
 
 
-def _asked_and_again(panel: Panel, labels: Labels, rng: np.random.Generator) -> tuple[pa.Table, pa.Table]:
+def _comparisons_and_repeats(
+    panel: SimulatedPanel, labels: StudyIds, rng: np.random.Generator
+) -> tuple[pa.Table, pa.Table]:
     """All comparisons of one criterion, and those of them that every rater met a second time."""
-    side = compared(panel, rng=rng)
+    side = panel_comparisons(panel, rng=rng)
     first = comparisons_table([panel], [side], labels, [_seconds(panel, rng)])
-    again = comparisons_table([panel], [_again(side, rng)], labels, [_seconds(panel, rng)]).take(_chosen(side, rng))
+    again = comparisons_table([panel], [_again(side, rng)], labels, [_seconds(panel, rng)]).take(
+        _repeated_rows(side, rng)
+    )
     zero, one = (pa.array(np.full(len(table), repeat, np.int16)) for repeat, table in enumerate((first, again)))
     return first.append_column("repeat", zero), again.append_column("repeat", one)
 
 
-def _seconds(panel: Panel, rng: np.random.Generator) -> NDArray[np.float64]:
+def _seconds(panel: SimulatedPanel, rng: np.random.Generator) -> NDArray[np.float64]:
     """Log-normal about each rater's own pace, a third longer for neighbours in the rater's order."""
     one, other = np.triu_indices(panel.shape[2], 1)
     near = np.abs(panel.ranks[..., one] - panel.ranks[..., other]) == 1
@@ -179,14 +181,14 @@ def _seconds(panel: Panel, rng: np.random.Generator) -> NDArray[np.float64]:
     return values
 
 
-def _again(side: Sides, rng: np.random.Generator) -> Sides:
+def _again(side: PanelComparisons, rng: np.random.Generator) -> PanelComparisons:
     """The same questions a second time: sides drawn afresh, a share of the answers turned round."""
     turned = rng.random(side.outcome.shape) >= STEADY
     left = rng.integers(0, 2, side.left.shape, dtype=np.int8)
-    return Sides(left, np.where(turned, 1 - side.outcome, side.outcome).astype(np.int8))
+    return PanelComparisons(left, np.where(turned, 1 - side.outcome, side.outcome).astype(np.int8))
 
 
-def _chosen(side: Sides, rng: np.random.Generator) -> NDArray[np.int64]:
+def _repeated_rows(side: PanelComparisons, rng: np.random.Generator) -> NDArray[np.int64]:
     """Rows of a criterion's comparisons that are asked again: REPEATS of each rater."""
     rows: NDArray[np.int64] = np.arange(side.outcome.size).reshape(side.outcome.shape)
     drawn = [rng.choice(rows[:, rater].ravel(), REPEATS, replace=False) for rater in range(rows.shape[1])]
@@ -197,16 +199,191 @@ def _chosen(side: Sides, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def _flags(
-    plan: dict[str, Any], panels: Sequence[Panel], criterion: int, rngs: Sequence[np.random.Generator]
-) -> list[Rated]:
+    plan: dict[str, Any], panels: Sequence[SimulatedPanel], criterion: int, rngs: Sequence[np.random.Generator]
+) -> list[SimulatedRatings]:
     """Hallucination flags on the items of the two preference criteria."""
     ids = [law["id"] for law in plan["criterion"]]
-    return [_flagged(flag, panels[ids.index(flag["on"])], criterion, rng) for flag, rng in zip(plan["flag"], rngs)]
+    return [_flag_ratings(flag, panels[ids.index(flag["on"])], criterion, rng) for flag, rng in zip(plan["flag"], rngs)]
 
 
-def _flagged(flag: dict[str, Any], panel: Panel, criterion: int, rng: np.random.Generator) -> Rated:
+def _flag_ratings(
+    flag: dict[str, Any], panel: SimulatedPanel, criterion: int, rng: np.random.Generator
+) -> SimulatedRatings:
     prompts, raters, items = panel.shape
     settings = {"offset": flag["offset"], "scale": flag["stretch"], "noise": flag["noise"]}
     utilities = rng.standard_normal(prompts * items)
     values = ratings_from_utilities(utilities, raters, flag["thresholds"], **settings, rng=rng)
-    return Rated(criterion, panel.raters, panel.first_item, values)
+    return SimulatedRatings(criterion, panel.raters, panel.first_item, values)
+
+
+# --------------------------------------------------------------------------------------------------
+# Made-up design briefs for simulated studies: what a client might ask of a poster, a label or a logo.
+# --------------------------------------------------------------------------------------------------
+
+SUBJECTS: dict[str, tuple[tuple[str, str], ...]] = {
+    "poster": (
+        ("a jazz evening in a disused tram depot", "Late Tram"),
+        ("a travelling exhibition of night photography", "After Nine"),
+        ("the autumn season of a puppet theatre", "Strings Attached"),
+        ("a public lecture on tides and moons", "The Long Pull"),
+        ("a weekend of short documentaries", "Small Hours Film Days"),
+        ("a city marathon along the canals", "Forty-Two Bridges"),
+    ),
+    "flyer": (
+        ("a neighbourhood flea market", "Second Sunday"),
+        ("the opening of a climbing hall", "Hold On"),
+        ("a repair café in the town library", "Mend It Here"),
+        ("free swimming lessons for adults", "Never Too Late"),
+        ("a seed swap in spring", "Sow and Tell"),
+        ("an open rehearsal of a brass band", "Come and Blow"),
+    ),
+    "logo": (
+        ("a two-person bicycle workshop", "Spoke & Sons"),
+        ("a bakery that only sells rye", "Rugbrood"),
+        ("a studio for restoring globes", "Meridian"),
+        ("a small press for travel poetry", "Fareway"),
+        ("a ferry line between three islands", "Tern"),
+        ("a school of sign painting", "Broad Brush"),
+    ),
+    "social post": (
+        ("a plant shop's winter sale", "Leaf Through January"),
+        ("a podcast about forgotten inventions", "Patent Pending"),
+        ("a reminder to vote in a student council", "Two Minutes, One Cross"),
+        ("a ceramics class with places left", "Four Wheels Free"),
+        ("a new flavour of iced tea", "Quince, Since You Ask"),
+        ("a museum's late opening", "Open Past Dark"),
+    ),
+    "book cover": (
+        ("a crime novel set in a lighthouse", "The Keeper's Ledger"),
+        ("a history of weather maps", "Isobars"),
+        ("a cookbook of single-pot suppers", "One Lid"),
+        ("an essay on walking at night", "Unlit"),
+        ("a children's story about a lost whale", "Bel Takes the Wrong Turn"),
+        ("a field guide to city birds", "Gutter and Ledge"),
+    ),
+    "menu": (
+        ("a noodle bar with eight seats", "Eight Bowls"),
+        ("a summer kiosk by a lake", "Jetty"),
+        ("a wine bar in a former pharmacy", "Dosage"),
+        ("a canteen on a film set", "Reel Lunch"),
+        ("a vegetarian diner open all night", "Greens Till Dawn"),
+        ("a tea house in a botanical garden", "Under Glass"),
+    ),
+    "packaging label": (
+        ("a dark honey from mountain heather", "Ridge"),
+        ("a line of plain kitchen soaps", "Saturday Soap"),
+        ("a small-batch tonic water", "Bitter Half"),
+        ("a coffee roasted on a canal boat", "Slow Lock"),
+        ("a chilli sauce in three strengths", "Murmur, Shout, Scream"),
+        ("a bar of chocolate with sea salt", "Low Water"),
+    ),
+    "invitation": (
+        ("the thirtieth birthday of a lighthouse keeper", "Thirty Flashes"),
+        ("a retirement party for a conductor", "Last Downbeat"),
+        ("a wedding in an orchard", "Under the Russets"),
+        ("the launch of a wooden boat", "Off the Slip"),
+        ("a housewarming on a fifth floor", "No Lift, Come Up"),
+        ("an evening for a theatre's patrons", "House Lights"),
+    ),
+    "banner": (
+        ("a regional science fair", "Show Your Working"),
+        ("a farmers' market under a viaduct", "Arches Market"),
+        ("the centenary of a football club", "A Hundred Saturdays"),
+        ("a festival of street music", "Kerbside"),
+        ("a campaign for wider pavements", "Room to Stroll"),
+        ("a job day of a shipyard", "Learn to Weld"),
+    ),
+    "business card": (
+        ("a piano tuner", "A. Quill, Pianos"),
+        ("a landscape gardener", "North Slope Gardens"),
+        ("a translator of patents", "Word for Word"),
+        ("a mobile dog groomer", "Shear Delight"),
+        ("an interior photographer", "Daylight Only"),
+        ("a maker of paper models", "Score & Fold"),
+    ),
+}
+LAYOUTS = (
+    'The words "{headline}" fill the upper third in large letters',
+    '"{headline}" runs up the left edge, turned a quarter',
+    '"{headline}" stands small in the exact centre with wide empty margins',
+    'The words "{headline}" sit at the bottom right, in two lines',
+    'A thin frame holds "{headline}" at the top and the details at the foot',
+    '"{headline}" is split by the picture, the first word above it, the rest below',
+    'A broad diagonal band carries "{headline}" from corner to corner',
+    'A three-column grid keeps "{headline}" in the middle column',
+)
+PICTURES = (
+    "one object is drawn from the side and nothing else",
+    "a crowd of small figures walks towards the right",
+    "a close photograph, cropped hard, covers the lower half",
+    "two hands enter from opposite sides",
+    "a row of five simple shapes grows from left to right",
+    "a window frame shows a landscape behind the words",
+    "a single line draws the subject without lifting the pen",
+    "a pattern of repeated tools covers the ground",
+)
+COLORS = (
+    "deep blue ground, cream letters, one orange accent",
+    "black on raw brown paper",
+    "pale green and pink in flat fields, no gradients",
+    "white ground with a single red shape",
+    "mustard, petrol and off-white in equal parts",
+    "grey photograph under a transparent yellow layer",
+    "dark violet fading to night black, silver letters",
+    "terracotta and sand, letters left unprinted",
+)
+MOODS = (
+    "calm and confident",
+    "playful, a little clumsy on purpose",
+    "nocturnal and warm",
+    "dry, precise, almost scientific",
+    "nostalgic without irony",
+    "loud and generous",
+    "tender and quiet",
+    "brisk, with a wink",
+)
+STYLES = (
+    "like a two-colour riso print with visible grain",
+    "in the manner of mid-century travel posters",
+    "as clean as a transit map",
+    "with the roughness of linocut",
+    "like a page from an old field guide",
+    "as a collage of torn paper",
+    "with the flat geometry of children's blocks",
+    "like a still from a film shot at dusk",
+)
+TYPES = (
+    "heavy condensed capitals",
+    "a sharp high-contrast serif",
+    "rounded letters with open counters",
+    "a typewriter face in one size only",
+    "hand-painted script with uneven strokes",
+    "a neutral grotesque, set tight",
+    "slab letters spaced wide",
+    "an italic that leans into the picture",
+)
+
+
+def draw_briefs(ids: list[str], *, rng: np.random.Generator) -> pa.Table:
+    """A table of prompts, one for each id, with intent, description and aesthetics; kinds of work take turns."""
+    rows = [_brief(kind, rng) for kind, _ in zip(_turns(len(ids)), ids)]
+    columns = {name: [row[name] for row in rows] for name in ("intent", "description", "aesthetics", "category")}
+    return pa.table({"id": ids, **columns})
+
+
+def _turns(count: int) -> list[str]:
+    kinds = list(SUBJECTS)
+    return [kinds[number % len(kinds)] for number in range(count)]
+
+
+def _brief(kind: str, rng: np.random.Generator) -> dict[str, str]:
+    def one(options: tuple[str, ...]) -> str:
+        return options[rng.integers(len(options))]
+
+    subject, headline = SUBJECTS[kind][rng.integers(len(SUBJECTS[kind]))]
+    return {
+        "category": kind,
+        "intent": f"{'An' if kind[0] in 'aeiou' else 'A'} {kind} for {subject}.",
+        "description": f"{one(LAYOUTS).format(headline=headline)}; {one(PICTURES)}. Colours: {one(COLORS)}.",
+        "aesthetics": f"The mood is {one(MOODS)}, {one(STYLES)}. Lettering: {one(TYPES)}.",
+    }

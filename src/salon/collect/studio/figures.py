@@ -21,17 +21,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from salon.check.results import CheckReport, RaterRow
-from salon.check.settings import CheckSettings
+from salon.check.results import CheckReport, CheckSettings, RaterSummary
 from salon.collect.plan import make_plan
 from salon.collect.quality import RaterFindings, rater_flags
 from salon.collect.settings import StudioSettings
-from salon.collect.studio.adjudicate import Disputes, disputes_of, settled_study
-from salon.collect.studio.asked import records_of
+from salon.collect.studio.adjudication import Disputes, find_disputes, study_after_rulings
+from salon.collect.studio.rater_side import quality_records
 from salon.errors import SalonError
 from salon.stats.result import Estimate
 from salon.store.database import Database
-from salon.store.database.connected import now_ms
+from salon.store.database.connection import now_ms
 from salon.study import Study
 from salon.study.tables import JUDGMENTS
 
@@ -48,7 +47,7 @@ _HOUR = len("2026-01-31T12")
 
 
 @dataclass(frozen=True)
-class Figures:
+class LiveFigures:
     """What the answers up to one revision say."""
 
     revision: int
@@ -69,20 +68,20 @@ class Figures:
     disputes: Disputes = field(default_factory=Disputes)
 
 
-def figures_of(database: Database, settings: StudioSettings) -> Figures:
+def compute_figures(database: Database, settings: StudioSettings) -> LiveFigures:
     """The figures of the answers there are now."""
     began, at = time.perf_counter(), now_ms()
     study = database.read_study()
     plan = make_plan(study, settings)
-    flags = rater_flags(records_of(database, plan, {one.id: one for one in study.criteria}))
-    hours, judged, disputes = hours_of(study), judged_of(study), disputes_of(database, study)
-    report, words = _checked(settled_study(database, study, adjudicators=False))
-    panel = {} if report is None else {name: over_raters(report.raters, name) for name in PANEL}
+    flags = rater_flags(quality_records(database, plan, {one.id: one for one in study.criteria}))
+    hours, judged, disputes = judgments_by_hour(study), judgments_by_item(study), find_disputes(database, study)
+    report, words = _check_answers(study_after_rulings(database, study, adjudicators=False))
+    panel = {} if report is None else {name: mean_over_raters(report.raters, name) for name in PANEL}
     seconds = time.perf_counter() - began
-    return Figures(study.revision, at, seconds, report, words, panel, flags, hours, judged, disputes)
+    return LiveFigures(study.revision, at, seconds, report, words, panel, flags, hours, judged, disputes)
 
 
-def _checked(study: Study) -> tuple[CheckReport | None, str | None]:
+def _check_answers(study: Study) -> tuple[CheckReport | None, str | None]:
     from salon.check.check import check_study
 
     try:
@@ -91,7 +90,7 @@ def _checked(study: Study) -> tuple[CheckReport | None, str | None]:
         return None, error.needed
 
 
-def over_raters(rows: Sequence[RaterRow], name: str) -> Estimate | None:
+def mean_over_raters(rows: Sequence[RaterSummary], name: str) -> Estimate | None:
     """The mean of the raters' own figures with Student's t interval: raters are the units, not their answers.
 
     Raters without the figure are left out of n. No interval for one rater, or where all are alike;
@@ -110,7 +109,7 @@ def over_raters(rows: Sequence[RaterRow], name: str) -> Estimate | None:
     return Estimate(value=mean, low=low, high=high, n=n, unit="rater", level=LIVE.level, method=method)
 
 
-def hours_of(study: Study) -> dict[str, int]:
+def judgments_by_hour(study: Study) -> dict[str, int]:
     """Judgments by the hour they were given in; those without a time are left out."""
     found: Counter[str] = Counter()
     for kind in JUDGMENTS:
@@ -123,16 +122,16 @@ def hours_of(study: Study) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def judged_of(study: Study) -> dict[str, int]:
+def judgments_by_item(study: Study) -> dict[str, int]:
     """How many judgments name each item; items that none names have 0."""
     ids = study.ids("items").to_pylist()
     total = np.zeros(len(ids), np.int64)
-    for codes in _named(study):
+    for codes in _item_codes(study):
         total += np.bincount(codes[codes >= 0], minlength=len(ids))
     return dict(zip(ids, total.tolist()))
 
 
-def _named(study: Study) -> Iterable[NDArray[np.int32]]:
+def _item_codes(study: Study) -> Iterable[NDArray[np.int32]]:
     for kind in JUDGMENTS:
         table = study.table(kind)
         for name in ("a", "b", "item"):

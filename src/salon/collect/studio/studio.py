@@ -1,58 +1,186 @@
-"""A studio: everything that happens while a study is collected, without HTTP.
+"""What lies before each rater, remembered by the one process that serves the studio.
 
-    studio = Studio(database, settings, folder)
-    link, = studio.invite("designers", 1)
-    step = studio.next(link.rater)                      # ShownTask, Rest, Finished, or Needs consent and the like
-    studio.ready(link.rater, step.id)                   # the prompt was read
-    studio.submit(link.rater, step.id, given, key=key)  # saved, exactly once, on the disk
-    saved, step = studio.answer(...)                    # the same, and what comes next
-
-Every call is one or a few short transactions, and any number of threads may call. One process serves a studio: how many
-answers each question has is counted in memory, from the database at the start, and steers only what is asked next; so
-is what each rater at work was asked (`desk`).
+A desk holds a rater's tasks with their questions, read from the database when the rater comes and kept up with every
+task and answer since, so that an answer costs the same whether it is the first or the thousandth. The database stays
+the judge: it closes a task only if it finds it open, and whatever it refuses makes the desk be read anew. One request
+of a rater is at the desk at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any
 
-from salon.collect.answers import Moments, is_right, to_judgments
-from salon.collect.assign import Asked, Finished, Rest, State, next_question
-from salon.collect.entry import attempts
-from salon.collect.plan import check_views, make_plan
-from salon.collect.question import Given, Question
-from salon.collect.screens import show
-from salon.collect.settings import StudioSettings
-from salon.collect.settings_phase import Phase
-from salon.collect.studio.adjudicate import check_cohorts
-from salon.collect.studio.asked import (
-    KNOWN,
-    about,
-    answered,
-    question_of,
-    questions_in_all,
-    tallies_of,
+from salon.collect.assignment import (
+    AskedQuestion,
+    AssignmentState,
+    NoMoreQuestions,
+    Rest,
+    Tallies,
+    attempts,
+    make_screen,
+    next_question,
 )
-from salon.collect.studio.desk import Desk, Desks
-from salon.collect.studio.entry import left, refuse
-from salon.collect.studio.owner import OwnerSide
-from salon.collect.studio.ranking import RankingSide
-from salon.collect.studio.steps import Person, ShownTask, Step, Trial
-from salon.collect.tally import Tallies
-from salon.collect.timing import TooFast, break_due, check_ready, check_time, least_seconds
-from salon.collect.workload import Workload, workloads
-from salon.store.database import Answer, Database, NewTask, RaterState, Saved, Task, Visit
-from salon.store.database.connected import now_ms
-from salon.store.database.submit import STOPPED
+from salon.collect.plan import Workload, check_views, make_plan, workloads
+from salon.collect.questions import (
+    Given,
+    RaterQuestion,
+    RaterScreen,
+    RemainingWait,
+    ScreenTimes,
+    break_due,
+    check_ready,
+    check_time,
+    is_right,
+    least_seconds,
+    to_judgments,
+)
+from salon.collect.settings import Phase, StudioSettings
+from salon.collect.studio.adjudication import check_cohorts
+from salon.collect.studio.owner_side import OwnerSide
+from salon.collect.studio.rater_side import (
+    KNOWN_ANSWER,
+    Person,
+    QualificationTry,
+    RankingSide,
+    ShownTask,
+    StudioStep,
+    answered_tasks,
+    count_tallies,
+    expected_total,
+    known_answer_hits,
+    require_waited,
+    seconds_left,
+    task_question,
+    task_subject,
+)
+from salon.store.database import Database, NewTask, OtherAnswer, RaterTask, RaterVisit, SavedSubmission, StoredRater
+from salon.store.database.answers import STOPPED
+from salon.store.database.connection import now_ms
+
+MOST_RATERS = 2000
+"""Raters remembered at once; who comes back after many others is read anew."""
+
+
+@dataclass
+class RaterTasks:
+    """The tasks of one rater by position, and what was asked in them."""
+
+    rater: str
+    tasks: list[RaterTask] = field(default_factory=list)
+    asked: list[AskedQuestion] = field(default_factory=list)
+    entered: bool = False
+    """Everything that comes before the first question is done."""
+    stale: bool = True
+    turn: RLock = field(default_factory=RLock, repr=False)
+
+    @property
+    def number(self) -> int | None:
+        """The rater's place in the cohort, as the first task says; None before it."""
+        return self.tasks[0].screen["number"] if self.tasks else None
+
+    @property
+    def open(self) -> int | None:
+        """Position of the first task that waits for its answer."""
+        return next((place for place, task in enumerate(self.tasks) if task.answered_at is None), None)
+
+    def place(self, task: int) -> int | None:
+        """The position of a task, looked for from the newest; None when it is not this rater's."""
+        return next((k for k in reversed(range(len(self.tasks))) if self.tasks[k].id == task), None)
+
+    def shown(self, place: int) -> RaterScreen:
+        """The screen of a task, as it was shown."""
+        screen = self.tasks[place].screen
+        return RaterScreen(question=self.asked[place].question, order=screen["order"], code_names=screen["code_names"])
+
+    def add(self, task: RaterTask, question: RaterQuestion) -> None:
+        """A task was put to the rater."""
+        self.tasks.append(task)
+        self.asked.append(AskedQuestion(question, task.answered_at))
+
+    def close(self, place: int, at: int, right: bool | None) -> None:
+        """A task was answered."""
+        self.tasks[place] = replace(self.tasks[place], answered_at=at)
+        self.asked[place] = replace(self.asked[place], answered=at, right=right)
+
+
+class TaskCache:
+    """The desks of all raters at work."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._desks: OrderedDict[str, RaterTasks] = OrderedDict()
+        self._turn = Lock()
+
+    @contextmanager
+    def at(self, rater: str) -> Iterator[RaterTasks]:
+        """The desk of a rater, for this thread alone; what fails there makes it be read anew."""
+        desk = self._desk(rater)
+        with desk.turn:
+            if desk.stale:
+                self._read(desk)
+            try:
+                yield desk
+            except BaseException:
+                desk.stale = True
+                raise
+
+    def find(self, desk: RaterTasks, task: int) -> int:
+        """The position of a task; NotYours when the database does not know it as this rater's either."""
+        place = desk.place(task)
+        if place is None:
+            self._database.task(task, desk.rater)
+            self._read(desk)
+            place = desk.place(task)
+        assert place is not None
+        return place
+
+    def forget(self) -> None:
+        """Read every desk anew before it is used again."""
+        with self._turn:
+            for desk in self._desks.values():
+                desk.stale = True
+
+    def _desk(self, rater: str) -> RaterTasks:
+        with self._turn:
+            desk = self._desks.setdefault(rater, RaterTasks(rater))
+            self._desks.move_to_end(rater)
+            if len(self._desks) > MOST_RATERS:
+                self._desks.popitem(last=False)
+        return desk
+
+    def _read(self, desk: RaterTasks) -> None:
+        right = known_answer_hits(self._database, desk.rater)
+        desk.tasks = self._database.tasks_of(desk.rater)
+        desk.asked = [AskedQuestion(task_question(task), task.answered_at, right.get(task.id)) for task in desk.tasks]
+        desk.entered = desk.stale = False
+
+
+# --------------------------------------------------------------------------------------------------
+# A studio: everything that happens while a study is collected, without HTTP.
+#
+#     studio = Studio(database, settings, folder)
+#     link, = studio.invite("designers", 1)
+#     step = studio.next(link.rater)                      # ShownTask, Rest, Finished, or Needs consent and the like
+#     studio.ready(link.rater, step.id)                   # the prompt was read
+#     studio.submit(link.rater, step.id, given, key=key)  # saved, exactly once, on the disk
+#     saved, step = studio.answer(...)                    # the same, and what comes next
+#
+# Every call is one or a few short transactions, and any number of threads may call. One process serves a studio: how
+# many
+# answers each question has is counted in memory, from the database at the start, and steers only what is asked next; so
+# is what each rater at work was asked (`desk`).
+# --------------------------------------------------------------------------------------------------
 
 INTERFACE = "2"
 """Grows whenever a screen changes what raters see; every judgment carries it."""
-_HEARD_MS = 30_000
+_VISIT_WRITE_MS = 30_000
 """Signs of life closer together than this are written down once."""
 
 
@@ -70,10 +198,10 @@ class Studio(RankingSide, OwnerSide):
         self.criteria = {criterion.id: criterion for criterion in study.criteria}
         self.prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
         self.items = {item.id: item for item in study.nouns("items")}
-        self._visits: dict[str, Visit] = {}
+        self._visits: dict[str, RaterVisit] = {}
         self._counting = Lock()
         self._tallies: Tallies | None = None
-        self._desks = Desks(database)
+        self._desks = TaskCache(database)
 
     # -- coming in ------------------------------------------------------------------------------------------
 
@@ -84,21 +212,21 @@ class Studio(RankingSide, OwnerSide):
 
     # -- asking ---------------------------------------------------------------------------------------------
 
-    def next(self, rater: str, *, now: int | None = None) -> Step:
+    def next(self, rater: str, *, now: int | None = None) -> StudioStep:
         """What comes next for a rater: the same until it is answered, on every device."""
         now = now_ms() if now is None else now
         state = self.database.rater(rater)
         if state.status in STOPPED:
-            return Finished(state.status)  # type: ignore[arg-type]  # the database holds no other word
+            return NoMoreQuestions(state.status)  # type: ignore[arg-type]  # the database holds no other word
         with self._desks.at(rater) as desk:
             missing = None if desk.entered else self.missing(rater, now)
             if missing is not None:
                 return missing
             desk.entered = True
             number = self._number(state) if desk.number is None else desk.number
-            seat = _Seat(rater, number, self.settings.cohort(state.cohort or "").id, now)
+            seat = _TaskRequest(rater, number, self.settings.cohort(state.cohort or "").id, now)
             step = self._choose(seat, desk)
-            if isinstance(step, Finished):
+            if isinstance(step, NoMoreQuestions):
                 if step.reason in ("done", "enough answers") and state.status != "done":
                     self.database.set_status(rater, "done", by=None, at=now)
                 return step
@@ -111,12 +239,12 @@ class Studio(RankingSide, OwnerSide):
         state = self.database.rater(rater)
         cohort = self.settings.cohort(state.cohort or "").id
         planned = next(work for work in workloads(self.plan) if work.cohort == cohort)
-        questions = questions_in_all(self.plan, cohort, rater, self._number(state))
+        questions = expected_total(self.plan, cohort, rater, self._number(state))
         return Workload(cohort, questions, planned.minutes * questions / max(1, planned.questions))
 
-    def question(self, rater: str, task: int) -> Question:
+    def question(self, rater: str, task: int) -> RaterQuestion:
         """The question of one of the rater's tasks; NotYours for any other."""
-        return question_of(self.database.task(task, rater))
+        return task_question(self.database.task(task, rater))
 
     def ready(self, rater: str, task: int, *, now: int | None = None) -> None:
         """The rater has read the prompt; TooEarly before "I'm ready" may be said."""
@@ -125,12 +253,12 @@ class Studio(RankingSide, OwnerSide):
             place = self._desks.find(desk, task)
             found = desk.tasks[place]
             if found.answered_at is None and found.ready_at is None:
-                refuse(check_ready(shown_at=found.created_at, ready_at=now, times=self.settings.times))
+                require_waited(check_ready(shown_at=found.created_at, ready_at=now, times=self.settings.times))
                 desk.tasks[place] = self.database.mark_ready(task, rater, at=now)
 
     def submit(
         self, rater: str, task: int, given: Given, *, key: str, now: int | None = None, client: str | None = None
-    ) -> Saved:
+    ) -> SavedSubmission:
         """Save an answer. It is on the disk when this returns, and the same `key` never saves a second one.
 
         Raises TooEarly, BadValue for what the screen did not offer, and the database's NotYours, AlreadyAnswered,
@@ -142,7 +270,7 @@ class Studio(RankingSide, OwnerSide):
 
     def answer(
         self, rater: str, task: int, given: Given, *, key: str, now: int | None = None, client: str | None = None
-    ) -> tuple[Saved, Step]:
+    ) -> tuple[SavedSubmission, StudioStep]:
         """`submit`, and what comes next."""
         now = now_ms() if now is None else now
         saved = self.submit(rater, task, given, key=key, now=now, client=client)
@@ -152,20 +280,22 @@ class Studio(RankingSide, OwnerSide):
             question = desk.asked[-1].question
             return saved, self._shown(self._seat(desk, question, now), question, desk)
 
-    def _submit(self, desk: Desk, place: int, given: Given, key: str, now: int, client: str | None) -> Saved:
+    def _submit(
+        self, desk: RaterTasks, place: int, given: Given, key: str, now: int, client: str | None
+    ) -> SavedSubmission:
         """Save an answer, and with it the rater's next task where that is certain already."""
         found, shown = desk.tasks[place], desk.shown(place)
         question, started = shown.question, self._started(found)
         if found.answered_at is None:
-            refuse(self._time(found, question, now))
-        moments, phase = Moments(started, now), self._phase(question)
+            require_waited(self._time(found, question, now))
+        moments, phase = ScreenTimes(started, now), self._phase(question)
         made = to_judgments(shown, given, criteria=self.criteria, rater=desk.rater, moments=moments, phase=phase)
         right = is_right(shown, given)
         ahead = self._ahead(desk, place, right, now)
         saved = self.database.submit(
             found.id,
             desk.rater,
-            [*made, *([] if right is None else [Answer(KNOWN, {"right": right})])],
+            [*made, *([] if right is None else [OtherAnswer(KNOWN_ANSWER, {"right": right})])],
             key=key,
             started_at=started,
             answered_at=now,
@@ -195,7 +325,7 @@ class Studio(RankingSide, OwnerSide):
             waiting = None if desk.open is None else desk.tasks[desk.open]
             if waiting is not None and self._take_back_pair(rater, waiting, now):
                 return waiting.id
-            before = {one.task.id: one for one in answered(self.database, rater)}
+            before = {one.task.id: one for one in answered_tasks(self.database, rater)}
             task = self.database.undo_last(rater, since=self._heard(rater, now).started_at, at=now)
         if task.id in before:
             self._count("undo", before[task.id].shown.question, rater, before[task.id].judgments)
@@ -214,16 +344,16 @@ class Studio(RankingSide, OwnerSide):
 
     # -- which question -------------------------------------------------------------------------------------
 
-    def _choose(self, seat: _Seat, desk: Desk) -> Question | Rest | Finished:
+    def _choose(self, seat: _TaskRequest, desk: RaterTasks) -> RaterQuestion | Rest | NoMoreQuestions:
         """The next step, its question held for this rater at once, so that no two get the last place."""
         tallies = self._counted()
         with self._counting:
             step = next_question(self.plan, seat.state(desk.asked, tallies))
-            if isinstance(step, Question) and desk.open is None:
+            if isinstance(step, RaterQuestion) and desk.open is None:
                 tallies.ask(step, seat.rater, seat.now)
         return step
 
-    def _ahead(self, desk: Desk, place: int, right: bool | None, now: int) -> Question | None:
+    def _ahead(self, desk: RaterTasks, place: int, right: bool | None, now: int) -> RaterQuestion | None:
         """What comes after the task at `place` once it is answered; None where others' answers have a say in it."""
         if not desk.entered or self._is_tallied or desk.open != place:
             return None  # whoever has a new consent text to agree to is asked by `next`
@@ -233,7 +363,7 @@ class Studio(RankingSide, OwnerSide):
         asked[place] = replace(asked[place], answered=now, right=right)
         seat = self._seat(desk, asked[place].question, now)
         step = next_question(self.plan, seat.state(asked, Tallies()))
-        return step if isinstance(step, Question) else None
+        return step if isinstance(step, RaterQuestion) else None
 
     @cached_property
     def _is_tallied(self) -> bool:
@@ -244,21 +374,21 @@ class Studio(RankingSide, OwnerSide):
         """The tallies; left empty where every rater answers everything and nobody asks for them."""
         with self._counting:
             if self._tallies is None:
-                self._tallies = tallies_of(self.database) if self._is_tallied else Tallies()
+                self._tallies = count_tallies(self.database) if self._is_tallied else Tallies()
             return self._tallies
 
-    def _count(self, what: str, question: Question, rater: str, made: Any) -> None:
+    def _count(self, what: str, question: RaterQuestion, rater: str, made: Any) -> None:
         tallies = self._counted()
         with self._counting:
             getattr(tallies, what)(question, rater, made)
 
-    def _number(self, state: RaterState) -> int:
+    def _number(self, state: StoredRater) -> int:
         """The rater's place among those of the cohort; kept with the first task, for others may be erased."""
         return [other.id for other in self.database.raters() if other.cohort == state.cohort].index(state.id)
 
     # -- the screen -----------------------------------------------------------------------------------------
 
-    def _shown(self, seat: _Seat, question: Question, desk: Desk) -> ShownTask:
+    def _shown(self, seat: _TaskRequest, question: RaterQuestion, desk: RaterTasks) -> ShownTask:
         if desk.open is None:
             self._put(seat, question, desk)
         place = desk.open
@@ -269,7 +399,7 @@ class Studio(RankingSide, OwnerSide):
         reading = task.screen["prompt_first"] and task.ready_at is None and task.created_at <= now < ends
         least = least_seconds(question.kind, times)
         done = sum(task.answered_at is not None for task in desk.tasks)
-        total = questions_in_all(self.plan, question.cohort, seat.rater, seat.number)
+        total = expected_total(self.plan, question.cohort, seat.rater, seat.number)
         begun = self._begun(seat.rater, task.id, question)
         visit = self._heard(seat.rater, now)
         worked = now - visit.started_at
@@ -282,8 +412,10 @@ class Studio(RankingSide, OwnerSide):
             criteria=tuple(self.criteria[id] for id in question.criteria),
             phase=self._phase(question),
             prompt_left=(ends - now) / 1000 if reading else 0.0,
-            ready_left=left(check_ready(shown_at=task.created_at, ready_at=now, times=times)) if reading else 0.0,
-            wait=least if reading else left(self._pair_time(task, question, begun, now)),
+            ready_left=seconds_left(check_ready(shown_at=task.created_at, ready_at=now, times=times))
+            if reading
+            else 0.0,
+            wait=least if reading else seconds_left(self._pair_time(task, question, begun, now)),
             done=done,
             total=max(total, done + 1),
             can_undo=bool(begun.pairs) or any((task.answered_at or 0) >= visit.started_at for task in desk.tasks),
@@ -292,7 +424,7 @@ class Studio(RankingSide, OwnerSide):
             pairs=begun.pairs,
         )
 
-    def _put(self, seat: _Seat, question: Question, desk: Desk) -> None:
+    def _put(self, seat: _TaskRequest, question: RaterQuestion, desk: RaterTasks) -> None:
         """Put a question to the rater; where another device was first, its own."""
         new = self._new_task(seat, question, desk)
         task = self.database.add_task(
@@ -304,11 +436,11 @@ class Studio(RankingSide, OwnerSide):
             phase=new.phase,
             at=new.at,
         )
-        desk.add(task, question_of(task))
+        desk.add(task, task_question(task))
 
-    def _new_task(self, seat: _Seat, question: Question, desk: Desk) -> NewTask:
+    def _new_task(self, seat: _TaskRequest, question: RaterQuestion, desk: RaterTasks) -> NewTask:
         position = len(desk.tasks)
-        shown = show(self.plan, question, rater=seat.rater, number=seat.number, position=position)
+        shown = make_screen(self.plan, question, rater=seat.rater, number=seat.number, position=position)
         screen = {
             "order": shown.order,
             "code_names": shown.code_names,
@@ -317,14 +449,14 @@ class Studio(RankingSide, OwnerSide):
         }
         record = question.model_dump(mode="json", exclude_defaults=True)
         phase = question.phase or "qualification"
-        return NewTask(position, about(question, position), record, screen, phase, seat.now)
+        return NewTask(position, task_subject(question, position), record, screen, phase, seat.now)
 
     @staticmethod
-    def _seat(desk: Desk, question: Question, now: int) -> _Seat:
+    def _seat(desk: RaterTasks, question: RaterQuestion, now: int) -> _TaskRequest:
         """Whose desk it is, as the tasks on it tell."""
-        return _Seat(desk.rater, desk.number or 0, question.cohort, now)
+        return _TaskRequest(desk.rater, desk.number or 0, question.cohort, now)
 
-    def prompt_text(self, question: Question) -> str | None:
+    def prompt_text(self, question: RaterQuestion) -> str | None:
         """The prompt as the question's view shows it; in the qualification as its criterion asks for it, or whole."""
         if question.prompt is None or question.prompt not in self.prompts:
             return None
@@ -333,13 +465,13 @@ class Studio(RankingSide, OwnerSide):
         own = own if all(getattr(prompt, part) for part in own) else ()  # no phase shows it, so none was checked
         return prompt.view(question.view or own) or None
 
-    def _prompt_first(self, question: Question, before: Question | None) -> bool:
+    def _prompt_first(self, question: RaterQuestion, before: RaterQuestion | None) -> bool:
         """The prompt comes alone when it is new to the rater; questions about it that follow show it beside."""
         if self.settings.times.prompt <= 0 or self.prompt_text(question) is None:
             return False
         return before is None or (before.prompt, before.view) != (question.prompt, question.view)
 
-    def _time(self, task: Task, question: Question, now: int) -> TooFast | None:
+    def _time(self, task: RaterTask, question: RaterQuestion, now: int) -> RemainingWait | None:
         return check_time(
             question.kind,
             shown_at=task.created_at,
@@ -349,35 +481,35 @@ class Studio(RankingSide, OwnerSide):
             times=self.settings.times,
         )
 
-    def _started(self, task: Task) -> int:
+    def _started(self, task: RaterTask) -> int:
         """When the pictures came up."""
         if not task.screen["prompt_first"]:
             return task.created_at
         ends = task.created_at + round(self.settings.times.prompt * 1000)
         return ends if task.ready_at is None else min(task.ready_at, ends)
 
-    def _phase(self, question: Question) -> Phase | None:
+    def _phase(self, question: RaterQuestion) -> Phase | None:
         return self.plan.find_run(question).phase if question.phase else None
 
-    def _trial(self, question: Question, asked: Sequence[Asked]) -> Trial | None:
+    def _trial(self, question: RaterQuestion, asked: Sequence[AskedQuestion]) -> QualificationTry | None:
         test = self.settings.qualification
         if test is None or question.why != "qualification":
             return None
         over = attempts(test, [task for task in asked if task.answered is not None])
         ended = [one for one in over if one.answered == test.questions]
-        return Trial(len(ended) + 1, ended[-1].right if ended else None)
+        return QualificationTry(len(ended) + 1, ended[-1].right if ended else None)
 
-    def _heard(self, rater: str, now: int) -> Visit:
+    def _heard(self, rater: str, now: int) -> RaterVisit:
         """The visit under way; written down now and then."""
         visit = self._visits.get(rater)
-        if visit is None or not 0 <= now - visit.last_seen_at < _HEARD_MS:
+        if visit is None or not 0 <= now - visit.last_seen_at < _VISIT_WRITE_MS:
             pause = round(self.settings.pay.idle_minutes * 60_000)
             visit = self._visits[rater] = self.database.seen(rater, at=now, pause=pause)
         return visit
 
 
 @dataclass(frozen=True)
-class _Seat:
+class _TaskRequest:
     """Who is asked, and when."""
 
     rater: str
@@ -385,6 +517,6 @@ class _Seat:
     cohort: str
     now: int
 
-    def state(self, asked: Sequence[Asked], tallies: Tallies) -> State:
+    def state(self, asked: Sequence[AskedQuestion], tallies: Tallies) -> AssignmentState:
         """All that decides what comes next."""
-        return State(self.rater, self.number, self.cohort, self.now, "active", asked, tallies)
+        return AssignmentState(self.rater, self.number, self.cohort, self.now, "active", asked, tallies)

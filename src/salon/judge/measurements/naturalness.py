@@ -16,11 +16,11 @@ import cv2
 import numpy as np
 from scipy.special import gamma
 
-from salon.judge.measurements.seen import Seen
+from salon.judge.measurements.pixels import PictureView
 
 REFERENCE = Path(__file__).with_name("clean_posters.npz")
 """The fit to clean posters."""
-SIDE = 512
+SHORT_SIDE = 512
 """Pixels that the shorter side is brought down to."""
 SMALLEST = 96
 _FLAT = 1.0
@@ -32,7 +32,7 @@ _SHRINK = 0.1
 """Share of the features' own variances in the covariance: keeps it well-behaved with few pictures."""
 
 
-def naturalness(seen: Seen) -> float | None:
+def naturalness(seen: PictureView) -> float | None:
     """Minus the distance of its features from those of clean pictures, in standard deviations.
 
     None for pictures that are too small, or plain: they have no fine structure.
@@ -40,22 +40,22 @@ def naturalness(seen: Seen) -> float | None:
     if min(seen.image.size) < SMALLEST or seen.is_plain:
         return None
     centre, precision = _reference()
-    off = features(seen.pixels) - centre
+    off = structure_features(seen.pixels) - centre
     return -float(np.sqrt(off @ precision @ off / len(off)))
 
 
-def fit(pictures: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def fit_reference(pictures: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Centre and inverse covariance of the features of clean pictures (height, width, RGB)."""
-    rows = np.array([features(picture) for picture in pictures])
+    rows = np.array([structure_features(picture) for picture in pictures])
     covariance = np.cov(rows.T)
     shrunk = (1 - _SHRINK) * covariance + _SHRINK * np.diag(np.diag(covariance))
     return rows.mean(axis=0), np.linalg.inv(shrunk + 1e-6 * np.eye(len(shrunk)))
 
 
-def features(pixels: np.ndarray) -> np.ndarray:
+def structure_features(pixels: np.ndarray) -> np.ndarray:
     """36 numbers: two for the normalised brightness and sixteen for products of neighbours, at each of two scales."""
     gray: np.ndarray = cv2.cvtColor(np.ascontiguousarray(pixels), cv2.COLOR_RGB2GRAY).astype(np.float64)
-    scale = SIDE / min(gray.shape)
+    scale = SHORT_SIDE / min(gray.shape)
     if scale < 1:
         gray = cv2.resize(gray, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     half = cv2.resize(gray, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)

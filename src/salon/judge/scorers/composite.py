@@ -15,15 +15,13 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image
 
-from salon.judge.scorers.measured import kept_reading
-from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, TextInput, parts_read
-from salon.models.conse import seen_vectors, sentence_vectors
-from salon.models.effnet import EFFNET, class_chances
-from salon.models.kept import Kept
-from salon.models.minilm import MINILM, embed_texts
+from salon.judge.scorers.rules import cached_reading
+from salon.judge.scoring import PictureScore, PictureScorer, ScoreResult, ScorerInput, TextInput, prompt_parts
+from salon.models.cache import ResultCache
+from salon.models.embedded_networks import EFFNET, MINILM, class_chances, content_vectors, embed_texts, sentence_vectors
 from salon.models.ocr import READER
-from salon.study.scorer import ScorerCard
-from salon.study.signature import Signature
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Signature
 
 COMPOSITE = "effnet-lite2+minilm+ocr"
 TEXT_MATCH = "minilm+ocr"
@@ -32,47 +30,47 @@ SEEN_WEIGHT = 0.5
 _LICENCE = "Apache-2.0 (EfficientNet-Lite2, RapidOCR), Apache-2.0 (MiniLM; packaged under MIT)"
 
 
-def composite(kept: Kept | None = None, *, text: TextInput = "full", batch: int = 8) -> PictureScorer:
+def composite(kept: ResultCache | None = None, *, text: TextInput = "full", batch: int = 8) -> PictureScorer:
     """The mean of `seen` and `read`, from -1 to 1; a picture without text has 0 for what is read."""
     card = ScorerCard(
-        reads="image and prompt", view=parts_read(text), low=-1, high=1, licence=_LICENCE,
+        reads="image and prompt", view=prompt_parts(text), low=-1, high=1, licence=_LICENCE,
         transform="0.5 cos(seen, prompt) + 0.5 cos(read, prompt)",
         measures="Whether things and words in the picture are near to the prompt in meaning.",
         source="docs/methods/scorers.md",
     )  # fmt: skip
     settings = {"image": EFFNET, "text": MINILM, "ocr": READER, "view": "+".join(card.view) or "all"}
     signature = Signature(method=COMPOSITE, settings=settings)
-    memory = kept or Kept()
+    memory = kept or ResultCache()
 
-    def look(shown: Sequence[Shown]) -> list[Result]:
+    def look(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
         texts = [one.text for one in shown]
         seen = seen_alike([one.image for one in shown], texts)
-        read = read_alike([kept_reading(one, memory).text for one in shown], texts)
-        return [Scored(float(SEEN_WEIGHT * a + (1 - SEEN_WEIGHT) * b)) for a, b in zip(seen, read, strict=True)]
+        read = read_alike([cached_reading(one, memory).text for one in shown], texts)
+        return [PictureScore(float(SEEN_WEIGHT * a + (1 - SEEN_WEIGHT) * b)) for a, b in zip(seen, read, strict=True)]
 
     return PictureScorer(COMPOSITE, card, signature, look, batch=batch)
 
 
-def text_match(kept: Kept | None = None, *, text: TextInput = "full", batch: int = 8) -> PictureScorer:
+def text_match(kept: ResultCache | None = None, *, text: TextInput = "full", batch: int = 8) -> PictureScorer:
     """How near the text in the picture is to the prompt in meaning, from -1 to 1; 0 where there is no text."""
     card = ScorerCard(
-        reads="image and prompt", view=parts_read(text), low=-1, high=1, licence=_LICENCE,
+        reads="image and prompt", view=prompt_parts(text), low=-1, high=1, licence=_LICENCE,
         transform="cos(read, prompt)", source="docs/methods/scorers.md",
         measures="Whether the words in the picture are near to the prompt in meaning.",
     )  # fmt: skip
     settings = {"text": MINILM, "ocr": READER, "view": "+".join(card.view) or "all"}
-    memory = kept or Kept()
+    memory = kept or ResultCache()
 
-    def look(shown: Sequence[Shown]) -> list[Result]:
-        read = read_alike([kept_reading(one, memory).text for one in shown], [one.text for one in shown])
-        return [Scored(float(value)) for value in read]
+    def look(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
+        read = read_alike([cached_reading(one, memory).text for one in shown], [one.text for one in shown])
+        return [PictureScore(float(value)) for value in read]
 
     return PictureScorer(TEXT_MATCH, card, Signature(method=TEXT_MATCH, settings=settings), look, batch=batch)
 
 
 def seen_alike(images: Sequence[Image.Image], texts: Sequence[str]) -> np.ndarray:
     """Cosine of each picture's classes with its text, both less the mean of all class names."""
-    return _cosines(seen_vectors(class_chances(images)), sentence_vectors(texts))
+    return _cosines(content_vectors(class_chances(images)), sentence_vectors(texts))
 
 
 def read_alike(read: Sequence[str], texts: Sequence[str]) -> np.ndarray:

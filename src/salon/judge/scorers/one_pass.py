@@ -9,49 +9,68 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from salon.judge.one_pass import OnePass, OnePassAnswer
-from salon.judge.scorers.of_model import known_criterion, scores_name
-from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, Unscored
-from salon.models.one_pass import CARD, OnePassCard, greedy_answers, read_one_pass_card
-from salon.models.preference import Criterionwise
-from salon.models.vlm import LoadedVlm, TooLong
-from salon.models.weights import model_fingerprint
-from salon.store.pictures import within
-from salon.study.scorer import ScorerCard
-from salon.study.signature import Signature
+from salon.calls.errors import CallsStopped
+from salon.calls.service import Budget
+from salon.calls.store import CallStore
+from salon.errors import BadFile, BadValue, shorten
+from salon.judge.model_scorers import (
+    MARK,
+    UNTRAINED,
+    OnePass,
+    OnePassAnswer,
+    RaterName,
+    RaterSettings,
+    known_criterion,
+    scores_name,
+)
+from salon.judge.openai_chat import Forecast
+from salon.judge.registry import JudgeSpec, check_budget, endpoint_vlm
+from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
+from salon.judge.verdicts import TooManyUnread
+from salon.judge.vlm import Conversation, Decoding, NoReply, Sight
+from salon.models.cache import cache_file
+from salon.models.cards import ONE_PASS_CARD, ModelCriterion, OnePassCard, greedy_answers, read_one_pass_card
+from salon.models.vlm import ContextTooLong, LoadedVlm
+from salon.models.weights import fingerprint, model_fingerprint
+from salon.store.pictures import fit_within
+from salon.study import Item, Prompt
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Criterion, Setting, Signature
 
-UNREAD = "the answer gives no score"
+UNREAD_ANSWER = "the answer gives no score"
 NO_REPLY = "no reply"
 """How the problem of a question begins that a server left open."""
 _MOST_ANSWERS = 1 << 16
 """Answers remembered, some 30 MB: a service that runs for a year is asked about more pictures than memory holds."""
-_IN_MEMORY: WeakValueDictionary[tuple[Path, str | None, str], Reader] = WeakValueDictionary()
+_IN_MEMORY: WeakValueDictionary[tuple[Path, str | None, str], OnePassModel] = WeakValueDictionary()
 
 
 def one_pass_scorer(
     folder: Path, criterion: str | None = None, *, device: str | None = None, batch: int = 8
 ) -> PictureScorer:
     """The scorer that the model in `folder` is for `criterion`, which may be left out where it knows only one."""
-    reader = opened(folder, device)
+    reader = open_one_pass(folder, device)
     known = known_criterion(reader.card, criterion, where=str(folder))
     place = reader.form.ids.index(known.id)
 
-    def look(shown: Sequence[Shown]) -> list[Result]:
+    def look(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
         return [result_of(answer, place) for answer in reader.answers(shown)]
 
     signature = Signature(
         method="one-pass", data=reader.weights, settings={"model": reader.card.name, "criterion": known.id}
     )
-    return PictureScorer(scores_name(reader.card, known.id), _card(reader.card, known), signature, look, batch=batch)
+    return PictureScorer(
+        scores_name(reader.card, known.id), _one_pass_card(reader.card, known), signature, look, batch=batch
+    )
 
 
-class Answers:
+class OnePassAnswers:
     """What a VLM said to one question about pictures, remembered."""
 
     def __init__(self, form: OnePass, *, show_prompt: bool) -> None:
@@ -63,7 +82,7 @@ class Answers:
         self._known: OrderedDict[bytes, OnePassAnswer] = OrderedDict()
         self._turn = threading.Lock()  # two models of a service may share one VLM, each on a thread of its own
 
-    def answers(self, shown: Sequence[Shown]) -> list[OnePassAnswer]:
+    def answers(self, shown: Sequence[ScorerInput]) -> list[OnePassAnswer]:
         """What it says of pictures; each is looked at once under one question."""
         keys = [self._key(one) for one in shown]
         with self._turn:
@@ -76,7 +95,7 @@ class Answers:
             self._remember(told)
         return [told[key] for key in keys]
 
-    def _said(self, shown: Sequence[Shown]) -> list[str | OnePassAnswer]:
+    def _said(self, shown: Sequence[ScorerInput]) -> list[str | OnePassAnswer]:
         """The text about each picture, or why there is none."""
         raise NotImplementedError
 
@@ -96,15 +115,15 @@ class Answers:
         while len(self._known) > _MOST_ANSWERS:
             self._known.popitem(last=False)
 
-    def question(self, one: Shown) -> str:
+    def question(self, one: ScorerInput) -> str:
         """The text that goes with a picture."""
         return self.form.question(one.text if self.show_prompt else None)
 
-    def _key(self, one: Shown) -> bytes:
+    def _key(self, one: ScorerInput) -> bytes:
         return hashlib.sha256(f"{one.sha256} {self.question(one)}".encode()).digest()
 
 
-class FolderAnswers(Answers):
+class FolderAnswers(OnePassAnswers):
     """Those of a VLM in this process, greedy."""
 
     def __init__(
@@ -119,13 +138,13 @@ class FolderAnswers(Answers):
         """Loaded when the first picture comes, so that several are in memory one after the other."""
         return LoadedVlm(self._folder, device=self._device)
 
-    def _said(self, shown: Sequence[Shown]) -> list[str | OnePassAnswer]:
-        asked = [(within(one.image, self.pixels), self.question(one)) for one in shown]
+    def _said(self, shown: Sequence[ScorerInput]) -> list[str | OnePassAnswer]:
+        asked = [(fit_within(one.image, self.pixels), self.question(one)) for one in shown]
         try:
             return list(
                 greedy_answers(self.vlm, len(asked), lambda n: asked[n], max_tokens=self.max_tokens, batch=len(asked))
             )
-        except TooLong as error:
+        except ContextTooLong as error:
             left = [number for number in range(len(shown)) if number not in error.rows]
             told: list[str | OnePassAnswer] = [OnePassAnswer(None, "too long")] * len(shown)
             for number, text in zip(left, self._said([shown[number] for number in left]) if left else []):
@@ -133,34 +152,34 @@ class FolderAnswers(Answers):
             return told
 
 
-class Reader(FolderAnswers):
+class OnePassModel(FolderAnswers):
     """A loaded one-pass scorer, asked as its card says."""
 
     def __init__(self, folder: Path, device: str | None, weights: str) -> None:
         card = read_one_pass_card(folder)
         self.card, self.weights = card, weights
-        form = OnePass.parse(card.asked, where=str(folder / CARD))
+        form = OnePass.parse(card.asked, where=str(folder / ONE_PASS_CARD))
         super().__init__(
             folder, device, form, show_prompt=card.show_prompt, pixels=card.pixels, max_tokens=card.max_tokens
         )
 
 
-def opened(folder: Path, device: str | None = None) -> Reader:
+def open_one_pass(folder: Path, device: str | None = None) -> OnePassModel:
     """The scorer in a folder; all its criteria share it."""
     read_one_pass_card(folder)  # says what is wrong with a folder that holds none
-    return _opened(folder.resolve(), device, model_fingerprint(folder))
+    return _open_one_pass(folder.resolve(), device, model_fingerprint(folder))
 
 
 @lru_cache(maxsize=1)  # the last one stays, for whoever makes a scorer, uses it and makes the next
-def _opened(folder: Path, device: str | None, weights: str) -> Reader:
+def _open_one_pass(folder: Path, device: str | None, weights: str) -> OnePassModel:
     asked = folder, device, weights
     found = _IN_MEMORY.get(asked)
     if found is None:
-        found = _IN_MEMORY[asked] = Reader(folder, device, weights)
+        found = _IN_MEMORY[asked] = OnePassModel(folder, device, weights)
     return found
 
 
-def _card(card: OnePassCard, known: Criterionwise) -> ScorerCard:
+def _one_pass_card(card: OnePassCard, known: ModelCriterion) -> ScorerCard:
     source = "simulated answers" if card.simulated else f"the answers of {card.labels.get('judge') or 'a VLM'}"
     return ScorerCard(
         reads="image and prompt" if card.show_prompt else "image",
@@ -173,8 +192,245 @@ def _card(card: OnePassCard, known: Criterionwise) -> ScorerCard:
     )
 
 
-def result_of(answer: OnePassAnswer, place: int) -> Result:
+def result_of(answer: OnePassAnswer, place: int) -> ScoreResult:
     """The score under the criterion at `place`, or why there is none."""
     if answer.scores is None:
-        return Unscored(f"{UNREAD}: {answer.problem}")
-    return Scored(answer.scores[place])
+        return MissingScore(f"{UNREAD_ANSWER}: {answer.problem}")
+    return PictureScore(answer.scores[place])
+
+
+# --------------------------------------------------------------------------------------------------
+# An untrained VLM as a scorer: one for each criterion, all of them from one greedy answer to a one-pass question.
+#
+# A folder is asked in this process; its numbers are kept as those of any scorer. An endpoint is asked through the call
+# store: what was bought is never bought again, an answer that could not be read among it. A run is refused, and nothing
+# of it written, where too many answers cannot be read, where none can, and where the server left a question open.
+# --------------------------------------------------------------------------------------------------
+
+_LASTING = ("refused", "too-long", "broken-image")
+"""Fates of a question that asking again does not change."""
+_QUOTED = 200
+"""Characters of an answer that are quoted."""
+
+
+_ENDPOINTS: WeakValueDictionary[tuple[str, str, OnePass], EndpointAnswers] = WeakValueDictionary()
+
+
+class UnansweredQuestions(CallsStopped):
+    """The server left questions without a reply."""
+
+    exit_code = 1
+
+
+class RaterScorer(PictureScorer):
+    """The scorer that an untrained VLM is for one criterion."""
+
+    def __init__(self, rater: RaterName, settings: RaterSettings, answers: OnePassAnswers, criterion: Criterion,
+                 signature: Signature, *, batch: int) -> None:  # fmt: skip
+        place = answers.form.ids.index(criterion.id)
+        several = len(answers.form.ids) > 1
+        name = f"{rater.title}{MARK}{criterion.id}" if several else rater.title
+        super().__init__(
+            "".join("-" if letter in "/\\:\0" else letter for letter in name), _rater_card(rater, settings, criterion),
+            signature, lambda shown: _rater_results(answers, shown, place), batch=batch,
+        )  # fmt: skip
+        self.title = rater.title
+        self._answers, self._settings = answers, settings
+
+    def check(self, gaps: Mapping[str, int], done: int, wanted: int) -> None:
+        """Raise where more answers cannot be read than are allowed, or none can, or some are missing at the end."""
+        unread = Counter({reason: count for reason, count in gaps.items() if reason.startswith(UNREAD_ANSWER)})
+        none = done == wanted and unread.total() == wanted
+        if unread.total() > self._settings.most_unread * wanted or none:
+            raise self._too_many(unread, wanted)
+        open_ = {reason: count for reason, count in gaps.items() if reason.startswith(NO_REPLY)}
+        if done == wanted and open_:
+            raise UnansweredQuestions(
+                "a reply about every picture is needed; nothing of this run was written",
+                found=f"{sum(open_.values()):,} of {wanted:,} without; the first: {next(iter(open_))}",
+                where=self.name,
+                remedy="run the same command again: answers that came are kept, only the others are asked for",
+            )
+
+    def key(self, item: Item, prompt: Prompt | None) -> str | None:
+        """As for any scorer in this process; an endpoint's answers are kept by its call store alone."""
+        return None if self.is_endpoint else super().key(item, prompt)
+
+    def forecast(self, asked: Iterable[tuple[Item, Prompt | None]]) -> Forecast | None:
+        """What a run may cost at an endpoint, before anything is sent; None for a VLM in this process."""
+        if not isinstance(self._answers, EndpointAnswers):
+            return None
+        return self._answers.forecast(self._sight(*one) for one in asked)
+
+    def forecast_words(self, asked: Iterable[tuple[Item, Prompt | None]]) -> str:
+        """The same in a line; empty for a VLM in this process."""
+        cast = self.forecast(asked)
+        if cast is None:
+            return ""
+        cost = "cost not known without --prices" if cast.cost is None else f"at most {cast.cost:.4f}"
+        return f"{self.title}: {cast.questions:,} calls, {cast.stored:,} answered already, {cost}"
+
+    @property
+    def is_endpoint(self) -> bool:
+        """Whether a server is asked."""
+        return isinstance(self._answers, EndpointAnswers)
+
+    def _sight(self, item: Item, prompt: Prompt | None) -> tuple[Path, str]:
+        text = prompt.view(self.card.view) if prompt is not None and self.card.reads != "image" else None
+        return Path(item.image or ""), self._answers.form.question(text)
+
+    def _too_many(self, unread: Counter[str], wanted: int) -> TooManyUnread:
+        reasons = ", ".join(
+            f"{count:,} {reason.removeprefix(UNREAD_ANSWER)[2:]}" for reason, count in unread.most_common()
+        )
+        return TooManyUnread(
+            f"at most {self._settings.most_unread:.0%} of the {wanted:,} answers of {self.name} may be unreadable, and "
+            "not all; the run was stopped and nothing of it was written",
+            found=f"{unread.total():,} unreadable ({reasons}), the first: "
+            f"{shorten(repr(self._answers.unread), _QUOTED)}",
+            where="expected <answer>, one JSON object with a number of the scale for "
+            f"{', '.join(self._answers.form.ids)}, </answer>",
+            remedy="ask for longer answers with --max-tokens, without thoughts with --no-think, or put up with more "
+            "gaps with --most-unread; a VLM that cannot keep the form needs salon distill train --format-steps",
+        )
+
+
+def untrained_scorer(
+    rater: RaterName, settings: RaterSettings, *, device: str | None = None, batch: int = 8
+) -> RaterScorer:
+    """The scorer that `rater` is for its criterion, which may be left out where only one is asked about."""
+    weights = None if rater.is_endpoint else vlm_fingerprint(Path(rater.source))
+    form = settings.form(rater.criterion)
+    known = {one.id: one for one in form.criteria}
+    chosen = rater.criterion or (form.ids[0] if len(known) == 1 else None)
+    if chosen not in known:
+        raise BadValue(
+            f"a criterion that {rater.title!r} is asked about is needed",
+            found="none named" if chosen is None else repr(chosen),
+            remedy="one of " + ", ".join(known),
+        )
+    answers: OnePassAnswers
+    if weights is None:
+        answers = _open_endpoint(rater.source, form, settings)
+        batch = max(batch, 2 * settings.concurrency)
+    else:
+        answers = _open_folder(Path(rater.source).resolve(), device, weights, settings.model_dump_json(), form)
+    signature = _signature(rater, settings, form, chosen, weights)
+    return RaterScorer(rater, settings, answers, known[chosen], signature, batch=batch)
+
+
+def vlm_fingerprint(folder: Path) -> str:
+    """Of a VLM's folder, as the card of a scorer trained from it names it; BadFile where it holds no VLM."""
+    if not (folder / "config.json").is_file():
+        names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        raise BadFile(
+            "the folder of a VLM, or of a one-pass scorer, is needed",
+            found=", ".join(names[:8]) + (" ..." if len(names) > 8 else "") or "an empty folder",
+            where=str(folder),
+            remedy="name the folder that save_pretrained wrote (config.json, weights, processor), or one that "
+            "salon distill train made",
+        )
+    return fingerprint(folder) or ""
+
+
+# -- an endpoint -------------------------------------------------------------------------------------------------------
+
+
+class EndpointAnswers(OnePassAnswers):
+    """Those of a VLM at an endpoint, greedy, each bought once."""
+
+    def __init__(self, named: JudgeSpec, form: OnePass, settings: RaterSettings) -> None:
+        super().__init__(form, show_prompt=settings.show_prompt)
+        self.named, self.budget = named, Budget(named.budget)
+        self._decoding = Decoding(max_tokens=settings.max_tokens)
+        self._calls = settings.calls or cache_file().with_name("calls.sqlite")
+
+    def forecast(self, asked: Iterable[tuple[Path, str]]) -> Forecast:
+        """What is to be bought; nothing is sent. BadValue where the budget is not enough for one question."""
+        self._calls.parent.mkdir(parents=True, exist_ok=True)
+        with CallStore(self._calls) as store, endpoint_vlm(self.named, self.named.model or "", store) as vlm:
+            cast = vlm.forecast(self._conversation("", path, question) for path, question in asked)
+        check_budget(self.named.budget, cast.cost, cast.questions - cast.stored)
+        return cast
+
+    def _said(self, shown: Sequence[ScorerInput]) -> list[str | OnePassAnswer]:
+        asked = [self._conversation(one.sha256, one.path, self.question(one)) for one in shown]
+        told: list[str | OnePassAnswer] = [OnePassAnswer(None, f"{NO_REPLY}: forgotten")] * len(asked)
+        self._calls.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            CallStore(self._calls) as store,
+            endpoint_vlm(self.named, self.named.model or "", store, self.budget) as vlm,
+        ):
+            for index, reply in vlm.reply(asked):
+                told[index] = _no_answer(reply) if isinstance(reply, NoReply) else reply.text
+        return told
+
+    def _conversation(self, item: str, path: Path, question: str) -> Conversation:
+        return Conversation(parts=(Sight(item=item, path=path), question), decoding=self._decoding, about=self.form.ids)
+
+
+def _open_endpoint(source: str, form: OnePass, settings: RaterSettings) -> EndpointAnswers:
+    """The criteria of one run share answers and budget."""
+    terms = source, settings.model_dump_json(), form
+    answers = _ENDPOINTS.get(terms)
+    if answers is None:
+        named = JudgeSpec(
+            model=source, key_env=settings.key_env, allow_http=settings.allow_http, pixels=settings.pixels,
+            most_tokens=0, concurrency=settings.concurrency, per_minute=settings.per_minute, prices=settings.prices,
+            budget=settings.budget,
+        )  # fmt: skip
+        answers = _ENDPOINTS[terms] = EndpointAnswers(named, form, settings)
+    return answers
+
+
+def _no_answer(reply: NoReply) -> OnePassAnswer:
+    if reply.kind in _LASTING:
+        return OnePassAnswer(None, reply.kind)
+    return OnePassAnswer(None, f"{NO_REPLY}: {reply.kind}, {reply.reason}")
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)  # as for trained ones: the last VLM stays in memory
+def _open_folder(folder: Path, device: str | None, weights: str, terms: str, form: OnePass) -> FolderAnswers:
+    settings = RaterSettings.model_validate_json(terms)
+    return FolderAnswers(
+        folder, device, form, show_prompt=settings.show_prompt, pixels=settings.pixels, max_tokens=settings.max_tokens
+    )
+
+
+def _rater_results(answers: OnePassAnswers, shown: Sequence[ScorerInput], place: int) -> list[ScoreResult]:
+    made: list[ScoreResult] = []
+    for answer in answers.answers(shown):
+        open_ = (answer.problem or "").startswith(NO_REPLY)
+        made.append(MissingScore(str(answer.problem)) if open_ else result_of(answer, place))
+    return made
+
+
+def _rater_card(rater: RaterName, settings: RaterSettings, criterion: Criterion) -> ScorerCard:
+    scale = criterion.scale
+    assert scale is not None  # the form saw to it
+    return ScorerCard(
+        reads="image and prompt" if settings.show_prompt else "image",
+        higher_is_better=scale.higher_is_better,
+        low=scale.low,
+        high=scale.high,
+        source=rater.title,
+        measures=f"{criterion.title}, as an untrained VLM says in one pass.",
+        criterion=criterion.id,
+    )
+
+
+def _signature(
+    rater: RaterName, settings: RaterSettings, form: OnePass, criterion: str, weights: str | None
+) -> Signature:
+    told: dict[str, Setting] = {
+        "model": rater.source.removeprefix("openai:") if rater.is_endpoint else rater.title,
+        "criterion": criterion,
+        "question": form.hash,
+        "max_tokens": settings.max_tokens,
+        "pixels": settings.pixels,
+        "show_prompt": settings.show_prompt,
+    }
+    return Signature(method=UNTRAINED, data=weights, settings=told)

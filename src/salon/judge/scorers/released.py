@@ -15,17 +15,24 @@ import numpy as np
 from PIL import Image
 
 from salon.errors import BadValue, MissingExtra
-from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, TextInput, Unscored, parts_read
-from salon.models.blip_reward import BlipReward
-from salon.models.clip import BACKEND, Clip, ClipCosine, ClipHead
-from salon.models.cross_clip import CrossClip
+from salon.judge.scoring import (
+    MissingScore,
+    PictureScore,
+    PictureScorer,
+    ScoreResult,
+    ScorerInput,
+    TextInput,
+    prompt_parts,
+)
+from salon.models.clip import BACKEND, Clip, ClipCosine, ClipHead, CrossClip
+from salon.models.hpsv3 import QwenReward
+from salon.models.imagereward import BlipReward
 from salon.models.peers import PEERS
-from salon.models.prepare import Tensors, check_tensors
-from salon.models.qwen_reward import QwenReward
-from salon.models.weights import fingerprint, first_there
+from salon.models.preprocessing import Tensors, check_tensors
+from salon.models.weights import find_file, fingerprint
 from salon.study import Item, Prompt
-from salon.study.scorer import ScorerCard
-from salon.study.signature import Setting, Signature
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Setting, Signature
 
 try:
     from torch import Tensor
@@ -112,11 +119,11 @@ class ReleasedScorer(PictureScorer):
             raise BadValue("a prompt is needed for each picture", found="none", where=self.name)
         return prompt if isinstance(prompt, str) else prompt.view(self.card.view)
 
-    def _results(self, shown: Sequence[Shown]) -> list[Result]:
+    def _results(self, shown: Sequence[ScorerInput]) -> list[ScoreResult]:
         reasons = [self.network.refusal(*one.image.size, one.text) for one in shown]
         able = [one for one, reason in zip(shown, reasons, strict=True) if reason is None]
         numbers = iter(self.network.scores([one.image for one in able], [one.text for one in able]) if able else ())
-        return [_result(next(numbers)) if reason is None else Unscored(reason) for reason in reasons]
+        return [_result(next(numbers)) if reason is None else MissingScore(reason) for reason in reasons]
 
 
 def clip_score(
@@ -149,7 +156,7 @@ def hpsv2(
     A fresh install of its package today resizes with antialias; `published` resizes as when it was published, without.
     """
     folder, peer = Path(folder), PEERS["hpsv2-published" if published else "hpsv2"]
-    network = ClipCosine(Clip.load_open_clip(first_there(folder, _HPS, of="HPSv2.1"), folder, peer, device=device))
+    network = ClipCosine(Clip.load_open_clip(find_file(folder, _HPS, of="HPSv2.1"), folder, peer, device=device))
     card = _card(text, peer.name, is_logit=True,
                  measures="Which of two generated pictures paid raters chose.", licence="Apache-2.0",
                  source="Wu et al. 2023, HPSv2")  # fmt: skip
@@ -165,7 +172,7 @@ def hpsv2_published(folder: Path, **options: Any) -> ReleasedScorer:
 def laion_aesthetic(folder: Path, *, device: str | None = None, batch: int = BATCH) -> ReleasedScorer:
     """LAION's aesthetic predictor V2: a head on the picture side of CLIP ViT-L/14."""
     folder = Path(folder)
-    network = ClipHead.load(folder, first_there(folder, _AESTHETIC, of="LAION-Aesthetic-V2"), device=device)
+    network = ClipHead.load(folder, find_file(folder, _AESTHETIC, of="LAION-Aesthetic-V2"), device=device)
     card = ScorerCard(measures="The mean rating from 1 to 10 that photographs and art like it were given.",
                       transform=PEERS["laion"].output,
                       licence="Apache-2.0", source="Schuhmann 2022, improved aesthetic predictor")  # fmt: skip
@@ -215,7 +222,7 @@ def hpsv3(
 
 
 def _card(text: TextInput, peer: str, **told: Any) -> ScorerCard:
-    return ScorerCard(reads="image and prompt", view=parts_read(text), transform=PEERS[peer].output, **told)
+    return ScorerCard(reads="image and prompt", view=prompt_parts(text), transform=PEERS[peer].output, **told)
 
 
 def _scorer(
@@ -228,9 +235,9 @@ def _scorer(
     return ReleasedScorer(name, card, signature, network, batch=batch)
 
 
-def _result(number: float | tuple[float, float]) -> Result:
+def _result(number: float | tuple[float, float]) -> ScoreResult:
     """A network may overflow on a strange picture; what is not a number is none."""
     value, sigma = number if isinstance(number, tuple) else (number, None)
     if not np.isfinite(value) or not np.isfinite(sigma or 0.0):
-        return Unscored("the network gave no finite number")
-    return Scored(float(value), None if sigma is None else float(sigma))
+        return MissingScore("the network gave no finite number")
+    return PictureScore(float(value), None if sigma is None else float(sigma))

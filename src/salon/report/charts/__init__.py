@@ -4,15 +4,10 @@
 Colours come from the page's CSS variables; `salon.report.page.standalone_svg` makes a file of its own.
 """
 
-from salon.report.charts.bars import bar_list, bucket_bar
-from salon.report.charts.calibration import AnchorMark, calibration_curve
-from salon.report.charts.caterpillar import ScoreMark, caterpillar
-from salon.report.charts.curves import Curve, line_curves
-from salon.report.charts.distributions import histogram_over_null, pmax_bars
-from salon.report.charts.dots import dot_intervals
-from salon.report.charts.heat import heat_map
-from salon.report.charts.radar import Spokes, radar
-from salon.report.charts.scatter import ScatterMark, scatter
+from salon.report.charts.curves import AnchorMark, Curve, ScatterMark, calibration_curve, line_curves, scatter
+from salon.report.charts.distributions import bar_list, bucket_bar, histogram_over_null, pmax_bars
+from salon.report.charts.intervals import ScoreMark, caterpillar, dot_intervals
+from salon.report.charts.matrices import Spokes, heat_map, radar
 
 __all__ = [
     "AnchorMark",

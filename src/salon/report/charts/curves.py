@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
 from markupsafe import Markup
+from scipy.special import expit
 
 from salon.errors import BadValue
 from salon.report import numbers
-from salon.report.frame import LINE, Key, legend, x_axis, y_grid, y_ticks_width
-from salon.report.located import marks
-from salon.report.scale import Scale, domain, spread
-from salon.report.svg import Rows, canvas, drawn, element, group, line, text, text_width
+from salon.report.svg import (
+    FONT,
+    LINE,
+    LegendKey,
+    LinearScale,
+    Rows,
+    canvas,
+    diamond,
+    domain,
+    element,
+    fit,
+    group,
+    legend,
+    line,
+    redrawable,
+    spread,
+    text,
+    text_width,
+    x_axis,
+    x_grid,
+    y_grid,
+    y_ticks_width,
+)
+from salon.report.values import number_marks
 
-ROOM = 70
+X_TICK_ROOM = 70
 """Pixels for each tick of the x axis."""
 LOW = 220
 """Pixels: in lower drawings the ticks of the y axis stand closer."""
@@ -33,7 +55,7 @@ class Curve:
     high: Sequence[float | None] | None = None
 
 
-def _data(curves: Sequence[Curve], *, reference_lines: Sequence[tuple[str, float]] = (), **_: object) -> Rows:
+def _curve_data(curves: Sequence[Curve], *, reference_lines: Sequence[tuple[str, float]] = (), **_: object) -> Rows:
     nothing = itertools.repeat(None)
     return [
         *(
@@ -45,7 +67,7 @@ def _data(curves: Sequence[Curve], *, reference_lines: Sequence[tuple[str, float
     ]
 
 
-@drawn(_data)
+@redrawable(_curve_data)
 def line_curves(
     curves: Sequence[Curve],
     *,
@@ -62,25 +84,25 @@ def line_curves(
 
     Colours and dashes both tell the curves apart.
     """
-    _check(curves)
+    _check_curves(curves)
     names = max(text_width(c.label) for c in curves) + 16
     direct = names <= width * 0.3
-    keys = [] if direct else [Key(_style(i), c.label, "line") for i, c in enumerate(curves)]
+    keys = [] if direct else [LegendKey(_style(i), c.label, "line") for i, c in enumerate(curves)]
     top_block, used = legend(keys, 0, 0, width)
     height += used
     right = width - (names if direct else 12)
     top, bottom = used + (26 if y_label else 10), height - (2 * LINE + 10 if x_label else LINE + 8)
     ys = [v for c in curves for part in (c.y, c.low or (), c.high or ()) for v in part if v is not None]
-    y = Scale(*(y_domain or domain(ys, include=[at for _, at in reference_lines])), bottom, top)
+    y = LinearScale(*(y_domain or domain(ys, include=[at for _, at in reference_lines])), bottom, top)
     room = 42 if height > LOW else 26
     left = y_ticks_width(y, room=room, percent=percent)
-    x = Scale(*domain((v for c in curves for v in c.x), pad=0), left, right)
+    x = LinearScale(*domain((v for c in curves for v in c.x), pad=0), left, right)
     levels = spread([y(c.y[-1]) + 4 for c in curves], 15, top + 4, bottom)
     return canvas(
         width,
         height,
         title,
-        _words(curves, percent),
+        _curve_words(curves, percent),
         top_block,
         text(0, used + 12, y_label, "axis-label", room=width) if y_label else None,
         y_grid(y, left, right, room=room, percent=percent),
@@ -93,33 +115,33 @@ def line_curves(
     )
 
 
-def _room(curves: Sequence[Curve], x: Scale) -> float:
+def _room(curves: Sequence[Curve], x: LinearScale) -> float:
     """Pixels for each tick: a whole step at least where all x are whole, for there is no round 1.25."""
     whole = all(float(at).is_integer() for curve in curves for at in curve.x)
-    return max(ROOM, (x(1) - x(0)) * 0.999) if whole else ROOM
+    return max(X_TICK_ROOM, (x(1) - x(0)) * 0.999) if whole else X_TICK_ROOM
 
 
 def _style(index: int) -> str:
     return f"series-{index % 6 + 1}"
 
 
-def _end_label(curve: Curve, x: Scale, level: float, index: int) -> Markup:
+def _end_label(curve: Curve, x: LinearScale, level: float, index: int) -> Markup:
     return text(x.stop + 10, level, curve.label, f"{_style(index)}-label")
 
 
-def _curve(curve: Curve, x: Scale, y: Scale, index: int, percent: bool) -> Markup:
+def _curve(curve: Curve, x: LinearScale, y: LinearScale, index: int, percent: bool) -> Markup:
     style = _style(index)
     path = "M" + "L".join(f"{x(a):.2f} {y(b):.2f}" for a, b in zip(curve.x, curve.y))
     dots = []
     for a, b in zip(curve.x, curve.y):
         shown = numbers.percent(b, 1) if percent else numbers.significant(b)
         tip = f"{_lead(curve)}{shown} at {_at(a)}"
-        dot = element("circle", element("title", tip), cx=x(a), cy=y(b), r=3, class_=f"{style} dot", **marks(b))
+        dot = element("circle", element("title", tip), cx=x(a), cy=y(b), r=3, class_=f"{style} dot", **number_marks(b))
         dots.append(dot)
     return group(element("path", d=path, class_=f"{style} curve"), *dots)
 
 
-def _band(curve: Curve, x: Scale, y: Scale, index: int) -> Markup:
+def _band(curve: Curve, x: LinearScale, y: LinearScale, index: int) -> Markup:
     """From each point with an interval to the next; a whisker where neither neighbour has one."""
     ends = zip(curve.x, curve.low or (), curve.high or ())
     known = [None if low is None or high is None else (x(at), y(low), y(high)) for at, low, high in ends]
@@ -151,7 +173,7 @@ def _reference_label(name: str, level: float, left: float, right: float) -> Mark
     return text(left + 5, level - 5, name, "reference-label haloed", room=right - left - 10)
 
 
-def _check(curves: Sequence[Curve]) -> None:
+def _check_curves(curves: Sequence[Curve]) -> None:
     if not curves:
         raise BadValue("at least one curve is needed", found="none")
     for curve in curves:
@@ -161,10 +183,282 @@ def _check(curves: Sequence[Curve]) -> None:
             raise BadValue("as many y (and low, high) as x, at least one", found=lengths, where=curve.label)
 
 
-def _words(curves: Sequence[Curve], percent: bool) -> str:
+def _curve_words(curves: Sequence[Curve], percent: bool) -> str:
     told = []
     for c in curves:
         ends = [numbers.percent(v) if percent else numbers.significant(v) for v in (c.y[0], c.y[-1])]
         span = [_at(v) for v in (c.x[0], c.x[-1])]
         told.append(f"{_lead(c)}{ends[0]} at {span[0]}, {ends[1]} at {span[1]}")
     return "; ".join(told) + "."
+
+
+# --------------------------------------------------------------------------------------------------
+# A curve from a latent scale to the scale of ratings, and the items that tie the two together.
+# --------------------------------------------------------------------------------------------------
+
+STEPS = 80
+"""Pixels: in lower drawings the ticks of the y axis stand closer."""
+MOST_READ = 30
+
+
+@dataclass(frozen=True)
+class AnchorMark:
+    """An item with a latent score, the rating it should get, the spread of its ratings, and its place on the curve."""
+
+    label: str
+    latent: float
+    target: float
+    fitted: float
+    spread: float | None = None
+
+
+def _calibration_data(
+    a: float,
+    b: float,
+    anchors: Sequence[AnchorMark],
+    *,
+    low: float,
+    high: float,
+    x_range: tuple[float, float] | None = None,
+    **_: object,
+) -> Rows:
+    at = np.linspace(*_x_domain(anchors, x_range), STEPS + 1)
+    heights = low + (high - low) * expit(a * at + b)
+    return [
+        *(
+            {"mark": "anchor", "label": anchor.label, "latent": anchor.latent, "rating": anchor.target,
+             "on the curve": anchor.fitted, "spread": anchor.spread}
+            for anchor in anchors
+        ),
+        *({"mark": "curve", "latent": x, "on the curve": y} for x, y in zip(at.tolist(), heights.tolist())),
+    ]  # fmt: skip
+
+
+@redrawable(_calibration_data)
+def calibration_curve(
+    a: float,
+    b: float,
+    anchors: Sequence[AnchorMark],
+    *,
+    low: float,
+    high: float,
+    title: str = "Calibration curve",
+    x_label: str = "",
+    y_label: str = "",
+    x_range: tuple[float, float] | None = None,
+    height: float = 320,
+    width: int,
+) -> Markup:
+    """low + (high - low) / (1 + exp(-(a x + b))); diamonds are the rating anchors, bars the spread of their ratings."""
+    x_domain = _x_domain(anchors, x_range)
+    top, bottom = 26 if y_label else 10, height - (2 * LINE + 10 if x_label else LINE + 8)
+    y = LinearScale(*domain((low, high), pad=0.03), bottom, top)
+    room = 42 if height > LOW else 26
+    left = y_ticks_width(y, room=room)
+    x = LinearScale(*x_domain, left, width - 12)
+    return canvas(
+        width,
+        height,
+        title,
+        _calibration_words(a, b, anchors),
+        text(0, 12, y_label, "axis-label", room=width) if y_label else None,
+        y_grid(y, left, width - 12, room=room),
+        _path(np.linspace(x.low, x.high, STEPS + 1), (a, b, low, high), x, y),
+        *(_anchor_mark(anchor, x, y) for anchor in anchors),
+        x_axis(x, bottom, width, label=x_label),
+    )
+
+
+def _x_domain(anchors: Sequence[AnchorMark], x_range: tuple[float, float] | None) -> tuple[float, float]:
+    if x_range is None and not anchors:
+        raise BadValue("rating anchors or a range are needed to draw a calibration curve", found="neither")
+    return domain((anchor.latent for anchor in anchors), include=x_range or (), pad=0.06)
+
+
+def _path(at: np.ndarray, curve: tuple[float, float, float, float], x: LinearScale, y: LinearScale) -> Markup:
+    a, b, low, high = curve
+    heights = low + (high - low) * expit(a * at + b)
+    points = "L".join(f"{x(v):.1f} {y(h):.1f}" for v, h in zip(at.tolist(), heights.tolist()))
+    return element("path", d="M" + points, class_="series-1 curve")
+
+
+def _anchor_mark(anchor: AnchorMark, x: LinearScale, y: LinearScale) -> Markup:
+    """A diamond at its rating."""
+    at = x(anchor.latent)
+    spread = None
+    if anchor.spread is not None:
+        ends = [y(min(max(anchor.target + s * anchor.spread, y.low), y.high)) for s in (-1, 1)]
+        spread = line(at, ends[0], at, ends[1], "cohort-2 marker", **number_marks(anchor.spread))
+    return group(
+        spread,
+        element("path", d=diamond(at, y(anchor.target), 5.5), class_="cohort-2 dot", **number_marks(anchor.target)),
+        tip=_anchor_tip(anchor),
+        class_="mark",
+        **number_marks(anchor.latent),
+    )
+
+
+def _anchor_tip(anchor: AnchorMark) -> str:
+    parts = [f"rating {numbers.fixed(anchor.target, 2)}", f"on the curve {numbers.fixed(anchor.fitted, 2)}"]
+    parts += [f"latent {numbers.significant(anchor.latent)}"]
+    return f"{anchor.label}: " + ", ".join(parts)
+
+
+def _calibration_words(a: float, b: float, anchors: Sequence[AnchorMark]) -> str:
+    shape = f"Curve with a {numbers.significant(a)} and b {numbers.significant(b)}"
+    rest = [f"and {len(anchors) - MOST_READ} more"] if len(anchors) > MOST_READ else []
+    return "; ".join([shape, *map(_anchor_tip, anchors[:MOST_READ]), *rest]) + "."
+
+
+# --------------------------------------------------------------------------------------------------
+# Two estimates against each other: a dot for each thing, a cross for both its intervals.
+# --------------------------------------------------------------------------------------------------
+
+RADIUS = 4.5
+LONGEST_LABEL = 150
+"""Pixels; a longer name is cut, and whole in its tooltip."""
+
+ValueInterval = tuple[float, float | None, float | None]
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+
+
+@dataclass(frozen=True)
+class ScatterMark:
+    """One dot: (value, low, high) across and up."""
+
+    label: str
+    x: ValueInterval
+    y: ValueInterval
+    note: str = ""
+    """More for the tooltip."""
+
+
+def _scatter_data(rows: Sequence[ScatterMark], *, x_label: str, y_label: str, **_: object) -> Rows:
+    if x_label == y_label:
+        x_label, y_label = f"{x_label} (x)", f"{y_label} (y)"
+    return [
+        {
+            "label": row.label,
+            **{f"{x_label}{part}": value for part, value in zip(("", ", low", ", high"), row.x)},
+            **{f"{y_label}{part}": value for part, value in zip(("", ", low", ", high"), row.y)},
+        }
+        for row in rows
+    ]
+
+
+@redrawable(_scatter_data)
+def scatter(
+    rows: Sequence[ScatterMark],
+    *,
+    title: str = "Two estimates against each other",
+    x_label: str,
+    y_label: str,
+    x_line: tuple[str, float] | None = None,
+    y_line: tuple[str, float] | None = None,
+    decimals: int = 1,
+    width: int,
+) -> Markup:
+    """Dots with crosses; axes run over the intervals, not from 0. Names are written, first rows first, where they fit.
+
+    `x_line` and `y_line` (words, place) are drawn where they fall inside the axes. A name without room is only in its
+    dot's tooltip: a legible few say more than fifty on top of each other.
+    """
+    if not rows:
+        raise BadValue("at least one dot is needed to draw a scatter", found="none")
+    height = min(0.62 * width, 560) if width > 520 else width * 1.05
+    top, bottom = 26, height - 2 * LINE - 10
+    y = LinearScale(*domain(v for row in rows for v in row.y), bottom, top)
+    left = y_ticks_width(y)
+    x = LinearScale(*domain(v for row in rows for v in row.x), left, width - 12)
+    frame = (left, top, width - 2.0, bottom)
+    return canvas(
+        width,
+        height,
+        title,
+        _scatter_words(rows, decimals),
+        text(0, 12, y_label, "axis-label", room=width),
+        x_grid(x, top, bottom),
+        y_grid(y, left, width - 12),
+        _upright(x_line, x, frame),
+        _level(y_line, y, frame),
+        *(_cross(row, x, y) for row in rows),
+        *(_scatter_dot(row, x, y, decimals) for row in rows),
+        *filter(None, names_beside([(x(row.x[0]), y(row.y[0])) for row in rows], [row.label for row in rows], frame)),
+        x_axis(x, bottom, width, label=x_label),
+    )
+
+
+def _cross(row: ScatterMark, x: LinearScale, y: LinearScale) -> Markup:
+    at_x, at_y = x(row.x[0]), y(row.y[0])
+    bars = []
+    if row.x[1] is not None and row.x[2] is not None:
+        bars.append(line(x(row.x[1]), at_y, x(row.x[2]), at_y, "cohort-1 cross"))
+    if row.y[1] is not None and row.y[2] is not None:
+        bars.append(line(at_x, y(row.y[1]), at_x, y(row.y[2]), "cohort-1 cross"))
+    return group(*bars)
+
+
+def _scatter_dot(row: ScatterMark, x: LinearScale, y: LinearScale, decimals: int) -> Markup:
+    tip = f"{row.label}: {numbers.estimate(*row.x, decimals)} across, {numbers.estimate(*row.y, decimals)} up"
+    dot = element("circle", cx=x(row.x[0]), cy=y(row.y[0]), r=RADIUS, class_="cohort-1 dot", **number_marks(row.y[0]))
+    return group(dot, tip=tip + (f"; {row.note}" if row.note else ""), class_="mark")
+
+
+def names_beside(dots: Sequence[tuple[float, float]], names: Sequence[str], frame: Box) -> list[Markup | None]:
+    """Names right, left, above or below their dots, where they touch no dot and no earlier name; None without room."""
+    taken = [_around(*dot) for dot in dots]
+    written: list[Markup | None] = []
+    for name, (at_x, at_y) in zip(names, dots):
+        words = fit(name, LONGEST_LABEL)
+        boxes = [
+            (left, base - FONT + 2, left + text_width(words), base + 3)
+            for left, base in _choices(at_x, at_y, text_width(words))
+        ]
+        free = [box for box in boxes if _inside(box, frame) and not any(_touch(box, other) for other in taken)]
+        taken += free[:1]
+        written.append(text(free[0][0], free[0][3] - 3, words, "label haloed small-halo") if free else None)
+    return written
+
+
+def _choices(x: float, y: float, wide: float) -> Iterable[tuple[float, float]]:
+    """Left end and base line of a name around a dot, best first."""
+    yield x + RADIUS + 5, y + 4
+    yield x - RADIUS - 5 - wide, y + 4
+    yield x - wide / 2, y - RADIUS - 5
+    yield x - wide / 2, y + RADIUS + FONT + 2
+
+
+def _around(x: float, y: float) -> Box:
+    return x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS
+
+
+def _inside(box: Box, frame: Box) -> bool:
+    return box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
+
+
+def _touch(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _upright(mark: tuple[str, float] | None, x: LinearScale, frame: Box) -> Markup | None:
+    if mark is None or not x.low <= mark[1] <= x.high:
+        return None
+    at = x(mark[1])
+    return group(line(at, frame[1], at, frame[3], "null-line dashed"), tip=mark[0])
+
+
+def _level(mark: tuple[str, float] | None, y: LinearScale, frame: Box) -> Markup | None:
+    if mark is None or not y.low <= mark[1] <= y.high:
+        return None
+    at = y(mark[1])
+    return group(line(frame[0], at, frame[2] - 10, at, "null-line dashed"), tip=mark[0])
+
+
+def _scatter_words(rows: Sequence[ScatterMark], decimals: int) -> str:
+    told = [
+        f"{row.label}: {numbers.estimate(*row.x, decimals)} across, {numbers.estimate(*row.y, decimals)} up"
+        for row in rows[:MOST_READ]
+    ]
+    rest = [f"and {len(rows) - MOST_READ} more"] if len(rows) > MOST_READ else []
+    return "; ".join([*told, *rest]) + "."

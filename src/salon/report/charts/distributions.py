@@ -11,10 +11,25 @@ from markupsafe import Markup
 
 from salon.errors import BadValue
 from salon.report import numbers
-from salon.report.frame import LINE, Key, legend, x_axis, y_grid, y_ticks_width
-from salon.report.located import Marks, marks
-from salon.report.scale import Scale
-from salon.report.svg import Rows, canvas, drawn, element, group, line, rect, text, text_width
+from salon.report.svg import (
+    LINE,
+    LegendKey,
+    LinearScale,
+    Rows,
+    canvas,
+    element,
+    group,
+    legend,
+    line,
+    rect,
+    redrawable,
+    text,
+    text_width,
+    x_axis,
+    y_grid,
+    y_ticks_width,
+)
+from salon.report.values import NumberMarks, number_marks
 
 TICK_ROOM = 30
 LEAST_BAR = 5.0
@@ -44,7 +59,7 @@ def _histogram_data(
     names: tuple[str, str] = ("observed", "random raters (null)"),
     **_: object,
 ) -> Rows:
-    values, counts, null = _checked(support, observed_counts, null_probabilities)
+    values, counts, null = _check_histogram(support, observed_counts, null_probabilities)
     medians = medians or (_median(values, counts), _median(values, null))
     lines = [*((f"median, {name}", median) for name, median in zip(names, medians) if median is not None), *references]
     return [
@@ -56,7 +71,7 @@ def _histogram_data(
     ]
 
 
-@drawn(_histogram_data)
+@redrawable(_histogram_data)
 def histogram_over_null(
     support: Sequence[float],
     observed_counts: Sequence[int],
@@ -84,18 +99,18 @@ def histogram_over_null(
     a tail of the null but no observation; shares stay those of the whole. `medians` (observed, null) are taken
     from the histograms unless given; None leaves a mark out. `references` are medians of other data, named lines.
     """
-    values, counts, null = _checked(support, observed_counts, null_probabilities)
+    values, counts, null = _check_histogram(support, observed_counts, null_probabilities)
     shown = _inside(values, counts, x_range)
     given = [count for count, inside in zip(observed_counts, shown) if inside]
     bins = _binned(values[shown], counts[shown], null[shown], given, most=int((width - 50) / LEAST_BAR))
     other = "null" if "null" in names[1] else names[1]
-    shown_keys = [Key(tone, names[0]), Key("null-line", names[1], "line")] if keys else []
+    shown_keys = [LegendKey(tone, names[0]), LegendKey("null-line", names[1], "line")] if keys else []
     top_block, used = legend(shown_keys, 0, 0, width)
     top, bottom = used + 22, height - (2 * LINE + 8 if x_label else LINE + 6)
     tallest = top_share or max(bins.observed.max(), bins.null.max())
-    y = Scale(0, tallest * 1.04, bottom, top)
+    y = LinearScale(0, tallest * 1.04, bottom, top)
     left = y_ticks_width(y, room=TICK_ROOM, percent=True)
-    x = Scale(bins.centers[0] - bins.width, bins.centers[-1] + bins.width, left, width - 6)
+    x = LinearScale(bins.centers[0] - bins.width, bins.centers[-1] + bins.width, left, width - 6)
     medians = medians or (_median(values, counts), _median(values, null))
     return canvas(
         width,
@@ -121,7 +136,7 @@ def _pmax_data(levels: Sequence[str], observed: Sequence[float], null: Sequence[
     ]
 
 
-@drawn(_pmax_data)
+@redrawable(_pmax_data)
 def pmax_bars(
     levels: Sequence[str],
     observed: Sequence[float],
@@ -139,16 +154,18 @@ def pmax_bars(
 
     `observed` are counts or shares; they are normalised to 1.
     """
-    _, counts, expected = _checked(range(len(levels)), observed, null)
+    _, counts, expected = _check_histogram(range(len(levels)), observed, null)
     shares = counts / counts.sum()
-    names = [Key(tone, "observed"), Key("null-line", "random raters (null)", "line")] if keys else []
+    names = [LegendKey(tone, "observed"), LegendKey("null-line", "random raters (null)", "line")] if keys else []
     top_block, used = legend(names, 0, 0, width)
     top, bottom = used + 18, height - LINE - 6
-    y = Scale(0, (top_share or max(shares.max(), expected.max())) * 1.04, bottom, top)
+    y = LinearScale(0, (top_share or max(shares.max(), expected.max())) * 1.04, bottom, top)
     left = y_ticks_width(y, room=TICK_ROOM, percent=True)
     slot = (width - 6 - left) / len(levels)
     bars = [
-        _pmax_bar(left + slot * i, slot, y, str(levels[i]), shares[i], expected[i], unit, tone, marks(observed[i]))
+        _pmax_bar(
+            left + slot * i, slot, y, str(levels[i]), shares[i], expected[i], unit, tone, number_marks(observed[i])
+        )
         for i in range(len(levels))
     ]
     words = ", ".join(
@@ -160,8 +177,8 @@ def pmax_bars(
 
 
 def _pmax_bar(
-    x: float, slot: float, y: Scale, level: str, share: float, expected: float, unit: str, tone: str,
-    carried: Marks,
+    x: float, slot: float, y: LinearScale, level: str, share: float, expected: float, unit: str, tone: str,
+    carried: NumberMarks,
 ) -> Markup:  # fmt: skip
     bar = min(slot * 0.56, 64)
     left, middle = x + (slot - bar) / 2, x + slot / 2
@@ -188,7 +205,7 @@ def _value_place(bar: float, null: float, floor: float) -> tuple[float, str]:
     return (bar + 16, "on-bar") if floor - bar > 22 else (null - 6, "value")
 
 
-def _checked(
+def _check_histogram(
     support: Sequence[float], counts: Sequence[float], null: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     arrays = [np.asarray([float(v) for v in part]) for part in (support, counts, null)]
@@ -227,7 +244,7 @@ def _binned(values: np.ndarray, counts: np.ndarray, null: np.ndarray, given: Seq
     return Bins(centers, width, held, held / held.sum(), expected, single)
 
 
-def _observed_bars(bins: Bins, x: Scale, y: Scale, unit: str, tone: str, other: str) -> list[Markup]:
+def _observed_bars(bins: Bins, x: LinearScale, y: LinearScale, unit: str, tone: str, other: str) -> list[Markup]:
     bar = (x(bins.width) - x(0)) * 0.78
     bars = []
     for center, count, share, null, given in zip(bins.centers, bins.counts, bins.observed, bins.null, bins.given):
@@ -238,11 +255,11 @@ def _observed_bars(bins: Bins, x: Scale, y: Scale, unit: str, tone: str, other: 
         column = rect(x(center) - bar / 2, y.stop, bar, y.start - y.stop, "hit")
         height = y(0) - y(share)
         filled = rect(x(center) - bar / 2, y(share), bar, height, tone)
-        bars.append(group(column, filled, tip=tip, class_="mark", **marks(given)))
+        bars.append(group(column, filled, tip=tip, class_="mark", **number_marks(given)))
     return bars
 
 
-def _stepped_null(bins: Bins, x: Scale, y: Scale, *layers: str) -> Markup:
+def _stepped_null(bins: Bins, x: LinearScale, y: LinearScale, *layers: str) -> Markup:
     """One outline over all bins; a gap in the support is a step down to zero."""
     half = bins.width / 2
     steps = "".join(f"L{x(c - half):.2f} {y(p):.2f}H{x(c + half):.2f}" for c, p in zip(bins.centers, bins.null))
@@ -259,7 +276,7 @@ def _median(values: np.ndarray, weights: np.ndarray) -> float:
 
 def _median_marks(
     medians: tuple[float | None, float | None],
-    x: Scale,
+    x: LinearScale,
     top: float,
     bottom: float,
     tone: str,
@@ -268,7 +285,7 @@ def _median_marks(
 ) -> Markup:
     """The observed median as a line with its number, the null's as a dashed line."""
     seen, null = medians
-    dashed = None if null is None else line(x(null), top, x(null), bottom, "null-line dashed", **marks(null))
+    dashed = None if null is None else line(x(null), top, x(null), bottom, "null-line dashed", **number_marks(null))
     if seen is None:
         return group(dashed)
     words = f"median {numbers.fixed(seen, decimals)}"
@@ -277,13 +294,13 @@ def _median_marks(
     return group(
         dashed,
         line(x(seen), top - 2, x(seen), bottom, f"{tone} marker"),
-        text(at, top - 8, words, "value", anchor="middle", **marks(seen)),
+        text(at, top - 8, words, "value", anchor="middle", **number_marks(seen)),
         tip=f"{words}; {other} median {numbers.fixed(null, decimals)}",
     )
 
 
 def _reference_marks(
-    references: Sequence[tuple[str, float]], x: Scale, top: float, bottom: float, decimals: int
+    references: Sequence[tuple[str, float]], x: LinearScale, top: float, bottom: float, decimals: int
 ) -> Markup:
     """Medians of other data as dashed lines, each with its name beside it, one below the other."""
     drawn = []
@@ -294,7 +311,7 @@ def _reference_marks(
             side = "end" if at + text_width(name) + 4 > high else "start"
             drawn.append(
                 group(
-                    line(at, top, at, bottom, "reference dashed", **marks(median)),
+                    line(at, top, at, bottom, "reference dashed", **number_marks(median)),
                     text(at + (3 if side == "start" else -3), y, name, "reference-label", anchor=side),
                     tip=f"{name}: median {numbers.fixed(median, decimals)}",
                 )
@@ -312,3 +329,137 @@ def _histogram_words(
 ) -> str:
     told = [f"{name} median {numbers.fixed(m, decimals)}" for name, m in zip(names, medians) if m is not None]
     return "; ".join([f"{_count_words(counts.sum())} {unit}", *([", ".join(told)] if told else [])]) + "."
+
+
+# --------------------------------------------------------------------------------------------------
+# Lying bars: stacked shares by bucket, and plain lists.
+# --------------------------------------------------------------------------------------------------
+
+COMPACT = 520
+PALEST = 0.2
+
+
+def _bucket_data(
+    rows: Sequence[tuple[str, Sequence[float]]],
+    bucket_labels: Sequence[str],
+    null: Sequence[float] | None = None,
+    *,
+    null_label: str = "random raters (null)",
+    **_: object,
+) -> Rows:
+    return [
+        {"row": label, "bucket": bucket, "value": part, "share": float(part) / float(sum(parts))}
+        for label, parts in [*rows, *([(null_label, null)] if null is not None else [])]
+        for bucket, part in zip(bucket_labels, parts)
+    ]
+
+
+@redrawable(_bucket_data)
+def bucket_bar(
+    rows: Sequence[tuple[str, Sequence[float]]],
+    bucket_labels: Sequence[str],
+    null: Sequence[float] | None = None,
+    *,
+    title: str = "Shares by bucket",
+    null_label: str = "random raters (null)",
+    width: int,
+) -> Markup:
+    """Each row's counts or shares stacked to 100%, the strongest bucket (first) darkest; the null last.
+
+    Serves the splits of a panel (5–0, 4–1, 3–2) and the answers of raters (No, Minor, Major) alike.
+    """
+    shown = [*rows, *([(null_label, null)] if null is not None else [])]
+    _check_rows(shown, len(bucket_labels))
+    keys = [LegendKey("bucket", name, shade=_shade(i, len(bucket_labels))) for i, name in enumerate(bucket_labels)]
+    top_block, used = legend(keys, 0, 0, width)
+    compact = width < COMPACT
+    labels = 0.0 if compact else min(max(text_width(label) for label, _ in shown) + 18, width * 0.3)
+    pitch, x = (48 if compact else 30), LinearScale(0, 1, labels, width)
+    bars = []
+    for i, (label, parts) in enumerate(shown):
+        top = used + 8 + pitch * i + (10 if null is not None and i == len(rows) else 0)
+        words_y = top + 13 if compact else top + 18
+        whole = float(sum(parts))
+        shares = [float(p) / whole for p in parts]
+        bars.append(text(0, words_y, label, "label", room=width if compact else labels - 14))
+        bars.append(_stack(label, parts, shares, bucket_labels, x, top + (18 if compact else 2)))
+    height = used + 8 + pitch * len(shown) + (12 if null is not None else 2)
+    return canvas(width, height, title, _bucket_words(shown, bucket_labels), top_block, *bars)
+
+
+def _bar_data(rows: Sequence[tuple[str, float]], **_: object) -> Rows:
+    return [{"label": label, "value": value} for label, value in rows]
+
+
+@redrawable(_bar_data)
+def bar_list(
+    rows: Sequence[tuple[str, float]],
+    *,
+    title: str = "Values",
+    percent: bool = False,
+    width: int,
+) -> Markup:
+    """A label, a bar from zero and its number, one row each, the largest first."""
+    if not rows:
+        raise BadValue("at least one row is needed to draw bars", found="none")
+    ordered = sorted(rows, key=lambda row: -row[1])
+    told = [numbers.percent(v, 1) if percent else numbers.fixed(v, 3) for _, v in ordered]
+    labels = min(max(text_width(label) for label, _ in rows) + 16, width * (0.42 if width < COMPACT else 0.3))
+    room = max(map(text_width, told)) + 10
+    low, high = min(0.0, *(v for _, v in rows)), max(0.0, *(v for _, v in rows))
+    x = LinearScale(low, high if high > low else low + 1, labels + (room if low < 0 else 0), width - room)
+    bars = []
+    for i, ((label, value), words) in enumerate(zip(ordered, told)):
+        y = 4 + 27 * i
+        start, end = sorted((x(0), x(value)))
+        at, anchor = (end + 7, "start") if value >= 0 else (start - 7, "end")
+        bars.append(
+            group(
+                rect(start, y + 3, max(end - start, 1), 16, "cohort-1"),
+                text(0, y + 15, label, "label", room=labels - 14),
+                text(at, y + 15, words, "value", anchor=anchor),
+                tip=f"{label}: {words}",
+                class_="mark",
+                **number_marks(value),
+            )
+        )
+    words = "; ".join(f"{label}: {t}" for (label, _), t in zip(ordered, told)) + "."
+    return canvas(width, 8 + 27 * len(rows), title, words, *bars)
+
+
+def _stack(
+    label: str, given: Sequence[float], shares: Sequence[float], names: Sequence[str], x: LinearScale, top: float
+) -> Markup:
+    """`given` are the row's own numbers (counts or shares), `shares` what is drawn of them."""
+    parts, start = [], 0.0
+    for i, (share, name) in enumerate(zip(shares, names)):
+        left, size = x(start), x(start + share) - x(start)
+        words = numbers.percent(share)
+        tip = f"{label}, {name}: {numbers.percent(share, 1)}"
+        box = rect(left, top, size - 1.5, 23, "bucket", fill_opacity=_shade(i, len(names)))
+        fits = text_width(words) + 10 <= size
+        inside = text(left + 8, top + 16, words, "on-bucket") if fits else None
+        parts.append(group(box, inside, tip=tip, class_="mark", **number_marks(given[i])))
+        start += share
+    return group(*parts)
+
+
+def _shade(index: int, total: int) -> float:
+    """Bucket 0 is always the darkest and the last the palest; no two are alike, for a row may lack some."""
+    return 1.0 - (1.0 - PALEST) * index / max(1, total - 1)
+
+
+def _check_rows(rows: Sequence[tuple[str, Sequence[float]]], buckets: int) -> None:
+    if not rows:
+        raise BadValue("at least one row is needed to draw buckets", found="none")
+    for label, parts in rows:
+        if len(parts) != buckets or min(parts) < 0 or not sum(parts) > 0:
+            raise BadValue(f"{buckets} shares, none negative, not all zero", found=list(parts), where=f"row {label!r}")
+
+
+def _bucket_words(rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str]) -> str:
+    told = []
+    for label, parts in rows[:30]:
+        shares = ", ".join(f"{n} {numbers.percent(float(p) / float(sum(parts)))}" for n, p in zip(names, parts))
+        told.append(f"{label}: {shares}")
+    return "; ".join(told) + "."

@@ -25,9 +25,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from salon.errors import BadValue, ConflictingJudgment, UnknownReference
 from salon.store.append_log import AppendLog, log_files, log_lines
-from salon.study.noun import Noun
+from salon.study.nouns import Noun
 
-LOG = "decisions"
+LOG_NAME = "decisions"
 KeepPrompt = Literal["text", "hash", "none"]
 
 
@@ -86,7 +86,7 @@ class UnknownDecision(UnknownReference):
     """No decision of that id, or none of yours."""
 
 
-class NotAmong(UnknownReference):
+class PictureNotInDecision(UnknownReference):
     """The picture chosen is not one of the decision's."""
 
 
@@ -95,7 +95,7 @@ class DecisionLog:
 
     def __init__(self, settings: DecisionSettings) -> None:
         self.settings = settings
-        self._log = AppendLog(settings.folder, LOG, rotate_bytes=settings.rotate_bytes, sync=settings.sync)
+        self._log = AppendLog(settings.folder, LOG_NAME, rotate_bytes=settings.rotate_bytes, sync=settings.sync)
         self._said = {_question(one): str(one.id) for one in feedback_lines(settings.folder)}
         self._turn = threading.Lock()
 
@@ -106,7 +106,7 @@ class DecisionLog:
 
     def record(self, decision: Decision) -> str:
         """Keep a decision; its id, when it is on the disk."""
-        kept = decision.model_copy(update={"id": None, "at": _now(), **_prompt_kept(decision, self.settings)})
+        kept = decision.model_copy(update={"id": None, "at": _now(), **_kept_prompt_fields(decision, self.settings)})
         return self._log.append({"kind": "decision", **_compact(kept.record())})
 
     def find(self, id: str, owner: str) -> Decision:
@@ -129,7 +129,7 @@ class DecisionLog:
         with self._turn:
             known = self._said.get(_question(whole))
             if known is not None:
-                return _same(self._kept(known), whole), False
+                return _check_same_choice(self._kept(known), whole), False
             id = self._said[_question(whole)] = self._log.append({"kind": "feedback", **whole.record()})
         return whole.model_copy(update={"id": id}), True
 
@@ -137,7 +137,7 @@ class DecisionLog:
         """A choice from the disk: reasons may be long, and there may be millions of them."""
         line = self._log.find(id)
         if line is None:
-            raise UnknownReference("a log that keeps what was said is needed", found=f"no line {id}", where=LOG)
+            raise UnknownReference("a log that keeps what was said is needed", found=f"no line {id}", where=LOG_NAME)
         line.pop("kind", None)
         return Feedback.parse(line)
 
@@ -163,7 +163,7 @@ def chosen_picture(decision: Decision, chosen: str | int) -> str:
     if isinstance(chosen, int) and 0 <= chosen < len(decision.pictures):
         chosen = decision.pictures[chosen]
     if not isinstance(chosen, str) or chosen not in different:
-        raise NotAmong(
+        raise PictureNotInDecision(
             "one of the pictures of the decision is needed", found=repr(chosen),
             remedy=f"its SHA-256, or its place from 0 to {len(decision.pictures) - 1}",
         )  # fmt: skip
@@ -189,7 +189,7 @@ def feedback_lines(folder: Path) -> Iterator[Feedback]:
 
 def check_log(folder: Path) -> None:
     """UnknownReference unless `folder` holds a decision log."""
-    if not folder.is_dir() or not log_files(folder, LOG):
+    if not folder.is_dir() or not log_files(folder, LOG_NAME):
         raise UnknownReference(
             "the folder of a decision log is needed", found="none there", where=str(folder),
             remedy="salon serve-scores writes one with --log FOLDER",
@@ -198,7 +198,7 @@ def check_log(folder: Path) -> None:
 
 def _lines(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
     """Lines of one kind; those of others are not even parsed."""
-    lines = log_lines(folder, LOG, holding=f'"kind":"{kind}"'.encode())
+    lines = log_lines(folder, LOG_NAME, holding=f'"kind":"{kind}"'.encode())
     return (line for line in lines if line.pop("kind", None) == kind)
 
 
@@ -208,7 +208,7 @@ def _question(said: Feedback) -> bytes:
     return hashlib.blake2b(asked.encode(), digest_size=16).digest()
 
 
-def _same(known: Feedback, again: Feedback) -> Feedback:
+def _check_same_choice(known: Feedback, again: Feedback) -> Feedback:
     if known.chosen != again.chosen:
         raise ConflictingJudgment(
             "one answer of a rater to a question is needed", found="another one, kept before",
@@ -217,7 +217,7 @@ def _same(known: Feedback, again: Feedback) -> Feedback:
     return known
 
 
-def _prompt_kept(decision: Decision, settings: DecisionSettings) -> dict[str, str | None]:
+def _kept_prompt_fields(decision: Decision, settings: DecisionSettings) -> dict[str, str | None]:
     text = decision.prompt
     digest = None if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     keep = settings.keep_prompt

@@ -1,16 +1,4 @@
-"""Watch a scoring service: do its scores still look like those of the reference, and do people still agree with it?
-
-    monitor = DriftMonitor(settings, reference)         the first values are the reference where none is given
-    monitor.see(decision); monitor.said(decision, feedback)
-    monitor.report()
-
-What counts, so that values are independent draws: of each decision one picture, the one whose hash comes first (which
-has nothing to do with its score), and each picture once in a window. Each model is watched on its own: scores of
-another model are not drift. Values that are missing are counted and left out.
-
-The tests (`salon.stats.drift`) share the level between criteria and agreement (Bonferroni) and over all looks, so the
-chance that an endless watch ever alarms without drift is at most the level.
-"""
+"""What a drift watch is told, and what it tells."""
 
 from __future__ import annotations
 
@@ -19,6 +7,9 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from salon.errors import BadFile
 from salon.select.service.decisions import (
@@ -30,22 +21,108 @@ from salon.select.service.decisions import (
     decision_lines,
     feedback_lines,
 )
-from salon.select.service.drift_results import (
-    FORMAT,
-    AgreementDrift,
-    CriterionDrift,
-    DriftReference,
-    DriftReport,
-    DriftSettings,
-)
-from salon.stats.behavior import wilson
-from salon.stats.drift import AgreementLook, DriftLook, agreement_look, drift_look
+from salon.stats.agreement import wilson
+from salon.stats.drift import LEAST_VALUES, AgreementLook, DriftLook, agreement_look, drift_look
 from salon.stats.result import Estimate
-from salon.store.atomic import write_json
-from salon.study.signature import Signature
+from salon.store.atomic_files import write_json
+from salon.study.nouns import Noun, Signature
+
+DRIFT_FORMAT: Final = "salon.drift/1"
+DRIFT_POLICY = (
+    "one picture for each decision, each picture once in a window; decisions of other models and missing values are "
+    "counted and left out"
+)
 
 
-class _Watched:
+class DriftSettings(BaseModel):
+    """How a service is watched."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    level: float = Field(0.05, gt=0, lt=1, description="Chance that a watch without drift ever alarms.")
+    window: int = Field(200, ge=LEAST_VALUES, description="Values of a window.")
+    reference_size: int = Field(1000, ge=LEAST_VALUES, description="Values of the reference, where none is given.")
+    choices: int = Field(
+        50, ge=LEAST_VALUES, description="Later choices of a window of agreement, and of its reference."
+    )
+    bins: int = Field(10, ge=2, le=100, description="Bins of the stability index.")
+
+
+class DriftReference(Noun):
+    """Scores by criterion that were frozen when the watch began, and of which model they are."""
+
+    format: Literal["salon.drift/1"] = DRIFT_FORMAT
+    model: str = ""
+    values: dict[str, tuple[float, ...]]
+    agreed: int = Field(0, ge=0)
+    choices: int = Field(0, ge=0)
+
+
+class CriterionDrift(Noun):
+    """What is known of one criterion; the last window, and the first that alarmed."""
+
+    criterion: str
+    status: Literal["gathering a reference", "no whole window yet", "as the reference", "drift"]
+    reference: int = Field(description="Values of the reference.")
+    waiting: int = Field(description="Values of the window that is not full yet.")
+    missing: int = Field(description="Decisions without a value.")
+    looks: int
+    first_alarm: int | None = Field(None, description="The first window that alarmed.")
+    distance: float | None = Field(None, description="Kolmogorov-Smirnov distance of the last window.")
+    p: float | None = None
+    level: float | None = Field(None, description="The share of the level that the last look had.")
+    psi: float | None = None
+    psi_expected: float | None = Field(None, description="About what the index is without drift.")
+    shift: float | None = Field(None, description="Of the mean, in standard deviations of the reference.")
+
+
+class AgreementDrift(Noun):
+    """Later choices that fell on the picture the service had chosen."""
+
+    status: Literal["gathering a reference", "no whole window yet", "as the reference", "falling"]
+    overall: Estimate | None = Field(None, description="Over all choices; None where there are none.")
+    reference: Estimate | None = None
+    last: Estimate | None = Field(None, description="The last whole window.")
+    chance: float | None = Field(None, description="What a blind pick would agree, on average.")
+    looks: int = 0
+    first_alarm: int | None = None
+    p: float | None = None
+    level: float | None = None
+
+
+class DriftReport(Noun):
+    """The state of a watch."""
+
+    model: str
+    alarm: bool = Field(description="Whether any window of any criterion, or of agreement, ever alarmed.")
+    decisions: int
+    other_models: int = Field(description="Decisions of other models, left out.")
+    unwatched: tuple[str, ...] = Field(
+        (), description="Criteria that the reference does not know, or that came after the first look."
+    )
+    criteria: tuple[CriterionDrift, ...]
+    agreement: AgreementDrift
+    policy: str = DRIFT_POLICY
+    signature: Signature
+
+
+# --------------------------------------------------------------------------------------------------
+# Watch a scoring service: do its scores still look like those of the reference, and do people still agree with it?
+#
+#     monitor = DriftMonitor(settings, reference)         the first values are the reference where none is given
+#     monitor.see(decision); monitor.said(decision, feedback)
+#     monitor.report()
+#
+# What counts, so that values are independent draws: of each decision one picture, the one whose hash comes first (which
+# has nothing to do with its score), and each picture once in a window. Each model is watched on its own: scores of
+# another model are not drift. Values that are missing are counted and left out.
+#
+# The tests (`salon.stats.drift`) share the level between criteria and agreement (Bonferroni) and over all looks, so the
+# chance that an endless watch ever alarms without drift is at most the level.
+# --------------------------------------------------------------------------------------------------
+
+
+class _CriterionWatch:
     """One criterion: its reference, the window that fills, and the looks so far."""
 
     def __init__(self, reference: Iterable[float], frozen: bool) -> None:
@@ -58,7 +135,7 @@ class _Watched:
         self.first_alarm: int | None = None
 
 
-class _Agreement:
+class _AgreementWatch:
     """Later choices: a reference, the window that fills, and the looks so far."""
 
     def __init__(self, agreed: int, n: int) -> None:
@@ -78,8 +155,8 @@ class _ModelWatch:
         self.settings, self.decisions = settings, 0
         self.unwatched: set[str] = set()
         known = {} if reference is None else reference.values
-        self.criteria = {name: _Watched(values, True) for name, values in known.items()}
-        self.agreement = _Agreement(reference.agreed, reference.choices) if reference else _Agreement(0, 0)
+        self.criteria = {name: _CriterionWatch(values, True) for name, values in known.items()}
+        self.agreement = _AgreementWatch(reference.agreed, reference.choices) if reference else _AgreementWatch(0, 0)
         self._fixed = reference is not None
 
     def see(self, decision: Decision) -> None:
@@ -94,7 +171,7 @@ class _ModelWatch:
             if self._fixed:
                 self.unwatched.add(name)
                 return
-            self.criteria[name] = _Watched((), False)
+            self.criteria[name] = _CriterionWatch((), False)
         watched = self.criteria[name]
         if value is None:
             watched.missing += 1
@@ -112,7 +189,7 @@ class _ModelWatch:
         if len(watched.window) >= self.settings.window:
             self._look(watched)
 
-    def _look(self, watched: _Watched) -> None:
+    def _look(self, watched: _CriterionWatch) -> None:
         watched.looks += 1
         watched.last = drift_look(
             watched.reference, watched.window, look=watched.looks, alpha=self._share(), bins=self.settings.bins
@@ -134,7 +211,7 @@ class _ModelWatch:
         if len(watched.window) >= self.settings.choices:
             self._look_agreement(watched)
 
-    def _look_agreement(self, watched: _Agreement) -> None:
+    def _look_agreement(self, watched: _AgreementWatch) -> None:
         watched.looks += 1
         watched.last = agreement_look(
             sum(watched.window), len(watched.window), watched.reference, watched.n_reference,
@@ -206,22 +283,22 @@ class DriftMonitor:
             )  # fmt: skip
 
 
-def _criterion(name: str, one: _Watched) -> CriterionDrift:
+def _criterion(name: str, one: _CriterionWatch) -> CriterionDrift:
     status = (
         "gathering a reference" if not one.frozen else "drift" if one.first_alarm
         else "as the reference" if one.looks else "no whole window yet"
     )  # fmt: skip
-    found = {} if one.last is None else {key: getattr(one.last, key) for key in _SHOWN}
+    found = {} if one.last is None else {key: getattr(one.last, key) for key in _LOOK_FIELDS}
     return CriterionDrift(
         criterion=name, status=status, reference=len(one.reference), waiting=len(one.window), missing=one.missing,
         looks=one.looks, first_alarm=one.first_alarm, **found,
     )  # fmt: skip
 
 
-_SHOWN = ("distance", "p", "level", "psi", "psi_expected", "shift")
+_LOOK_FIELDS = ("distance", "p", "level", "psi", "psi_expected", "shift")
 
 
-def _agreement(one: _Agreement) -> AgreementDrift:
+def _agreement(one: _AgreementWatch) -> AgreementDrift:
     status = (
         "gathering a reference" if not one.frozen else "falling" if one.first_alarm
         else "as the reference" if one.looks else "no whole window yet"
@@ -274,9 +351,9 @@ def read_drift_reference(path: Path) -> DriftReference:
         raise BadFile("a file with a drift reference is needed", found=error.strerror, where=str(path)) from None
     except (ValueError, RecursionError) as error:
         raise BadFile("a drift reference is JSON", found=str(error), where=str(path)) from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
+    if not isinstance(record, dict) or record.get("format") != DRIFT_FORMAT:
         raise BadFile(
-            f"a drift reference of the format {FORMAT} is needed", found="another file", where=str(path),
+            f"a drift reference of the format {DRIFT_FORMAT} is needed", found="another file", where=str(path),
             remedy="salon select drift LOG --freeze FILE writes one",
         )  # fmt: skip
     return DriftReference.parse(record, where=str(path))

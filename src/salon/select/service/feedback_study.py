@@ -18,13 +18,13 @@ from pathlib import Path
 
 from salon.errors import BadFile, TooFew
 from salon.select.service.decisions import Decision, Feedback, check_log, decision_lines, feedback_lines
+from salon.store.atomic_files import put_file
 from salon.store.folder import IMAGES, save_study
 from salon.store.near_pictures import content_hash
-from salon.store.quick_file import put_file
 from salon.study import Cohort, Comparison, Criterion, Design, Item, Prompt, Rater, Study
 
-COHORT = "feedback"
-NOTE = (
+FEEDBACK_COHORT = "feedback"
+FEEDBACK_NOTE = (
     "Choices people made after a scoring service had chosen. They saw what the model picked: use them to watch the "
     "model, and beside choices that no model led."
 )
@@ -76,12 +76,12 @@ def feedback_study(log: Path, *, name: str = "feedback", pictures: Path | None =
         tables={
             "prompts": list({prompt.id: prompt for _, one in known for prompt in [_prompt(one)]}.values()),
             "items": list(items.values()),
-            "raters": [Rater(id=id, cohort=COHORT) for id in dict.fromkeys(one.rater for one, _ in known)],
+            "raters": [Rater(id=id, cohort=FEEDBACK_COHORT) for id in dict.fromkeys(one.rater for one, _ in known)],
             "comparisons": comparisons,
         },
-        cohorts=(Cohort(id=COHORT, protocol="choose", note=NOTE),),
+        cohorts=(Cohort(id=FEEDBACK_COHORT, protocol="choose", note=FEEDBACK_NOTE),),
         design=Design(note="People answered where they liked, and saw what the service had chosen."),
-        note=NOTE,
+        note=FEEDBACK_NOTE,
     )
     return FeedbackStudy(
         study, len(known), len(comparisons), agreed, len(decided), len(said) - len(known), files, len(wanted)

@@ -1,7 +1,14 @@
-"""One scoring model: several scorers and trained models served as one, under a version that names what it computes.
+"""What a scoring service may say instead of an answer.
 
-Two models with the same version give the same numbers: the version is made of the signatures of all criteria. Loading,
-warming up and scoring happen on one thread of the model's own, so that two models can live side by side.
+SalonError
+├── InputError
+│   └── BadPicture         one of the pictures sent cannot be read
+├── UnknownVersion         no model of that version is loaded
+├── LoadFailed             a model could not be loaded; what served before serves on
+├── LoadRefused            a model that may not be loaded over HTTP
+├── Loading                another model is being loaded
+├── QueueFull              more pictures wait than may; says how long to wait
+└── TooLate                no answer within the time a request has
 """
 
 from __future__ import annotations
@@ -9,29 +16,182 @@ from __future__ import annotations
 import hashlib
 import importlib
 import logging
+import math
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from PIL import Image
 from pydantic import Field
+from scipy.special import expit
 
-from salon.errors import BadFile, BadValue, SalonError
-from salon.judge.score import ScoreSettings
-from salon.judge.scorers.named import RELEASED, scorer_named
-from salon.judge.scorers.of_model import scorer_names, split_name
-from salon.judge.scorers.picture import PictureScorer, Unscored
-from salon.models.file_hashes import FileStamp, files_of, model_files, stamp
-from salon.models.kept import Kept
-from salon.models.one_pass import is_one_pass
-from salon.select.service.errors import LoadFailed
-from salon.select.service.parts import Looked, Opened, Part, ScorerPart, ServedCriterion
-from salon.study.noun import Noun
-from salon.study.prompt import Prompt
+from salon.errors import BadFile, BadValue, InputError, SalonError
+from salon.judge.model_scorers import scorer_names, split_model_name
+from salon.judge.scorers.registry import RELEASED, make_scorer
+from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput, ScoreSettings
+from salon.models.cache import FileStamp, ResultCache, file_stamp, list_files, model_files
+from salon.models.cards import is_one_pass
+from salon.models.encoders import Vectors
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Noun, Prompt
+
+
+class BadPicture(InputError):
+    """One of the pictures sent cannot be read."""
+
+
+class UnknownVersion(SalonError):
+    """No model of that version is loaded."""
+
+
+class LoadFailed(SalonError):
+    """A model could not be loaded; what served before serves on."""
+
+
+class LoadRefused(SalonError):
+    """A model that may not be loaded over HTTP."""
+
+
+class LoadInProgress(SalonError):
+    """Another model is being loaded."""
+
+
+class QueueFull(SalonError):
+    """More pictures wait than may."""
+
+    def __init__(self, found: str, *, wait: float) -> None:
+        self.wait = max(1, math.ceil(wait))
+        super().__init__("fewer requests at once are needed", found=found, remedy=f"try again in {self.wait} seconds")
+
+
+class DeadlineExceeded(SalonError):
+    """No answer within the time a request has."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"an answer within {seconds:g} seconds is needed",
+            found="none yet",
+            remedy="send fewer pictures at once, or try again when the service has less to do",
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# What a scoring model is made of: scorers of pictures, and trained models (`trained`).
+#
+# A part takes pictures that are decoded already, each with its prompt, and gives a number or the reason why there is
+# none
+# for each of its criteria.
+# --------------------------------------------------------------------------------------------------
+
+
+class ServedCriterion(Noun):
+    """One number that a scoring model gives."""
+
+    criterion: str
+    """Id of the criterion; the scorer's name where it was made for none, or where two scorers speak of one."""
+    scorer: str
+    card: ScorerCard
+    signature: str
+    scale: str | None = None
+    """Numbers with the same words here may be added as they stand."""
+    flag: bool = False
+    """Of a model's flag head: says what to hold back, not what is better."""
+
+
+@dataclass(frozen=True)
+class DecodedPicture:
+    """A decoded picture and what it was made for."""
+
+    image: Any
+    sha256: str
+    prompt: Prompt | None
+    width: int = 0
+    height: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelAnswer:
+    """What a model says of one picture with its prompt."""
+
+    results: Mapping[str, ScoreResult]
+    """By criterion."""
+    vectors: Mapping[str, Mapping[str, Vectors]] = field(default_factory=dict, repr=False)
+    """Of models of heads, by the model's name: one row for each part of the picture."""
+    picture: DecodedPicture | None = None
+    """Without its pixels."""
+
+
+class ModelPart(Protocol):
+    """A scorer or a trained model inside a scoring model."""
+
+    criteria: tuple[ServedCriterion, ...]
+
+    def look(self, opened: Sequence[DecodedPicture]) -> list[ModelAnswer]:
+        """Numbers for each picture; those of others do not depend on it."""
+        ...
+
+    def chance(self, criterion: str, a: ModelAnswer, b: ModelAnswer, prompt: Prompt | None) -> float | str:
+        """The chance that the first picture is preferred, or why there is none."""
+        ...
+
+
+def scorer_text(card: ScorerCard, prompt: Prompt | None) -> str | MissingScore:
+    """What a scorer reads of a prompt, or why it cannot."""
+    if card.reads == "image":
+        return ""
+    if prompt is None:
+        return MissingScore("no prompt was sent, and the scorer reads one")
+    try:
+        return prompt.view(card.view)
+    except BadValue as error:
+        return MissingScore(f"{error.needed}: {error.found}")
+
+
+class ScorerPart:
+    """Any scorer of pictures."""
+
+    def __init__(self, scorer: PictureScorer) -> None:
+        self.scorer = scorer
+        signature = str(scorer.signature)
+        id = scorer.card.criterion or scorer.name
+        served = ServedCriterion(criterion=id, scorer=scorer.name, card=scorer.card, signature=signature)
+        self.criteria: tuple[ServedCriterion, ...] = (served,)
+
+    def look(self, opened: Sequence[DecodedPicture]) -> list[ModelAnswer]:
+        """Numbers for each picture."""
+        texts = [scorer_text(self.scorer.card, one.prompt) for one in opened]
+        shown = [
+            ScorerInput(one.image, one.prompt, text, Path(one.sha256), one.sha256)
+            for one, text in zip(opened, texts)
+            if isinstance(text, str)
+        ]
+        found = iter(self.scorer.look(shown))
+        id = self.criteria[0].criterion
+        return [ModelAnswer({id: next(found) if isinstance(text, str) else text}) for text in texts]
+
+    def chance(self, criterion: str, a: ModelAnswer, b: ModelAnswer, prompt: Prompt | None) -> float | str:
+        """The logistic function of the difference, for scorers whose numbers are logits."""
+        card = self.scorer.card
+        if not card.is_logit:
+            return f"{self.scorer.name} gives numbers whose differences are no log-odds"
+        left, right = a.results[criterion], b.results[criterion]
+        if not isinstance(left, PictureScore) or not isinstance(right, PictureScore):
+            return "a picture has no value"
+        return float(expit((left.value - right.value) * (1 if card.higher_is_better else -1)))
+
+
+# --------------------------------------------------------------------------------------------------
+# One scoring model: several scorers and trained models served as one, under a version that names what it computes.
+#
+# Two models with the same version give the same numbers: the version is made of the signatures of all criteria.
+# Loading,
+# warming up and scoring happen on one thread of the model's own, so that two models can live side by side.
+# --------------------------------------------------------------------------------------------------
 
 _NOT_SERVED = ("table:", "checklist:", "onepass:openai:")
 _MOST_KEPT = 4096
@@ -48,7 +208,7 @@ class LoadOrder(Noun):
     models: tuple[str, ...] = Field((), description="Folders of models trained by salon.")
 
 
-class Recent(Kept):
+class RecentValues(ResultCache):
     """Values of the last pictures, in memory alone: what strangers send is not kept on the disk."""
 
     def __init__(self) -> None:
@@ -73,7 +233,7 @@ class ScoringModel:
     """A loaded scoring model."""
 
     order: LoadOrder
-    parts: Sequence[Part]
+    parts: Sequence[ModelPart]
     criteria: tuple[ServedCriterion, ...]
     thread: ThreadPoolExecutor = field(repr=False)
     loaded_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
@@ -94,7 +254,7 @@ class ScoringModel:
         changed = [path for path in self.files.keys() | now.keys() if self.files.get(path) != now.get(path)]
         return tuple(f"{path.parent.name}/{path.name}" for path in sorted(changed))
 
-    def look(self, opened: Sequence[Opened]) -> list[Looked]:
+    def look(self, opened: Sequence[DecodedPicture]) -> list[ModelAnswer]:
         """Numbers for each picture. A picture that makes a scorer fail has no numbers, and the others have theirs."""
         try:
             return self._look(opened)
@@ -102,19 +262,19 @@ class ScoringModel:
             if len(opened) > 1:
                 return [self.look([one])[0] for one in opened]
             log.exception("a scorer failed on the picture %s", opened[0].sha256)
-            lost = Unscored("the scorer failed on this picture")
-            return [Looked({one.criterion: lost for one in self.criteria}, {}, _bare(opened[0]))]
+            lost = MissingScore("the scorer failed on this picture")
+            return [ModelAnswer({one.criterion: lost for one in self.criteria}, {}, _without_pixels(opened[0]))]
 
-    def _look(self, opened: Sequence[Opened]) -> list[Looked]:
+    def _look(self, opened: Sequence[DecodedPicture]) -> list[ModelAnswer]:
         results: list[dict[str, Any]] = [{} for _ in opened]
         vectors: list[dict[str, Any]] = [{} for _ in opened]
         for part, names in zip(self.parts, self.names):
             for place, found in enumerate(part.look(opened)):
                 results[place] |= {names[id]: result for id, result in found.results.items()}
                 vectors[place] |= found.vectors
-        return [Looked(found, rows, _bare(one)) for found, rows, one in zip(results, vectors, opened)]
+        return [ModelAnswer(found, rows, _without_pixels(one)) for found, rows, one in zip(results, vectors, opened)]
 
-    def chance(self, criterion: str, a: Looked, b: Looked, prompt: Prompt | None) -> float | str:
+    def chance(self, criterion: str, a: ModelAnswer, b: ModelAnswer, prompt: Prompt | None) -> float | str:
         """The chance that the first picture is preferred, or why there is none."""
         for part, names in zip(self.parts, self.names):
             for own, named in names.items():
@@ -127,14 +287,14 @@ class ScoringModel:
         """Look at one picture, so that the first request need not wait for what is loaded late."""
         gray = Image.new("RGB", (_WARM_SIDE, _WARM_SIDE), (120, 130, 140))
         prompt = Prompt(id="warm-up", text="a poster", intent="a poster", description="plain", aesthetics="gray")
-        self._look([Opened(gray, "0" * 64, prompt)])
+        self._look([DecodedPicture(gray, "0" * 64, prompt)])
 
     def close(self) -> None:
         """End the model's thread."""
         self.thread.shutdown(wait=False)
 
 
-def _bare(opened: Opened) -> Opened:
+def _without_pixels(opened: DecodedPicture) -> DecodedPicture:
     """Without its pixels."""
     return replace(opened, image=None)
 
@@ -152,7 +312,7 @@ def load_scoring(order: LoadOrder, settings: ScoreSettings | None = None) -> Sco
 def _load(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor) -> ScoringModel:
     try:
         files = _files(order)
-        model = replace(_built(order, settings, thread), files=files)
+        model = replace(_build(order, settings, thread), files=files)
         model.warm_up()
         if changed := model.changed_files():
             raise BadFile(
@@ -170,12 +330,12 @@ def _load(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor)
     return model
 
 
-def _built(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor) -> ScoringModel:
+def _build(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor) -> ScoringModel:
     if not order.scorers and not order.models:
         raise BadValue("a scorer or a model is needed", found="none", remedy="--scorer NAME or --model FOLDER")
-    kept = Recent()
-    named, heads = _sorted_out(order)
-    parts: list[Part] = [ScorerPart(_scorer(name, settings, kept)) for name in named]
+    kept = RecentValues()
+    named, heads = _split_order(order)
+    parts: list[ModelPart] = [ScorerPart(_scorer(name, settings, kept)) for name in named]
     parts += [_trained(folder, criteria, settings) for folder, criteria in heads]
     names = _names(parts)
     criteria = [
@@ -186,11 +346,11 @@ def _built(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor
     return ScoringModel(order, parts, tuple(criteria), thread, names=names)
 
 
-def _sorted_out(order: LoadOrder) -> tuple[list[str], list[tuple[Path, list[str]]]]:
+def _split_order(order: LoadOrder) -> tuple[list[str], list[tuple[Path, list[str]]]]:
     """Scorers that look at a picture by themselves; and models with the criteria wanted of them, none for all."""
-    named = [name for name in order.scorers if split_name(name) is None]
+    named = [name for name in order.scorers if split_model_name(name) is None]
     picked: dict[Path, list[str]] = {}
-    for folder, criterion in filter(None, map(split_name, order.scorers)):
+    for folder, criterion in filter(None, map(split_model_name, order.scorers)):
         picked.setdefault(folder, []).extend([criterion] if criterion else ())
     heads = [*picked.items(), *((Path(folder), []) for folder in order.models)]
     for folder, criteria in heads:
@@ -201,31 +361,31 @@ def _sorted_out(order: LoadOrder) -> tuple[list[str], list[tuple[Path, list[str]
 
 def _files(order: LoadOrder) -> dict[Path, FileStamp | None]:
     """The files of all weights that an order names by a folder, as they are now."""
-    models = [*(split_name(name) for name in order.scorers), *((Path(folder), None) for folder in order.models)]
+    models = [*(split_model_name(name) for name in order.scorers), *((Path(folder), None) for folder in order.models)]
     paths = [path for named in models if named is not None for path in model_files(named[0]).values()]
     for kind, _, place in (name.partition(":") for name in order.scorers):
         if kind in RELEASED and place and Path(place).exists():
-            paths += files_of(Path(place)).values()
-    return {path: stamp(path) for path in paths}
+            paths += list_files(Path(place)).values()
+    return {path: file_stamp(path) for path in paths}
 
 
-def _scorer(name: str, settings: ScoreSettings, kept: Kept) -> PictureScorer:
+def _scorer(name: str, settings: ScoreSettings, kept: ResultCache) -> PictureScorer:
     if name.startswith(_NOT_SERVED):
         raise BadValue("a scorer that looks at pictures is needed", found=repr(name), remedy="salon score --list")
-    found = scorer_named(name, settings, kept)
+    found = make_scorer(name, settings, kept)
     if not isinstance(found, PictureScorer):
         raise BadValue("a scorer that looks at pictures is needed", found=repr(name), remedy="salon score --list")
     return found
 
 
-def _trained(folder: Path, criteria: Sequence[str], settings: ScoreSettings) -> Part:
-    part: Part = importlib.import_module("salon.select.service.trained").TrainedPart(
+def _trained(folder: Path, criteria: Sequence[str], settings: ScoreSettings) -> ModelPart:
+    part: ModelPart = importlib.import_module("salon.select.service.trained_part").TrainedPart(
         folder, device=settings.device, wanted=criteria
     )
     return part
 
 
-def _names(parts: Sequence[Part]) -> tuple[Mapping[str, str], ...]:
+def _names(parts: Sequence[ModelPart]) -> tuple[Mapping[str, str], ...]:
     """What each criterion is called: by its id, and by the scorer's name where two scorers speak of one."""
     ids = Counter(one.criterion for part in parts for one in part.criteria)
     named = [{one.criterion: one.criterion if ids[one.criterion] == 1 else one.scorer for one in part.criteria}

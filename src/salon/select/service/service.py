@@ -1,12 +1,10 @@
-"""What serves scores: the model that answers now, those beside it, and the way from one to the next.
+"""Requests that come one by one, looked at together: dynamic batching with a bounded, fair queue.
 
-    service = ScoringService(ServiceSettings())
-    service.open(LoadOrder(scorers=("contrast",)))
-    answer = await service.ask([Asked(...)], caller="team")
-
-A new model is loaded and warmed up beside the one that serves. `activate` puts it in its place between two requests:
-whoever asked before is answered by the old one, to the end, and every answer names its version. A model that cannot be
-loaded changes nothing. `rollback` goes back to the version before.
+A batch is closed when it is full, or when its oldest picture has waited long enough for company. Its pictures are
+decoded by threads while the batch before it is scored; at most two batches have their pixels in memory, what waits is
+bytes. The next place in a batch goes to the next caller in turn, and of one caller's requests to the next in turn: a
+request of sixty pictures does not hold up a request of one. A picture that is asked for while it waits or is looked at
+is looked at once; the last answers are remembered.
 """
 
 from __future__ import annotations
@@ -14,20 +12,334 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 from pydantic import Field
 
 from salon.engine.processes import cores
 from salon.errors import BadFile
-from salon.judge.score import ScoreSettings
-from salon.select.service.batch import Asked, Batcher, BatchFacts, BatchSettings
-from salon.select.service.errors import BadPicture, Loading, UnknownVersion
-from salon.select.service.model import LoadOrder, ScoringModel, load_scoring
-from salon.select.service.parts import Looked
+from salon.judge.scoring import ScoreSettings
+from salon.select.service.model import (
+    BadPicture,
+    DeadlineExceeded,
+    DecodedPicture,
+    LoadInProgress,
+    LoadOrder,
+    ModelAnswer,
+    QueueFull,
+    ScoringModel,
+    UnknownVersion,
+    load_scoring,
+)
+from salon.store.pictures import read_picture
+from salon.study.nouns import Noun, Prompt
+
+_BATCHES_AT_WORK = 2
+"""Batches under way: one is decoded while the other is scored."""
+
+
+class BatchSettings(Noun):
+    """How requests become batches."""
+
+    batch: int = Field(16, ge=1, le=1024, description="Pictures that are looked at together at most.")
+    batch_wait: float = Field(0.01, ge=0, le=10, description="Seconds that a picture waits for company at most.")
+    batch_pixels: int = Field(1 << 26, ge=1, description="Pixels of one batch at most; a larger picture goes alone.")
+    queue: int = Field(1024, ge=1, description="Pictures that may wait; more are refused until there are fewer.")
+    deadline: float = Field(30.0, gt=0, le=3600, description="Seconds within which a request is answered, or refused.")
+    cache: int = Field(2048, ge=0, description="Answers remembered, by content of picture and prompt; 0 for none.")
+
+
+@dataclass(frozen=True)
+class SentPicture:
+    """A picture as it was sent: bytes whose header was read, and its prompt."""
+
+    data: bytes = field(repr=False)
+    sha256: str
+    pixels: int
+    prompt: Prompt | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """All that the answer depends on, beside the model."""
+        return self.sha256, "" if self.prompt is None else self.prompt.model_dump_json()
+
+
+@dataclass(frozen=True)
+class BatchFacts:
+    """What a finished batch took."""
+
+    size: int
+    decode_seconds: float
+    score_seconds: float
+    waited_seconds: float
+
+
+@dataclass(eq=False)
+class _QueuedPicture:
+    """A picture that waits or is looked at, and those who wait for it."""
+
+    asked: SentPicture
+    since: float
+    waiting: list[asyncio.Future[ModelAnswer | BadFile]] = field(default_factory=list)
+
+    @property
+    def wanted(self) -> bool:
+        return any(not one.done() for one in self.waiting)
+
+    def tell(self, found: ModelAnswer | BadFile) -> None:
+        for one in self.waiting:
+            if not one.done():
+                one.set_result(found)
+
+
+class FairQueue:
+    """Pictures that wait: callers take turns, and so do the requests of one caller."""
+
+    def __init__(self) -> None:
+        self._callers: OrderedDict[str, deque[deque[_QueuedPicture]]] = OrderedDict()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, caller: str, looks: Iterable[_QueuedPicture]) -> None:
+        """The pictures of one request."""
+        request = deque(looks)
+        if request:
+            self._callers.setdefault(caller, deque()).append(request)
+            self._size += len(request)
+
+    def take(self) -> _QueuedPicture:
+        """The next in turn."""
+        caller, requests = self._callers.popitem(last=False)
+        request = requests.popleft()
+        look = request.popleft()
+        if request:
+            requests.append(request)
+        if requests:
+            self._callers[caller] = requests
+        self._size -= 1
+        return look
+
+    def put_back(self, caller: str, look: _QueuedPicture) -> None:
+        """One that did not fit: it is the next again."""
+        self._callers.setdefault(caller, deque()).appendleft(deque([look]))
+        self._callers.move_to_end(caller, last=False)
+        self._size += 1
+
+    def next_caller(self) -> str:
+        """Whose turn it is."""
+        return next(iter(self._callers))
+
+
+class Batcher:
+    """The queue before one model, on the loop it is first asked on."""
+
+    def __init__(
+        self,
+        model: ScoringModel,
+        settings: BatchSettings,
+        decoders: Executor,
+        tell: Callable[[BatchFacts], None] = lambda facts: None,
+    ) -> None:
+        self.model, self.settings = model, settings
+        self._decoders, self._tell = decoders, tell
+        self._queue = FairQueue()
+        self._open: dict[tuple[str, str], _QueuedPicture] = {}
+        self._known: OrderedDict[tuple[str, str], ModelAnswer] = OrderedDict()
+        self._more = asyncio.Event()
+        self._places = asyncio.Semaphore(_BATCHES_AT_WORK)
+        self._running: asyncio.Task[None] | None = None
+        self._batches: set[asyncio.Task[None]] = set()
+        self._score_turn = asyncio.Lock()
+        self._pace = 0.0
+        self.hits = 0
+        self.busy_since: float | None = None
+        """Since when a batch has been with the model; None while it has none."""
+
+    @property
+    def waiting(self) -> int:
+        """Pictures in the queue."""
+        return len(self._queue)
+
+    @property
+    def idle(self) -> bool:
+        """Nothing waits, nothing is under way."""
+        return not len(self._queue) and not self._batches and not self._open
+
+    async def ask(
+        self, asked: Sequence[SentPicture], caller: str = "", seconds: float | None = None
+    ) -> list[ModelAnswer | BadFile]:
+        """What the model says of each picture; BadFile for one that cannot be decoded. QueueFull, TooLate."""
+        loop = asyncio.get_running_loop()
+        if self._running is None:
+            self._running = loop.create_task(self._run())
+        seconds = min(seconds or self.settings.deadline, self.settings.deadline)
+        futures = self._join(asked, caller, loop)
+        try:
+            async with asyncio.timeout(seconds):
+                return [one if isinstance(one, ModelAnswer) else await one for one in futures]
+        except TimeoutError:
+            raise DeadlineExceeded(seconds) from None
+        finally:
+            for one in futures:
+                if isinstance(one, asyncio.Future) and not one.cancel() and not one.cancelled():
+                    one.exception()  # heard; what nobody waits for any more is cancelled, and not looked at
+
+    def _join(
+        self, asked: Sequence[SentPicture], caller: str, loop: asyncio.AbstractEventLoop
+    ) -> list[ModelAnswer | asyncio.Future[ModelAnswer | BadFile]]:
+        """An answer that is known, or somebody's place in the line for each picture."""
+        new = {one.key for one in asked} - self._open.keys() - self._known.keys()
+        if len(self._queue) + len(new) > self.settings.queue:
+            found = (
+                f"{len(self._queue):,} pictures waiting, {len(new):,} more asked for; {self.settings.queue:,} may wait"
+            )
+            raise QueueFull(found, wait=len(self._queue) * self._pace)
+        places: list[ModelAnswer | asyncio.Future[ModelAnswer | BadFile]] = []
+        looks: list[_QueuedPicture] = []
+        for one in asked:
+            if one.key in self._known:
+                self._known.move_to_end(one.key)
+                self.hits += 1
+                places.append(self._known[one.key])
+                continue
+            look = self._open.get(one.key)
+            if look is None:
+                look = self._open[one.key] = _QueuedPicture(one, time.monotonic())
+                looks.append(look)
+            else:
+                self.hits += 1
+            future: asyncio.Future[ModelAnswer | BadFile] = loop.create_future()
+            look.waiting.append(future)
+            places.append(future)
+        self._queue.add(caller, looks)
+        self._more.set()
+        return places
+
+    # -- batches -------------------------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        while True:
+            await self._more.wait()
+            await self._places.acquire()
+            await self._gather()
+            batch = self._take()
+            if not batch:
+                self._places.release()
+                continue
+            task = asyncio.create_task(self._work(batch))
+            self._batches.add(task)
+            task.add_done_callback(self._batches.discard)
+
+    async def _gather(self) -> None:
+        """Wait until the batch is full, or has waited long enough."""
+        ends = time.monotonic() + self.settings.batch_wait
+        while 0 < len(self._queue) < self.settings.batch and (left := ends - time.monotonic()) > 0:
+            self._more.clear()
+            try:
+                async with asyncio.timeout(left):
+                    await self._more.wait()
+            except TimeoutError:
+                break
+
+    def _take(self) -> list[_QueuedPicture]:
+        batch: list[_QueuedPicture] = []
+        pixels = 0
+        while len(self._queue) and len(batch) < self.settings.batch:
+            caller = self._queue.next_caller()
+            look = self._queue.take()
+            if not look.wanted:
+                del self._open[look.asked.key]
+                continue
+            if batch and pixels + look.asked.pixels > self.settings.batch_pixels:
+                self._queue.put_back(caller, look)
+                break
+            batch.append(look)
+            pixels += look.asked.pixels
+        if len(self._queue):
+            self._more.set()
+        else:
+            self._more.clear()
+        return batch
+
+    async def _work(self, batch: list[_QueuedPicture]) -> None:
+        try:
+            started = time.monotonic()
+            loop = asyncio.get_running_loop()
+            opened = await asyncio.gather(*(loop.run_in_executor(self._decoders, _decode, one.asked) for one in batch))
+            decoded = time.monotonic()
+            found, seconds = await self._scored([one for one in opened if isinstance(one, DecodedPicture)])
+            self._pace = 0.8 * self._pace + 0.2 * seconds / len(batch)
+            self._hand_out(batch, opened, found)
+            self._tell(BatchFacts(len(batch), decoded - started, seconds, started - batch[0].since))
+        except BaseException as error:  # also when the loop ends: nobody waits for ever
+            for one in (future for look in batch for future in look.waiting if not future.done()):
+                one.set_exception(RuntimeError(f"a batch failed: {error!r}"))
+            raise
+        finally:
+            for look in batch:
+                self._open.pop(look.asked.key, None)
+            self._places.release()
+
+    async def _scored(self, opened: Sequence[DecodedPicture]) -> tuple[list[ModelAnswer], float]:
+        """What the model says, and how long it took."""
+        if not opened:
+            return [], 0.0
+        async with self._score_turn:
+            started = self.busy_since = time.monotonic()
+            try:
+                loop = asyncio.get_running_loop()
+                found = await loop.run_in_executor(self.model.thread, self.model.look, opened)
+            finally:
+                self.busy_since = None
+            return found, time.monotonic() - started
+
+    def _hand_out(
+        self, batch: list[_QueuedPicture], opened: Sequence[DecodedPicture | BadFile], found: Sequence[ModelAnswer]
+    ) -> None:
+        given = iter(found)
+        for look, one in zip(batch, opened, strict=True):
+            if isinstance(one, BadFile):
+                look.tell(one)
+                continue
+            answer = next(given)
+            self._known[look.asked.key] = answer
+            look.tell(answer)
+        while len(self._known) > self.settings.cache:
+            self._known.popitem(last=False)
+
+    async def close(self) -> None:
+        """Finish what is under way, and end."""
+        if self._running is not None:
+            self._running.cancel()
+        if self._batches:
+            await asyncio.wait(set(self._batches))
+
+
+def _decode(asked: SentPicture) -> DecodedPicture | BadFile:
+    try:
+        picture = read_picture(asked.data)
+    except BadFile as error:
+        return error
+    return DecodedPicture(picture.image, asked.sha256, asked.prompt, picture.width, picture.height, picture.notes)
+
+
+# --------------------------------------------------------------------------------------------------
+# What serves scores: the model that answers now, those beside it, and the way from one to the next.
+#
+#     service = ScoringService(ServiceSettings())
+#     service.open(LoadOrder(scorers=("contrast",)))
+#     answer = await service.ask([Asked(...)], caller="team")
+#
+# A new model is loaded and warmed up beside the one that serves. `activate` puts it in its place between two requests:
+# whoever asked before is answered by the old one, to the end, and every answer names its version. A model that cannot
+# be
+# loaded changes nothing. `rollback` goes back to the version before.
+# --------------------------------------------------------------------------------------------------
 
 log = logging.getLogger("salon.scoring")
 
@@ -41,15 +353,15 @@ class ServiceSettings(BatchSettings):
 
 
 @dataclass(frozen=True)
-class Answered:
+class ServiceAnswer:
     """Answers to one request, all by one model."""
 
     model: ScoringModel
-    looked: list[Looked]
+    looked: list[ModelAnswer]
 
 
 @dataclass
-class Loaded:
+class ServedModel:
     """A model with its queue."""
 
     model: ScoringModel
@@ -74,7 +386,7 @@ class ScoringService:
         self.settings, self.scoring = settings or ServiceSettings(), scoring or ScoreSettings()
         self.tell = tell
         self._decoders = ThreadPoolExecutor(self.settings.decoders or cores(), thread_name_prefix="salon-decode")
-        self._loaded: OrderedDict[str, Loaded] = OrderedDict()
+        self._loaded: OrderedDict[str, ServedModel] = OrderedDict()
         self._history: list[str] = []
         self._turn = asyncio.Lock()
         self._leaving: set[asyncio.Task[None]] = set()
@@ -91,7 +403,7 @@ class ScoringService:
         return model
 
     @property
-    def active(self) -> Loaded:
+    def active(self) -> ServedModel:
         """The model that answers now."""
         return self._loaded[self._history[-1]]
 
@@ -105,7 +417,7 @@ class ScoringService:
         return changed
 
     @property
-    def versions(self) -> list[Loaded]:
+    def versions(self) -> list[ServedModel]:
         """All models in memory, in the order they were loaded."""
         return list(self._loaded.values())
 
@@ -117,7 +429,9 @@ class ScoringService:
     async def load(self, order: LoadOrder) -> ScoringModel:
         """Load and warm up a model beside the active one; LoadFailed leaves everything as it was."""
         if self._turn.locked():
-            raise Loading("one model at a time can be loaded", found="another is being loaded", remedy="try again soon")
+            raise LoadInProgress(
+                "one model at a time can be loaded", found="another is being loaded", remedy="try again soon"
+            )
         async with self._turn:
             model = await asyncio.to_thread(load_scoring, order, self.scoring)
             if model.version in self._loaded:
@@ -127,7 +441,7 @@ class ScoringService:
             self._drop_oldest()
             return model
 
-    def activate(self, version: str) -> Loaded:
+    def activate(self, version: str) -> ServedModel:
         """From now on requests are answered by this version; those under way by the one that has them."""
         found = self._find(version)
         if version != self._history[-1]:
@@ -135,7 +449,7 @@ class ScoringService:
             del self._history[:-8]
         return found
 
-    def rollback(self) -> Loaded:
+    def rollback(self) -> ServedModel:
         """Back to the version before."""
         earlier = self.before
         if earlier is None or earlier not in self._loaded:
@@ -144,7 +458,7 @@ class ScoringService:
             self._history.pop()
         return self.active
 
-    def _find(self, version: str) -> Loaded:
+    def _find(self, version: str) -> ServedModel:
         if version not in self._loaded:
             raise UnknownVersion(
                 "the version of a loaded model is needed",
@@ -155,7 +469,7 @@ class ScoringService:
 
     def _keep(self, model: ScoringModel) -> None:
         batcher = Batcher(model, self.settings, self._decoders, lambda facts: self.tell(facts))
-        self._loaded[model.version] = Loaded(model, batcher)
+        self._loaded[model.version] = ServedModel(model, batcher)
 
     def _drop_oldest(self) -> None:
         """Models beyond the number allowed leave once they have answered; never the active one or the one before."""
@@ -168,7 +482,7 @@ class ScoringService:
                 self._leaving.add(task)
                 task.add_done_callback(self._leaving.discard)
 
-    async def _leave(self, loaded: Loaded) -> None:
+    async def _leave(self, loaded: ServedModel) -> None:
         while not loaded.batcher.idle:
             await asyncio.sleep(0.05)
         await loaded.batcher.close()
@@ -176,7 +490,9 @@ class ScoringService:
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
-    async def ask(self, asked: Sequence[Asked], *, caller: str = "", seconds: float | None = None) -> Answered:
+    async def ask(
+        self, asked: Sequence[SentPicture], *, caller: str = "", seconds: float | None = None
+    ) -> ServiceAnswer:
         """What the active model says of each picture; BadPicture names the first that cannot be read."""
         loaded = self.active
         found = await loaded.batcher.ask(asked, caller, seconds)
@@ -185,7 +501,7 @@ class ScoringService:
             if isinstance(one, BadFile):
                 raise BadPicture(one.needed, found=one.found, where=f"images.{place}", remedy=one.remedy)
             looked.append(one)
-        return Answered(loaded.model, looked)
+        return ServiceAnswer(loaded.model, looked)
 
     @property
     def waiting(self) -> int:

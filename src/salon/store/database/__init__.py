@@ -13,37 +13,36 @@ from salon.errors import MissingExtra
 if any(find_spec(name) is None for name in ("alembic", "psycopg", "sqlalchemy")):
     raise MissingExtra("serve")
 
-from salon.store.database.backup import restore
-from salon.store.database.open import Database, open_database
+from salon.store.database.database import Database, open_database, restore
 from salon.store.database.records import (
-    Answer,
-    Asked,
+    AccessLink,
     AuditLine,
-    Given,
-    Link,
+    JudgmentCount,
+    LinkHolder,
     NewTask,
-    Progress,
-    RaterState,
-    Saved,
-    Task,
-    Visit,
-    Who,
+    OtherAnswer,
+    QuestionCount,
+    RaterTask,
+    RaterVisit,
+    SavedSubmission,
+    StoredAnswer,
+    StoredRater,
 )
 
 __all__ = [
-    "Answer",
-    "Asked",
+    "AccessLink",
     "AuditLine",
     "Database",
-    "Given",
-    "Link",
+    "JudgmentCount",
+    "LinkHolder",
     "NewTask",
-    "Progress",
-    "RaterState",
-    "Saved",
-    "Task",
-    "Visit",
-    "Who",
+    "OtherAnswer",
+    "QuestionCount",
+    "RaterTask",
+    "RaterVisit",
+    "SavedSubmission",
+    "StoredAnswer",
+    "StoredRater",
     "open_database",
     "restore",
 ]

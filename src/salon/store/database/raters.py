@@ -18,13 +18,11 @@ from sqlalchemy.exc import IntegrityError
 
 from salon.errors import BadValue
 from salon.store.database import tables
-from salon.store.database.audit import note
-from salon.store.database.connected import Connected, now_ms
-from salon.store.database.errors import UnknownRater
-from salon.store.database.links import rater_number, revoke_links
-from salon.store.database.records import Progress, RaterState, Visit, as_json, plain
-from salon.store.database.revisions import add_revision, lock_revisions, revisions_now
-from salon.store.database.submit import STOPPED
+from salon.store.database.access import add_audit_line, rater_number, revoke_links
+from salon.store.database.answers import STOPPED
+from salon.store.database.connection import DatabaseConnection, UnknownRater, now_ms
+from salon.store.database.records import JudgmentCount, RaterVisit, StoredRater, as_json, check_text
+from salon.store.database.studies import add_revision, current_revisions, lock_revisions
 from salon.store.database.tables import judgments, raters, tasks, undos, visits
 from salon.study import Rater
 
@@ -32,32 +30,32 @@ PAUSE_MS = 15 * 60_000
 """Longer without a sign of life, and the next one is a new visit."""
 
 
-class Raters(Connected):
+class RaterMethods(DatabaseConnection):
     """The people, and models, of a studio."""
 
     def add_rater(self, rater: Rater, *, status: str = "invited", by: str = "owner", at: int | None = None) -> None:
         """A new rater under a pseudonym."""
         at = now_ms() if at is None else at
         row = {
-            "id": plain(rater.id, where="the id of a rater", most=200),
+            "id": check_text(rater.id, where="the id of a rater", most=200),
             "kind": rater.kind,
-            "cohort": None if rater.cohort is None else plain(rater.cohort, where="cohort"),
-            "status": _known(status),
+            "cohort": None if rater.cohort is None else check_text(rater.cohort, where="cohort"),
+            "status": _check_status(status),
             "created_at": at,
         }
         try:
             with self.writing() as connection:
                 number = connection.scalar(insert(raters).returning(raters.c.number), row)
-                note(connection, by, "rater added", at, rater=number)
+                add_audit_line(connection, by, "rater added", at, rater=number)
         except IntegrityError:
             raise BadValue("an id that no rater has yet is needed", found=repr(rater.id)) from None
 
-    def raters(self) -> list[RaterState]:
+    def raters(self) -> list[StoredRater]:
         """Every rater in the order they came."""
         with self.reading() as connection:
             return [_state(row) for row in connection.execute(_STATES.order_by(raters.c.number))]
 
-    def rater(self, id: str) -> RaterState:
+    def rater(self, id: str) -> StoredRater:
         """One rater; UnknownRater when there is none of that id."""
         with self.reading() as connection:
             found = connection.execute(_STATES.where(raters.c.id == id)).first()
@@ -78,10 +76,12 @@ class Raters(Connected):
             row = connection.execute(known).first()
             if row is None:
                 raise UnknownRater.named(id)
-            if row.status == _known(status) or (by is None and row.status in STOPPED and status != "withdrawn"):
+            if row.status == _check_status(status) or (by is None and row.status in STOPPED and status != "withdrawn"):
                 return
             connection.execute(update(raters).where(raters.c.id == id).values(status=status))
-            note(connection, by or f"rater {row.number}", f"rater {status}", at, rater=row.number, before=row.status)
+            add_audit_line(
+                connection, by or f"rater {row.number}", f"rater {status}", at, rater=row.number, before=row.status
+            )
             gone, came_back = status in tables.LEFT_OUT, row.status in tables.LEFT_OUT
             if gone:
                 revoke_links(connection, id, at)
@@ -103,7 +103,7 @@ class Raters(Connected):
             for table in (judgments, tasks, tables.profiles, tables.links, tables.consents, visits):
                 connection.execute(delete(table).where(table.c.rater == id))
             connection.execute(delete(raters).where(raters.c.id == id))
-            note(connection, by, "rater erased", at)
+            add_audit_line(connection, by, "rater erased", at)
             reasons.append("a rater was erased")
         self.outside("PRAGMA wal_checkpoint(TRUNCATE)")  # nothing of it stays in the write-ahead file
 
@@ -113,7 +113,7 @@ class Raters(Connected):
         reasons: list[str] = []
         with self.writing() as connection:
             lock_revisions(connection)
-            before = revisions_now(connection) if self._has_revisions(connection) else []
+            before = current_revisions(connection) if self._has_revisions(connection) else []
             yield connection, reasons
             if reasons and before:
                 add_revision(connection, reasons[0], at, before[-1].number + 1)
@@ -141,7 +141,7 @@ class Raters(Connected):
 
     def consent(self, id: str, version: str, *, at: int | None = None) -> None:
         """The rater agreed to this version of the consent text; the first time counts."""
-        row = {"rater": id, "version": plain(version, where="version"), "at": now_ms() if at is None else at}
+        row = {"rater": id, "version": check_text(version, where="version"), "at": now_ms() if at is None else at}
         dialect = sqlite if self.sqlite else postgresql
         with self._of(id) as connection:
             connection.execute(dialect.insert(tables.consents).on_conflict_do_nothing(), row)
@@ -155,30 +155,31 @@ class Raters(Connected):
 
     # -- hours ----------------------------------------------------------------------------------------------
 
-    def seen(self, id: str, *, at: int | None = None, pause: int = PAUSE_MS) -> Visit:
+    def seen(self, id: str, *, at: int | None = None, pause: int = PAUSE_MS) -> RaterVisit:
         """A sign of life: the current visit goes on, or a new one starts after `pause` ms of silence."""
         at = now_ms() if at is None else at
 
-        def work(connection: Connection) -> Visit:
+        def work(connection: Connection) -> RaterVisit:
             rater_number(connection, id)
             last = connection.execute(
                 select(visits).where(visits.c.rater == id).order_by(desc(visits.c.number)).limit(1).with_for_update()
             ).first()
             if last is None or at - last.last_seen_at > pause:
                 connection.execute(insert(visits), {"rater": id, "started_at": at, "last_seen_at": at})
-                return Visit(id, at, at)
+                return RaterVisit(id, at, at)
             latest = max(at, last.last_seen_at)
             connection.execute(update(visits).where(visits.c.number == last.number).values(last_seen_at=latest))
-            return Visit(id, last.started_at, latest)
+            return RaterVisit(id, last.started_at, latest)
 
         return self.write(work)
 
-    def visits(self, id: str | None = None) -> list[Visit]:
+    def visits(self, id: str | None = None) -> list[RaterVisit]:
         """Every visit, or those of one rater, in order."""
         query = select(visits.c.rater, visits.c.started_at, visits.c.last_seen_at).order_by(visits.c.number)
         with self.reading() as connection:
             return [
-                Visit(*row) for row in connection.execute(query if id is None else query.where(visits.c.rater == id))
+                RaterVisit(*row)
+                for row in connection.execute(query if id is None else query.where(visits.c.rater == id))
             ]
 
     @contextmanager
@@ -190,7 +191,7 @@ class Raters(Connected):
 
     # -- progress -------------------------------------------------------------------------------------------
 
-    def progress(self) -> list[Progress]:
+    def progress(self) -> list[JudgmentCount]:
         """Judgments per rater, phase and criterion; undone ones left out, raters who gave none with 0."""
         live = ~select(undos.c.judgment).where(undos.c.judgment == judgments.c.id).exists()
         by = (raters.c.number, raters.c.id, raters.c.cohort, raters.c.status, tasks.c.phase, judgments.c.criterion)
@@ -203,7 +204,7 @@ class Raters(Connected):
             .order_by(raters.c.number, tasks.c.phase, judgments.c.criterion)
         )
         with self.reading() as connection:
-            return [Progress(*row) for row in connection.execute(query)]
+            return [JudgmentCount(*row) for row in connection.execute(query)]
 
     def answered(self) -> dict[str, int]:
         """Answered tasks of every rater who was asked anything."""
@@ -215,11 +216,11 @@ class Raters(Connected):
 _STATES = select(raters.c.number, raters.c.id, raters.c.kind, raters.c.cohort, raters.c.status, raters.c.created_at)
 
 
-def _state(row: Any) -> RaterState:
-    return RaterState(*row)
+def _state(row: Any) -> StoredRater:
+    return StoredRater(*row)
 
 
-def _known(status: str) -> str:
+def _check_status(status: str) -> str:
     if status not in tables.STATUSES:
         raise BadValue(f"a status is needed: {', '.join(tables.STATUSES)}", found=repr(status))
     return status

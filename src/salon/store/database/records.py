@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from salon.errors import BadValue
-from salon.study import Judgment
+from salon.errors import BadValue, UnknownReference, WrongPrompt
+from salon.store.database.connection import NotYours
+from salon.study import Checklist, Comparison, Criterion, Judgment, Rating
+from salon.study.nouns import Choice, Ranking
 from salon.study.tables import JUDGMENTS, KINDS
 
 KIND_OF = {KINDS[kind].noun: kind for kind in JUDGMENTS}
@@ -16,7 +19,7 @@ MOST_CHARACTERS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Task:
+class RaterTask:
     """One question put to one rater, and how far it has come."""
 
     id: int
@@ -47,7 +50,7 @@ class NewTask:
 
 
 @dataclass(frozen=True)
-class Answer:
+class OtherAnswer:
     """Something a rater gave that is no judgment of the study: a text, regions, a screener's answers."""
 
     kind: str
@@ -57,18 +60,18 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedSubmission:
     """A submission that is on the disk."""
 
     ids: tuple[int, ...]
     repeated: bool
     """True when the same key had been saved before, and nothing was written now."""
-    following: Task | None = None
+    following: RaterTask | None = None
     """The task that was put to the rater with it; None when none was wanted, or another has its place."""
 
 
 @dataclass(frozen=True)
-class Given:
+class StoredAnswer:
     """One stored answer with its circumstances."""
 
     id: int
@@ -87,7 +90,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Who:
+class LinkHolder:
     """Whom a link stands for."""
 
     link: int
@@ -97,7 +100,7 @@ class Who:
 
 
 @dataclass(frozen=True)
-class Link:
+class AccessLink:
     """A link without its token, which only its holder knows."""
 
     number: int
@@ -109,7 +112,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class RaterState:
+class StoredRater:
     """A rater as the studio knows one."""
 
     number: int
@@ -122,7 +125,7 @@ class RaterState:
 
 
 @dataclass(frozen=True)
-class Visit:
+class RaterVisit:
     """A stretch of time in which a rater was at work."""
 
     rater: str
@@ -131,7 +134,7 @@ class Visit:
 
 
 @dataclass(frozen=True)
-class Progress:
+class JudgmentCount:
     """How many judgments of one criterion a rater gave in one phase."""
 
     rater: str
@@ -145,7 +148,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionCount:
     """How often a question was answered, and how often it lies open before a rater."""
 
     about: str
@@ -176,7 +179,7 @@ def as_json(value: Any, *, where: str) -> str:
     return text
 
 
-def plain(text: str, *, where: str, most: int = 1000) -> str:
+def check_text(text: str, *, where: str, most: int = 1000) -> str:
     """`text` if it can stand in a column: not blank, no NUL (PostgreSQL has none), valid UTF-8, not too long."""
     try:
         good = bool(text.strip()) and len(text) <= most and "\x00" not in text and bool(text.encode())
@@ -187,6 +190,91 @@ def plain(text: str, *, where: str, most: int = 1000) -> str:
     return text
 
 
-def payload_of(judgment: Judgment) -> str:
+def judgment_payload(judgment: Judgment) -> str:
     """A judgment as one line of JSON, what is not said left out."""
     return judgment.model_dump_json(exclude_defaults=True)
+
+
+# --------------------------------------------------------------------------------------------------
+# Which judgments the study can take: only those that leave it readable.
+#
+# A study is validated whole when it is read; one wrong answer would spoil every reading after it. So each is held
+# against the study's criteria, items and groups before it is written.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AnswerFrame:
+    """What judgments may name: criteria, and items with their prompt and the group they are compared within."""
+
+    criteria: dict[str, Criterion]
+    prompts: dict[str, str | None]
+    groups: dict[str, str | None]
+    within: str
+
+    def row(self, answer: Judgment | OtherAnswer, rater: str) -> dict[str, Any]:
+        """The columns of one answer of `rater`, or the error that says why it cannot be taken."""
+        if isinstance(answer, OtherAnswer):
+            return self._other(answer)
+        if answer.rater != rater:
+            raise NotYours("a judgment of your own is needed", found="one in another rater's name")
+        self._check_criterion(answer.criterion)
+        named = judged_items(answer)
+        self._check_items(named, together=not isinstance(answer, Rating | Checklist))
+        if isinstance(answer, Rating) and answer.value is not None:
+            _check_scale(self.criteria[answer.criterion], answer.value)
+        return {
+            "kind": KIND_OF[type(answer)],
+            "criterion": answer.criterion,
+            "prompt": self.prompts[named[0]] if named else None,
+            "payload": judgment_payload(answer),
+        }
+
+    def _other(self, answer: OtherAnswer) -> dict[str, Any]:
+        if answer.kind in KIND_OF.values():
+            raise BadValue("judgments are given as nouns of the study", found=f"a record of kind {answer.kind!r}")
+        if answer.criterion is not None:
+            self._check_criterion(answer.criterion)
+        return {
+            "kind": check_text(answer.kind, where="kind", most=40),
+            "criterion": answer.criterion,
+            "prompt": None if answer.prompt is None else check_text(answer.prompt, where="prompt"),
+            "payload": as_json(answer.record, where=f"an answer of kind {answer.kind!r}"),
+        }
+
+    def _check_criterion(self, id: str) -> None:
+        if id not in self.criteria:
+            raise UnknownReference(
+                "a criterion of the study is needed", found=repr(id), remedy="one of " + ", ".join(self.criteria)
+            )
+
+    def _check_items(self, named: Sequence[str], *, together: bool) -> None:
+        for item in named:
+            if item not in self.groups:
+                raise UnknownReference("an item of the study is needed", found=repr(item))
+        groups = {self.groups[item] for item in named}
+        if together and (len(groups) > 1 or (None in groups and self.within != "all")):
+            raise WrongPrompt(f"items are compared within one {self.within}", found=", ".join(map(repr, named)))
+
+
+def judged_items(judgment: Judgment) -> tuple[str, ...]:
+    """The items a judgment is about."""
+    if isinstance(judgment, Comparison):
+        return judgment.a, judgment.b
+    if isinstance(judgment, Rating | Checklist):
+        return (judgment.item,)
+    assert isinstance(judgment, Ranking | Choice)
+    return judgment.items
+
+
+def _check_scale(criterion: Criterion, value: float) -> None:
+    scale = criterion.scale
+    if scale is None:
+        return
+    steps = 0.0 if scale.step is None else (value - scale.low) / scale.step
+    if not scale.low <= value <= scale.high or abs(steps - round(steps)) > 1e-6:
+        raise BadValue(
+            f"ratings of {criterion.id!r} lie between {scale.low:g} and {scale.high:g}"
+            + ("" if scale.step is None else f" in steps of {scale.step:g}"),
+            found=f"{value:g}",
+        )

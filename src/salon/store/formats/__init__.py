@@ -12,28 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
-from salon.store.formats import (
-    arena,
-    argilla,
-    comparisons,
-    genai_bench,
-    hpd,
-    hpdv3_benchmark,
-    label_studio,
-    likert,
-    movielens,
-    orders,
-    pickapic,
-    pwcmp,
-    rankings,
-    ratings,
-)
-from salon.store.formats.duplicates import settle_duplicates
-from salon.store.formats.head import Head, head_of
-from salon.store.formats.mapping import guess_columns
-from salon.store.formats.options import Columns, ImportOptions, Policies
-from salon.store.formats.source import LEFT_OUT, Draft, Imported, Source
-from salon.store.formats.text import read_records
+from salon.store.formats import annotation_tools as argilla
+from salon.store.formats import annotation_tools as label_studio
+from salon.store.formats import hpd, hpdv3_benchmark
+from salon.store.formats import judgment_tables as comparisons
+from salon.store.formats import judgment_tables as pwcmp
+from salon.store.formats import judgment_tables as rankings
+from salon.store.formats import judgment_tables as ratings
+from salon.store.formats import public_datasets as likert
+from salon.store.formats import public_datasets as movielens
+from salon.store.formats import public_datasets as orders
+from salon.store.formats import vote_files as arena
+from salon.store.formats import vote_files as genai_bench
+from salon.store.formats import vote_files as pickapic
+from salon.store.formats.column_labels import settle_duplicates
+from salon.store.formats.column_mapping import guess_columns
+from salon.store.formats.files import Head, head_of, read_records
+from salon.store.formats.source import LEFT_OUT, Columns, Draft, ImportOptions, ImportResult, Policies, Source
 from salon.study import Design, Study
 from salon.study.plugins import load_plugin, plugin_lines
 
@@ -42,7 +37,7 @@ __all__ = [
     "Columns",
     "Format",
     "ImportOptions",
-    "Imported",
+    "ImportResult",
     "Policies",
     "as_format",
     "format_named",
@@ -87,21 +82,21 @@ GENERIC = {
             "A table of votes between two items: CSV, TSV, JSON, JSONL or Parquet.",
             _has("left", "right", "outcome"),
             comparisons.read_comparisons,
-            (*comparisons.NEEDED, *comparisons.OPTIONAL),
+            (*comparisons.COMPARISON_NEEDED, *comparisons.COMPARISON_OPTIONAL),
         ),
         Format(
             "ratings",
             "A table of ratings, one row a rating: CSV, TSV, JSON, JSONL or Parquet.",
             lambda head: _has("item", "value")(head) or _has("prompt", "generator", "value")(head),
             ratings.read_ratings,
-            ("item", "value", *ratings.OPTIONAL),
+            ("item", "value", *ratings.RATING_OPTIONAL),
         ),
         Format(
             "rankings",
             "A table of rankings, one row a ranked item or one row a ranking ('a>b=c').",
             lambda head: _has("item", "rank")(head) or _has("ranking")(head),
             rankings.read_rankings,
-            ("item", "rank", "ranking", *rankings.OPTIONAL),
+            ("item", "rank", "ranking", *rankings.RANKING_OPTIONAL),
         ),
     )
 }
@@ -234,12 +229,12 @@ def read_study(kind: str, paths: Sequence[str | Path], options: ImportOptions | 
     return import_files(kind, paths, options).study
 
 
-def import_files(kind: str, paths: Sequence[str | Path], options: ImportOptions | None = None) -> Imported:
+def import_files(kind: str, paths: Sequence[str | Path], options: ImportOptions | None = None) -> ImportResult:
     """The study in these files, with every decision taken on the way."""
     return import_form(format_named(kind), paths, options)
 
 
-def import_form(form: Format, paths: Sequence[str | Path], options: ImportOptions | None = None) -> Imported:
+def import_form(form: Format, paths: Sequence[str | Path], options: ImportOptions | None = None) -> ImportResult:
     """The same for a format that is at hand."""
     kind = form.name
     if not paths:
@@ -257,7 +252,7 @@ def import_form(form: Format, paths: Sequence[str | Path], options: ImportOption
     notes = (*source.notes, *(f"{LEFT_OUT}: {count:,} {reason}" for reason, count in source.left_out.items()))
     files = tuple(str(path) for path in source.paths)
     columns = dict(source.columns) if kind in GENERIC else {}
-    return Imported(study, kind, files, columns, notes, dict(source.left_out), dict(source.paths_of))
+    return ImportResult(study, kind, files, columns, notes, dict(source.left_out), dict(source.paths_of))
 
 
 def _of_another_kind(error: BadColumns, source: Source) -> BadColumns:

@@ -1,39 +1,187 @@
-"""The Human Preference Datasets v2 and v3, and ImageReward: JSON records of a prompt and its images.
+"""Pictures that files of the field name by path: where they are, whether they can be read, and into the study.
 
-HPDv2 train   {"prompt", "file_path": [2], "human_preference": [1, 0]}            one person's comparison
-HPDv2 test    {"prompt", "image_path": [n], "rank": [n], "raw_annotations": [{"rank": [n], "user_hash"}]}
-HPDv3         {"prompt", "path1" (preferred), "path2", "confidence"?, "choice_dist"?, "model1"?, "model2"?, "category"?}
-ImageReward   {"id", "prompt", "generations": [n], "ranking": [n]}                one consensus ranking
+    relative path       below --image-root, or below the folder of the file that names it
+    absolute path       only below a folder that --remap OLD=NEW names: OLD at its beginning becomes NEW
+
+Every picture is decoded once, so that a file that is missing, empty, broken or no picture is found now. Its bytes are
+kept as they are; what a reader of it will have to do (turn it upright, convert its colors) is counted.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from salon.errors import BadColumns, BadFile, BadValue
-from salon.store.formats.columnar import text_id
-from salon.store.formats.head import Head
-from salon.store.formats.ledger import Ledger, each_record
-from salon.store.formats.picture_files import inside_folder, keep_pictures
-from salon.store.formats.record import Record
+from salon.errors import BadColumns, BadFile, BadValue, shorten
+from salon.store.formats.column_labels import text_id
+from salon.store.formats.files import Head
+from salon.store.formats.records import JsonRecord, TableBuilder, list_records
 from salon.store.formats.source import CROWD, Draft, Source
+from salon.store.formats.vote_files import image_name
+from salon.store.pictures import Picture, is_inside, read_picture
 from salon.study import Design, builtin_criterion
 
+FOLDER = "images"
+_AT_ONCE = 64
+_THREADS = 8
+
+
+def inside_folder(path: str) -> bool:
+    """Whether a path of a file may be looked up below a folder: not absolute, and not out of it again."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    return bool(parts) and parts[0] != "/" and ":" not in parts[0] and ".." not in parts
+
+
+def parse_remap(text: str) -> tuple[PurePosixPath, Path]:
+    """OLD=NEW: where absolute paths begin in a file, and which folder here that is."""
+    old, mark, new = text.partition("=")
+    if not mark or not old.strip() or not new.strip():
+        raise BadValue("--remap takes OLD=NEW", found=repr(text), remedy="e.g. --remap /data/hpdv3=images")
+    if not Path(new).is_dir():
+        raise BadFile("--remap needs a folder that is there", found=repr(new), remedy="OLD=NEW, NEW a folder here")
+    return PurePosixPath(_slashes(old)), Path(new)
+
+
+def _slashes(path: str) -> str:
+    return path.replace("\\", "/")
+
+
+@dataclass
+class PictureFiles:
+    """Where the pictures of one import are."""
+
+    root: Path | None
+    remap: tuple[tuple[PurePosixPath, Path], ...] = ()
+
+    @classmethod
+    def of(cls, source: Source) -> PictureFiles:
+        """As the options of an import say."""
+        return cls.of_flags(source.options.image_root, source.options.remap)
+
+    @classmethod
+    def of_flags(cls, image_root: Path | None, remap: Sequence[str]) -> PictureFiles:
+        """As --image-root and --remap say; BadFile where a folder of theirs is not there."""
+        if image_root is not None and not image_root.is_dir():
+            found = "a file" if image_root.exists() else "nothing there"
+            raise BadFile("--image-root must be a folder", found=found, where=str(image_root))
+        return cls(image_root, tuple(parse_remap(text) for text in remap))
+
+    def locate(self, path: str, beside: Path) -> tuple[Path, str] | str:
+        """The file of a path, and its name below the folder it was found in; or why it has none."""
+        posix = PurePosixPath(_slashes(path))
+        fitting = [(old, new) for old, new in self.remap if posix.is_relative_to(old)]
+        if fitting:
+            old, folder = max(fitting, key=lambda one: len(one[0].parts))
+            inner = posix.relative_to(old).as_posix()
+        else:
+            inner, folder = posix.as_posix(), self.root or beside
+        if not inside_folder(inner):
+            return "named by a place outside the folder; --remap OLD=NEW says which folder OLD is here"
+        place = folder / inner
+        if not os.path.lexists(place):
+            return "no such file"
+        return (place, inner) if is_inside(place, folder) else "a link out of the folder"
+
+
+def keep_pictures(source: Source, ledger: TableBuilder, named: Mapping[str, tuple[str, Path]]) -> None:
+    """Write the pictures of items (by id: path, and folder of the file that names it) where the import keeps them.
+
+    A picture that is missing or cannot be read is an error; with --missing drop its items and their judgments are left
+    out and counted.
+    """
+    target, files = source.options.images, PictureFiles.of(source)
+    taken: dict[str, Path] = {}
+    problems: dict[str, str] = {}
+    notes: Counter[str] = Counter()
+    (target / FOLDER).mkdir(exist_ok=True)
+    for id, found in _read_pictures(files, named):
+        if isinstance(found, str):
+            problems[id] = found
+            continue
+        place, inner, picture = found
+        notes.update(picture.notes)
+        name = inner.removeprefix(f"{FOLDER}/")
+        if taken.setdefault(name, place) != place:  # two folders, one name
+            name = image_name(picture.data)
+        written = target / FOLDER / name
+        written.parent.mkdir(parents=True, exist_ok=True)
+        written.write_bytes(picture.data)
+        ledger.named["items"][id]["image"] = f"{FOLDER}/{name}"
+        source.paths_of[id] = place
+    source.say(f"{len(named) - len(problems):,} of {len(named):,} pictures were found, read and kept")
+    for note, count in notes.items():
+        source.say(f"{count:,} pictures are kept as they are; scorers will see them with: {note}")
+    if problems:
+        _report_missing(source, ledger, named, problems)
+
+
+def _read_pictures(
+    files: PictureFiles, named: Mapping[str, tuple[str, Path]]
+) -> Iterator[tuple[str, str | tuple[Path, str, Picture]]]:
+    def read(entry: tuple[str, tuple[str, Path]]) -> tuple[str, str | tuple[Path, str, Picture]]:
+        id, (path, beside) = entry
+        found = files.locate(path, beside)
+        if isinstance(found, str):
+            return id, found
+        try:
+            return id, (*found, read_picture(found[0]))
+        except BadFile as error:
+            return id, str(error.found)
+
+    entries = list(named.items())
+    with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as threads:
+        for start in range(0, len(entries), _AT_ONCE):  # decoded pictures are large: a few at a time
+            yield from threads.map(read, entries[start : start + _AT_ONCE])
+
+
+def _report_missing(
+    source: Source, ledger: TableBuilder, named: Mapping[str, tuple[str, Path]], problems: Mapping[str, str]
+) -> None:
+    reasons = Counter(problems.values())
+    first = next(iter(problems))
+    if source.options.policies.missing != "drop":
+        listed = "; ".join(f"{count:,} {shorten(reason, 80)}" for reason, count in reasons.most_common(3))
+        raise BadFile(
+            "every picture that the file names is needed",
+            found=f"{len(problems):,} of {len(named):,} cannot be used ({listed}), the first {named[first][0]!r}",
+            where=str(named[first][1]),
+            remedy="--image-root FOLDER says where relative paths begin, --remap OLD=NEW where absolute ones do; "
+            "--missing drop leaves their pairs out and counts them",
+        )
+    for reason, count in reasons.items():
+        source.leave_out(f"pictures: {shorten(reason, 80)}", count)
+    for kind, count in ledger.drop_items(problems).items():
+        source.leave_out(f"{kind} about a picture that cannot be used", count)
+
+
+# --------------------------------------------------------------------------------------------------
+# The Human Preference Datasets v2 and v3, and ImageReward: JSON records of a prompt and its images.
+#
+# HPDv2 train   {"prompt", "file_path": [2], "human_preference": [1, 0]}            one person's comparison
+# HPDv2 test    {"prompt", "image_path": [n], "rank": [n], "raw_annotations": [{"rank": [n], "user_hash"}]}
+# HPDv3         {"prompt", "path1" (preferred), "path2", "confidence"?, "choice_dist"?, "model1"?, "model2"?,
+# "category"?}
+# ImageReward   {"id", "prompt", "generations": [n], "ranking": [n]}                one consensus ranking
+# --------------------------------------------------------------------------------------------------
+
 CRITERION = builtin_criterion("hps/overall")
-CONSENSUS = "consensus"
+CONSENSUS_RATER = "consensus"
 MAX_VOTES = 1000
 GENERATORS = 9
 """Of the test set of HPDv2; whatever stands after them is a photograph."""
 
 
-def _prompt(ledger: Ledger, record: Record, id: str | None = None) -> str:
+def _prompt(ledger: TableBuilder, record: JsonRecord, id: str | None = None) -> str:
     text = record.text("prompt")
     return ledger.prompt(id or text_id(text), record.where, text=text)
 
 
-def _item(ledger: Ledger, path: str, record: Record, **facts: Any) -> str:
+def _item(ledger: TableBuilder, path: str, record: JsonRecord, **facts: Any) -> str:
     """An item named by its path, which is where its picture is once the images stand in the study's folder."""
     return ledger.item(path, record.where, image=path if inside_folder(path) else None, **facts)
 
@@ -50,10 +198,10 @@ def is_hpdv2(head: Head) -> bool:
 
 def read_hpdv2(source: Source) -> Draft:
     """Train and test files, alone or together."""
-    ledger = Ledger()
+    ledger = TableBuilder()
     named: dict[str, tuple[str, Path]] = {}
     for path in source.paths:
-        for record in each_record(source, path):
+        for record in list_records(source, path):
             if record.has("human_preference"):
                 _train_record(source, ledger, record)
                 items = record.texts("file_path", 2)
@@ -67,15 +215,15 @@ def read_hpdv2(source: Source) -> Draft:
     return Draft((CRITERION,), ledger.tables(), "prompt", design)
 
 
-def _train_record(source: Source, ledger: Ledger, record: Record) -> None:
+def _train_record(source: Source, ledger: TableBuilder, record: JsonRecord) -> None:
     prompt = _prompt(ledger, record)
     items = [_item(ledger, path, record, prompt=prompt) for path in record.texts("file_path", 2)]
     outcome = _two_labels(record, "human_preference", record.numbers("human_preference", 2))
     source.say("which image stood on the left is not recorded")
-    ledger.add("comparisons", **_by(source, ledger, record), a=items[0], b=items[1], outcome=outcome)
+    ledger.add("comparisons", **_criterion_and_rater(source, ledger, record), a=items[0], b=items[1], outcome=outcome)
 
 
-def _two_labels(record: Record, name: str, labels: list[float]) -> str:
+def _two_labels(record: JsonRecord, name: str, labels: list[float]) -> str:
     """[1, 0] a, [0, 1] b, equal halves a tie."""
     known = {(1.0, 0.0): "a", (0.0, 1.0): "b", (0.5, 0.5): "tie", (1.0, 1.0): "tie"}
     pair = (labels[0], labels[1])
@@ -84,7 +232,7 @@ def _two_labels(record: Record, name: str, labels: list[float]) -> str:
     return known[pair]
 
 
-def _by(source: Source, ledger: Ledger, record: Record) -> dict[str, str]:
+def _criterion_and_rater(source: Source, ledger: TableBuilder, record: JsonRecord) -> dict[str, str]:
     """Criterion and rater: the person where the file names one, else a crowd."""
     if record.has("user_hash"):
         return {"criterion": CRITERION.id, "rater": ledger.rater(record.text("user_hash"), where=record.where)}
@@ -92,27 +240,27 @@ def _by(source: Source, ledger: Ledger, record: Record) -> dict[str, str]:
     return {"criterion": CRITERION.id, "rater": ledger.rater(CROWD, "crowd")}
 
 
-def _made_by(place: int) -> dict[str, str]:
+def _maker_facts(place: int) -> dict[str, str]:
     """The test set shows nine generators in one order, and on some prompts a photograph after them."""
     return {"generator": f"place-{place}"} if place < GENERATORS else {"source": "photograph"}
 
 
-def _test_record(source: Source, ledger: Ledger, record: Record) -> None:
+def _test_record(source: Source, ledger: TableBuilder, record: JsonRecord) -> None:
     prompt = _prompt(ledger, record)
     paths = record.texts("image_path")
-    items = [_item(ledger, path, record, prompt=prompt, **_made_by(place)) for place, path in enumerate(paths)]
+    items = [_item(ledger, path, record, prompt=prompt, **_maker_facts(place)) for place, path in enumerate(paths)]
     source.say("generators are named by their place in the list (place-0, ...)")
     if len(paths) > GENERATORS:
         source.say("a tenth image is the COCO photograph: it has no generator, and salon anchor leaves it out")
     if not record.has("raw_annotations"):
-        source.say(f"records without raw_annotations keep their one rank list, as the crowd {CONSENSUS!r}")
-        rater = ledger.rater(CONSENSUS, "crowd")
+        source.say(f"records without raw_annotations keep their one rank list, as the crowd {CONSENSUS_RATER!r}")
+        rater = ledger.rater(CONSENSUS_RATER, "crowd")
         places = record.numbers("rank", len(items))
         ledger.rank(items, places, record.where, criterion=CRITERION.id, rater=rater)
         return
     source.say("the rankings of single people (raw_annotations) are read; the aggregate rank is left out")
     for annotation in record.records("raw_annotations"):
-        by = _by(source, ledger, annotation)
+        by = _criterion_and_rater(source, ledger, annotation)
         ledger.rank(items, annotation.numbers("rank", len(items)), annotation.where, **by)
 
 
@@ -130,7 +278,7 @@ class Hpdv3Votes(NamedTuple):
     """Whether the file gives the second path more."""
 
 
-def hpdv3_votes(record: Record) -> Hpdv3Votes:
+def hpdv3_votes(record: JsonRecord) -> Hpdv3Votes:
     """The votes of a record; BadValue where `choice_dist` holds none, too many or less than none."""
     if not record.has("choice_dist"):
         return Hpdv3Votes(1, 0, counted=False, contradicts=False)
@@ -154,7 +302,7 @@ def is_hpdv3(head: Head) -> bool:
 
 def read_hpdv3(source: Source) -> Draft:
     """Pairs with the preferred image first: a layout, not a position, so the left side is unknown."""
-    ledger = Ledger()
+    ledger = TableBuilder()
     rater = ledger.rater(CROWD, "crowd")
     source.say_crowd()
     source.say("the preferred image stands first in the file: which one was shown on the left is unknown")
@@ -163,7 +311,7 @@ def read_hpdv3(source: Source) -> Draft:
     seen: Counter[str] = Counter()
     pairs: Counter[frozenset[str]] = Counter()
     for path in source.paths:
-        for record in each_record(source, path):
+        for record in list_records(source, path):
             votes = hpdv3_votes(record)
             seen["records"] += 1
             seen["contradictions"] += votes.contradicts
@@ -193,13 +341,13 @@ def read_hpdv3(source: Source) -> Draft:
     return Draft((CRITERION,), ledger.tables(), "prompt", Design())
 
 
-def _category(source: Source, record: Record, field: str) -> str | None:
+def _category(source: Source, record: JsonRecord, field: str) -> str | None:
     if source.options.columns.category is not None and field not in record.fields:
         raise BadColumns.missing(field, record.fields, where=record.where, option="--category")
     return record.maybe_text(field)
 
 
-def _contradiction(source: Source, record: Record) -> None:
+def _contradiction(source: Source, record: JsonRecord) -> None:
     if source.options.policies.contradictions == "drop":
         source.leave_out("pairs whose choice_dist gives path2 more votes than path1, the preferred image")
         return
@@ -242,12 +390,12 @@ def is_imagereward(head: Head) -> bool:
 
 def read_imagereward(source: Source) -> Draft:
     """One ranking a prompt, agreed on by several people; equal ranks are ties."""
-    ledger = Ledger()
-    rater = ledger.rater(CONSENSUS, "crowd")
-    source.say(f"the file has one agreed ranking a prompt: all are by the crowd {CONSENSUS!r}")
+    ledger = TableBuilder()
+    rater = ledger.rater(CONSENSUS_RATER, "crowd")
+    source.say(f"the file has one agreed ranking a prompt: all are by the crowd {CONSENSUS_RATER!r}")
     named: dict[str, tuple[str, Path]] = {}
     for path in source.paths:
-        for record in each_record(source, path):
+        for record in list_records(source, path):
             id = record.text("id") if record.has("id") else None
             prompt = _prompt(ledger, record, id)
             paths = record.texts("generations")

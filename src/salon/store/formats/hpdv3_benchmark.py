@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from salon.errors import BadFile, BadValue
-from salon.store.formats.columnar import text_id
-from salon.store.formats.head import Head
-from salon.store.formats.hpd import CRITERION
-from salon.store.formats.ledger import Ledger
-from salon.store.formats.picture_files import keep_pictures
+from salon.store.formats.column_labels import text_id
+from salon.store.formats.files import Head
+from salon.store.formats.hpd import CRITERION, keep_pictures
+from salon.store.formats.records import TableBuilder
 from salon.store.formats.source import Draft, Source
 from salon.study import Design
 
@@ -66,7 +65,7 @@ def read_hpdv3_benchmark(source: Source) -> Draft:
     places = {
         entry.id: (entry.outer, entry.inner) if category_first else (entry.inner, entry.outer) for entry in entries
     }
-    ledger = Ledger()
+    ledger = TableBuilder()
     prompts = _prompts(source, entries, {id: category for id, (category, _) in places.items()})
     for entry in entries:
         category, model = places[entry.id]

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from salon.errors import BadFile, BadValue
-from salon.store.formats.hpd import hpdv3_votes
-from salon.store.formats.picture_files import PictureFiles
-from salon.store.formats.record import Record
-from salon.store.formats.stream import stream_records
+from salon.store.formats.files import stream_records
+from salon.store.formats.hpd import PictureFiles, hpdv3_votes
+from salon.store.formats.records import JsonRecord
 from salon.store.formats.training_pairs import pickapic_rows
 from salon.store.near_pictures import content_hash
 
@@ -86,8 +85,8 @@ def read_preference_test(kind: str, path: Path, files: PictureFiles, pictures: P
     return test
 
 
-def _records(path: Path) -> Iterator[Record]:
-    return (Record(fields, f"{path}, record {number}") for number, fields in enumerate(stream_records(path), 1))
+def _records(path: Path) -> Iterator[JsonRecord]:
+    return (JsonRecord(fields, f"{path}, record {number}") for number, fields in enumerate(stream_records(path), 1))
 
 
 def _hpdv3(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:

@@ -1,16 +1,122 @@
-"""One import under way: its files and options, and a record of every decision taken, for the summary."""
+"""What a user may decide about an import. Each field is described once; flags, help and docs read it here."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
 
 from salon.study import Criterion, Design, Study
 from salon.study.study import CompareWithin
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
+
+
+class Columns(BaseModel):
+    """Which column of the file plays which part; a part left out is guessed from common names."""
+
+    model_config = _FROZEN
+
+    left: str | None = Field(None, description="Column with the first item of a pair.")
+    right: str | None = Field(None, description="Column with the second item of a pair.")
+    outcome: str | None = Field(None, description="Column with the answer: who won, or a tie.")
+    item: str | None = Field(None, description="Column with the item that is rated or ranked.")
+    value: str | None = Field(None, description="Column with the rating.")
+    rank: str | None = Field(None, description="Column with the rank, one row an item.")
+    ranking: str | None = Field(None, description="Column with a whole ranking: 'a>b=c>d' or a JSON list.")
+    rater: str | None = Field(None, description="Column that tells raters apart.")
+    prompt: str | None = Field(None, description="Column with the prompt, as an id or as text.")
+    prompt_text: str | None = Field(
+        None, description="Column with the prompt's text, where --prompt holds an id; alone it is the prompt."
+    )
+    criterion: str | None = Field(None, description="Column with the quality being judged.")
+    generator: str | None = Field(None, description="Column with the system that made the item.")
+    left_generator: str | None = Field(None, description="Column with the generator of the first item.")
+    right_generator: str | None = Field(None, description="Column with the generator of the second item.")
+    category: str | None = Field(None, description="Column with the item's category.")
+    repeat: str | None = Field(None, description="Column that numbers planted repeats: 0, 1, 2, ...")
+    seconds: str | None = Field(None, description="Column with the time an answer took, in seconds.")
+    at: str | None = Field(None, description="Column with the time of the answer, ISO 8601.")
+    confidence: str | None = Field(None, description="Column with the rater's confidence, a number.")
+    rationale: str | None = Field(None, description="Column with the rater's reasons.")
+
+
+class Policies(BaseModel):
+    """What to do where a file leaves room."""
+
+    model_config = _FROZEN
+
+    name: str | None = Field(None, description="Name of the study; the folder's name when left out.")
+    criterion_id: str = Field(
+        "preference",
+        min_length=1,
+        description="Criterion of the answers when no column names one; a built-in id brings its rubric and scale.",
+    )
+    outcome_values: str | None = Field(
+        None,
+        description="What the file's words mean, e.g. 'left=a,right=b,draw=tie,neither=both_bad,skip=cannot judge'.",
+    )
+    duplicates: Literal["error", "first", "last", "repeat"] = Field(
+        "error",
+        description="A rater answers a question twice: stop, keep the first, keep the last, or number them as repeats.",
+    )
+    missing: Literal["error", "drop", "skipped"] = Field(
+        "error",
+        description="A row without an answer: stop, leave it out and count it, or keep it as skipped: cannot judge.",
+    )
+    compare_within: CompareWithin | None = Field(
+        None, description="What items may be compared within; prompt if there is a prompt column, else all."
+    )
+    items_are: Literal["generators", "items"] | None = Field(
+        None,
+        description="Whether item labels name generators (item = prompt/generator) or items; "
+        "generators if one label stands under several prompts.",
+    )
+    best: Literal["lowest", "highest"] = Field("lowest", description="Which rank is best.")
+    scale: str | None = Field(None, description="Scale of the ratings, LOW:HIGH or LOW:HIGH:STEP, e.g. 1:5:1.")
+    design: Literal["complete", "fraction", "adaptive", "merge_ranking", "unknown"] | None = Field(
+        None, description="How questions were chosen; decides which nulls apply."
+    )
+    contradictions: Literal["sort", "refuse", "drop"] = Field(
+        "sort",
+        description="HPDv3: choice_dist gives path2 more votes. Sort it, as the released code does: path1 is the "
+        "preferred one; refuse the file; or leave the pair out and count it.",
+    )
+    layout: Literal["category/model", "model/category"] | None = Field(
+        None, description="HPDv3 benchmark: which folder is inside which; guessed from names and texts when left out."
+    )
+    prompt_lines: Literal["all", "first"] = Field(
+        "all",
+        description="HPDv3 benchmark: a text whole, its line ends doubled, as the released benchmark scores it; or its "
+        "first line alone.",
+    )
+    encoding: str | None = Field(None, description="Text encoding of the file when it is not UTF-8, e.g. latin-1.")
+
+
+class ImportOptions(BaseModel):
+    """All of it."""
+
+    model_config = _FROZEN
+
+    columns: Columns = Columns()
+    policies: Policies = Policies()
+    left_known: bool | None = None
+    """Whether the first item was shown on the left; None: only where the columns are named left and right."""
+    images: Path | None = None
+    """A folder in whose `images` the images inside the files, or named by them, are written; None: left out."""
+    image_root: Path | None = None
+    """Where the relative paths of pictures begin; None: at the folder of the file that names them."""
+    remap: tuple[str, ...] = ()
+    """OLD=NEW: absolute paths that begin with OLD are looked up below the folder NEW."""
+
+
+# --------------------------------------------------------------------------------------------------
+# One import under way: its files and options, and a record of every decision taken, for the summary.
+# --------------------------------------------------------------------------------------------------
 
 LEFT_OUT = "left out"
 """How a note about rows that did not reach the study begins."""
@@ -57,7 +163,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportResult:
     """A study, and what was decided while reading it."""
 
     study: Study

@@ -26,17 +26,14 @@ import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
 from salon.errors import BadFile, BadValue
-from salon.store.atomic import whole_file
-from salon.store.formats.columnar import text_id
-from salon.store.formats.hpd import CRITERION, hpdv3_votes
-from salon.store.formats.pickapic import image_name
-from salon.store.formats.picture_files import inside_folder
-from salon.store.formats.record import Record
-from salon.store.formats.stream import stream_records
-from salon.store.quick_file import put_file
-from salon.study.noun import Noun
-from salon.study.prompt import normalized
-from salon.study.split import check_shares
+from salon.store.atomic_files import put_file, whole_file
+from salon.store.formats.column_labels import text_id
+from salon.store.formats.files import stream_records
+from salon.store.formats.hpd import CRITERION, hpdv3_votes, inside_folder
+from salon.store.formats.records import JsonRecord
+from salon.store.formats.vote_files import image_name
+from salon.study.nouns import Noun, normalize_text
+from salon.study.votes import check_shares
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(
@@ -51,7 +48,7 @@ SCHEMA = pa.schema(
 _ROWS_IN_GROUP = 20_000
 
 
-class PairSettings(Noun):
+class TrainingPairSettings(Noun):
     """How training pairs are written."""
 
     train: float = Field(0.9, ge=0, le=1, description="Share of the prompts to train on.")
@@ -60,13 +57,13 @@ class PairSettings(Noun):
     seed: int = Field(0, ge=0, description="Seed of the split; each prompt falls by a hash of the seed and its text.")
 
     @model_validator(mode="after")
-    def _shares_make_a_whole(self) -> PairSettings:
+    def _shares_make_a_whole(self) -> TrainingPairSettings:
         check_shares((self.train, self.validation, self.test))
         return self
 
     def split(self, text: str) -> str:
         """Where a prompt falls."""
-        digest = hashlib.sha256(f"{self.seed} {normalized(text)}".encode("utf-8", "surrogatepass")).digest()
+        digest = hashlib.sha256(f"{self.seed} {normalize_text(text)}".encode("utf-8", "surrogatepass")).digest()
         place = int.from_bytes(digest[:8], "big") / 2**64
         return "train" if place < self.train else "validation" if place < self.train + self.validation else "test"
 
@@ -82,7 +79,7 @@ class WrittenPairs(Noun):
     """Pairs whose choice_dist gave the second path more votes: sorted, as the released code does."""
 
 
-class _Votes(NamedTuple):
+class _PairVotes(NamedTuple):
     """What a file says about two pictures of one prompt."""
 
     text: str
@@ -97,7 +94,12 @@ class _Votes(NamedTuple):
 
 
 def write_pairs(
-    kind: str, paths: Sequence[Path], target: Path, settings: PairSettings | None = None, *, images: Path | None = None
+    kind: str,
+    paths: Sequence[Path],
+    target: Path,
+    settings: TrainingPairSettings | None = None,
+    *,
+    images: Path | None = None,
 ) -> WrittenPairs:
     """Write the pairs of the files `paths` of one `kind` to the Parquet file `target`.
 
@@ -106,7 +108,7 @@ def write_pairs(
     """
     if kind not in READERS:
         raise BadValue("a kind of training file is needed", found=repr(kind), remedy="one of " + ", ".join(READERS))
-    settings, left_out, splits = settings or PairSettings(), Counter[str](), Counter[str]()
+    settings, left_out, splits = settings or TrainingPairSettings(), Counter[str](), Counter[str]()
     turned = 0
     votes = (one for path in paths for one in READERS[kind](path, images))
     rows = _rows(votes, settings, left_out)
@@ -122,7 +124,9 @@ def write_pairs(
     return WrittenPairs(rows=splits.total(), splits=dict(splits), left_out=dict(left_out), sorted=turned)
 
 
-def _rows(votes: Iterable[_Votes], settings: PairSettings, left_out: Counter[str]) -> Iterator[dict[str, Any]]:
+def _rows(
+    votes: Iterable[_PairVotes], settings: TrainingPairSettings, left_out: Counter[str]
+) -> Iterator[dict[str, Any]]:
     for one in votes:
         if one.won == one.lost:
             left_out["pairs without a winner"] += 1
@@ -132,7 +136,7 @@ def _rows(votes: Iterable[_Votes], settings: PairSettings, left_out: Counter[str
             yield _row(one, settings)
 
 
-def _row(one: _Votes, settings: PairSettings) -> dict[str, Any]:
+def _row(one: _PairVotes, settings: TrainingPairSettings) -> dict[str, Any]:
     turned = one.first > one.second
     a, b = (one.second, one.first) if turned else (one.first, one.second)
     w, l = (one.lost, one.won) if turned else (one.won, one.lost)
@@ -151,47 +155,49 @@ def _row(one: _Votes, settings: PairSettings) -> dict[str, Any]:
 # -- the files ---------------------------------------------------------------------------------------------------------
 
 
-def _records(path: Path) -> Iterator[Record]:
-    return (Record(fields, f"{path}, record {number}") for number, fields in enumerate(stream_records(path), 1))
+def _records(path: Path) -> Iterator[JsonRecord]:
+    return (JsonRecord(fields, f"{path}, record {number}") for number, fields in enumerate(stream_records(path), 1))
 
 
-def _hpdv3(path: Path, images: Path | None) -> Iterator[_Votes]:
+def _hpdv3(path: Path, images: Path | None) -> Iterator[_PairVotes]:
     for record in _records(path):
         votes = hpdv3_votes(record)
         sides = record.text("path1"), record.text("path2")
-        yield _Votes(
+        yield _PairVotes(
             record.text("prompt"), *sides, votes.preferred, votes.other,
             confidence=record.maybe_number("confidence"), sorted=votes.contradicts,
         )  # fmt: skip
 
 
-def _hpdv2(path: Path, images: Path | None) -> Iterator[_Votes]:
+def _hpdv2(path: Path, images: Path | None) -> Iterator[_PairVotes]:
     for record in _records(path):
         if record.has("human_preference"):
             first, second = record.numbers("human_preference", 2)
             a, b = record.texts("file_path", 2)
-            yield _Votes(record.text("prompt"), a, b, int(first > second), int(first < second), int(first == second))
+            yield _PairVotes(
+                record.text("prompt"), a, b, int(first > second), int(first < second), int(first == second)
+            )
             continue
         sides = record.texts("image_path")
         raters = record.records("raw_annotations") if record.has("raw_annotations") else [record]
         yield from _ranked(record.text("prompt"), sides, [one.numbers("rank", len(sides)) for one in raters])
 
 
-def _imagereward(path: Path, images: Path | None) -> Iterator[_Votes]:
+def _imagereward(path: Path, images: Path | None) -> Iterator[_PairVotes]:
     for record in _records(path):
         sides = record.texts("generations")
         yield from _ranked(record.text("prompt"), sides, [record.numbers("ranking", len(sides))])
 
 
-def _ranked(text: str, sides: Sequence[str], rankings: Sequence[Sequence[float]]) -> Iterator[_Votes]:
+def _ranked(text: str, sides: Sequence[str], rankings: Sequence[Sequence[float]]) -> Iterator[_PairVotes]:
     """Every pair of a list, one vote for each ranking; the lower rank is better."""
     for i, j in combinations(range(len(sides)), 2):
         won = sum(ranks[i] < ranks[j] for ranks in rankings)
         lost = sum(ranks[i] > ranks[j] for ranks in rankings)
-        yield _Votes(text, sides[i], sides[j], won, lost, len(rankings) - won - lost)
+        yield _PairVotes(text, sides[i], sides[j], won, lost, len(rankings) - won - lost)
 
 
-def pickapic_rows(path: Path, images: Path | None) -> Iterator[_Votes]:
+def pickapic_rows(path: Path, images: Path | None) -> Iterator[_PairVotes]:
     """Rows with a label; their pictures are kept below `images` under the hash of their bytes."""
     if images is None:
         raise BadValue("Pick-a-Pic holds its pictures inside: a folder for them is needed", remedy="name --images")
@@ -202,20 +208,20 @@ def pickapic_rows(path: Path, images: Path | None) -> Iterator[_Votes]:
             for batch in file.iter_batches(256, columns=[*names, *labelled]):
                 for row in batch.to_pylist():
                     if row.get("has_label") is not False and row.get("has_label") != 0:
-                        yield _picked(row, images)
+                        yield _pickapic_votes(row, images)
     except (pa.ArrowException, OSError, KeyError) as error:
         raise BadFile(
             f"a Parquet file with the columns {', '.join(names)} is needed", found=str(error), where=str(path)
         ) from None
 
 
-def _picked(row: dict[str, Any], images: Path) -> _Votes:
+def _pickapic_votes(row: dict[str, Any], images: Path) -> _PairVotes:
     first, second = float(row["label_0"]), float(row["label_1"])
-    a, b = (_kept(row[side], images) for side in ("jpg_0", "jpg_1"))
-    return _Votes(str(row["caption"]), a, b, int(first > second), int(first < second), int(first == second))
+    a, b = (_store_image(row[side], images) for side in ("jpg_0", "jpg_1"))
+    return _PairVotes(str(row["caption"]), a, b, int(first > second), int(first < second), int(first == second))
 
 
-def _kept(cell: Any, images: Path) -> str:
+def _store_image(cell: Any, images: Path) -> str:
     data = cell["bytes"] if isinstance(cell, dict) else cell
     if not isinstance(data, bytes):
         raise BadFile("image bytes are needed", found=type(data).__name__)
@@ -227,6 +233,6 @@ def _kept(cell: Any, images: Path) -> str:
     return name
 
 
-READERS: dict[str, Callable[[Path, Path | None], Iterator[_Votes]]] = {
+READERS: dict[str, Callable[[Path, Path | None], Iterator[_PairVotes]]] = {
     "hpdv3": _hpdv3, "hpdv2": _hpdv2, "pickapic": pickapic_rows, "imagereward": _imagereward,
 }  # fmt: skip

@@ -13,26 +13,25 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from salon.collect.adjudicate import Agreement, Disagreement
-from salon.collect.studio.adjudicate import (
+from salon.collect.agreement import Agreement, Disagreement
+from salon.collect.studio.adjudication import (
     Disputes,
-    KeptRuling,
+    StoredRuling,
     adjudicator_name,
     dispute_key,
-    rulings_of,
+    list_rulings,
     screen_order,
 )
 from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
 from salon.report.numbers import percent, with_interval
-from salon.store.database.connected import now_ms
-from salon.web.auth import Session, signed_in, studio_of
+from salon.store.database.connection import now_ms
+from salon.web.auth import Session, get_studio, require_session
 from salon.web.errors import NoSuchPage, NotAllowed
 from salon.web.images import Images
-from salon.web.pages.owner_figures import age
-from salon.web.pages.owner_form import Fields, Once, text_of
-from salon.web.pages.render import page
-from salon.web.words import PageWords
+from salon.web.pages.owner import age
+from salon.web.pages.owner_forms import Fields, FormKeys, form_text
+from salon.web.rendering import PageWords, render_page
 
 router = APIRouter(include_in_schema=False)
 
@@ -41,7 +40,7 @@ MOST_SHOWN = 24
 """Disputes on the first page."""
 
 
-def _may_look(session: Annotated[Session, Depends(signed_in)]) -> Session:
+def _may_look(session: Annotated[Session, Depends(require_session)]) -> Session:
     if session.role not in ("adjudicator", "owner"):
         raise NotAllowed("an adjudicator's link is needed for this", found=f"the link of a {session.role}")
     return session
@@ -53,13 +52,13 @@ def _may_rule(session: Annotated[Session, Depends(_may_look)]) -> Session:
     return session
 
 
-Looking = Annotated[Session, Depends(_may_look)]
-Ruling = Annotated[Session, Depends(_may_rule)]
+LookingSession = Annotated[Session, Depends(_may_look)]
+RulingSession = Annotated[Session, Depends(_may_rule)]
 Key = Annotated[str, Query(pattern="^[0-9a-f]{20}$")]
 
 
 @dataclass(frozen=True)
-class Option:
+class RulingOption:
     """One answer that may be ruled."""
 
     value: str
@@ -69,7 +68,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Case:
+class DisputeCase:
     """A disputed question as the page shows it."""
 
     key: str
@@ -77,7 +76,7 @@ class Case:
     question: str
     prompt: str | None
     pictures: list[dict[str, str | None]]
-    options: list[Option]
+    options: list[RulingOption]
     all: int
 
 
@@ -85,10 +84,10 @@ class Case:
 
 
 @router.get("/adjudicate")
-def disputes(session: Looking, request: Request, note: str = "") -> HTMLResponse:
+def disputes(session: LookingSession, request: Request, note: str = "") -> HTMLResponse:
     """All disputed questions, and agreement before and after the rulings."""
-    studio, t = studio_of(request), _words(request)
-    live, rulings = studio.live_check(), rulings_of(studio.database)
+    studio, t = get_studio(request), _words(request)
+    live, rulings = studio.live_check(), list_rulings(studio.database)
     found = live.figures.disputes if live.figures else Disputes()
     left = _open(found, rulings)
     return _page(
@@ -101,62 +100,62 @@ def disputes(session: Looking, request: Request, note: str = "") -> HTMLResponse
         found=found.found,
         ready=live.figures is not None,
         rows=_agreement(found, studio),
-        rulings=[_told(one, request, t, session) for one in reversed(rulings)],
+        rulings=[_ruling_values(one, request, t, session) for one in reversed(rulings)],
         age=age(live, now_ms()),
     )
 
 
 @router.get("/adjudicate/case")
-def case(session: Looking, request: Request, key: Key) -> HTMLResponse:
+def case(session: LookingSession, request: Request, key: Key) -> HTMLResponse:
     """One disputed question, with the answers it may be given."""
     found = _dispute(request, key)
-    return _page("case", session, request, case=_case(found, request, _words(request), "screen"), once=Once.new())
+    return _page("case", session, request, case=_case(found, request, _words(request), "screen"), once=FormKeys.new())
 
 
 # -- ruling ---------------------------------------------------------------------------------------------------
 
 
 @router.post("/adjudicate/settle")
-def settle(session: Ruling, request: Request, fields: Fields) -> Response:
+def settle(session: RulingSession, request: Request, fields: Fields) -> Response:
     """Give a disputed question its final answer."""
-    found = _dispute(request, text_of(fields, "key"))
-    answer = _item(found, text_of(fields, "answer"))
-    studio_of(request).settle(_name(session), found, answer, key=_once(fields))
-    return _onward(request)
+    found = _dispute(request, form_text(fields, "key"))
+    answer = _item(found, form_text(fields, "answer"))
+    get_studio(request).settle(_name(session), found, answer, key=_form_key(fields))
+    return _redirect_to_next(request)
 
 
 @router.post("/adjudicate/drop")
-def drop(session: Ruling, request: Request, fields: Fields) -> Response:
+def drop(session: RulingSession, request: Request, fields: Fields) -> Response:
     """Take an item out of what is exported."""
-    found = _dispute(request, text_of(fields, "key"))
-    place = text_of(fields, "place")
+    found = _dispute(request, form_text(fields, "key"))
+    place = form_text(fields, "place")
     item = _item(found, place)
     if item not in found.items:
         raise BadValue("a picture of this question is needed", found=repr(place))
-    studio_of(request).drop(_name(session), found.criterion, item, key=_once(fields))
-    return _onward(request)
+    get_studio(request).drop(_name(session), found.criterion, item, key=_form_key(fields))
+    return _redirect_to_next(request)
 
 
 @router.post("/adjudicate/undo")
-def undo(session: Ruling, request: Request, fields: Fields) -> Response:
+def undo(session: RulingSession, request: Request, fields: Fields) -> Response:
     """Take a ruling of one's own back."""
-    number = text_of(fields, "ruling")
+    number = form_text(fields, "ruling")
     if not number.isascii() or not number.isdigit() or len(number) > 9:
         raise BadValue("the number of a ruling is needed", found=repr(number))
-    studio_of(request).take_ruling_back(_name(session), int(number))
+    get_studio(request).take_ruling_back(_name(session), int(number))
     return RedirectResponse("/adjudicate?note=undone", 303)
 
 
-def _once(fields: Fields) -> str:
+def _form_key(fields: Fields) -> str:
     """The form's own key: sent twice, it rules once."""
-    return f"ruling-{text_of(fields, 'once', most=40)}"
+    return f"ruling-{form_text(fields, 'once', most=40)}"
 
 
-def _onward(request: Request) -> RedirectResponse:
+def _redirect_to_next(request: Request) -> RedirectResponse:
     """To the next open question, or back to all."""
-    studio = studio_of(request)
+    studio = get_studio(request)
     figures = studio.live_check().figures
-    left = _open(figures.disputes if figures else Disputes(), rulings_of(studio.database))
+    left = _open(figures.disputes if figures else Disputes(), list_rulings(studio.database))
     if not left:
         return RedirectResponse("/adjudicate?note=saved", 303)
     return RedirectResponse(f"/adjudicate/case?key={dispute_key(left[0].criterion, left[0].items)}", 303)
@@ -165,7 +164,7 @@ def _onward(request: Request) -> RedirectResponse:
 # -- from figures to pages ------------------------------------------------------------------------------------
 
 
-def _open(found: Disputes, rulings: list[KeptRuling]) -> list[Disagreement]:
+def _open(found: Disputes, rulings: list[StoredRuling]) -> list[Disagreement]:
     """Disputes that no ruling settles and whose items are all still in the study."""
     settled = {dispute_key(one.ruling.criterion, one.ruling.items) for one in rulings if one.ruling.answer is not None}
     dropped = {item for one in rulings if one.ruling.answer is None for item in one.ruling.items}
@@ -177,9 +176,9 @@ def _open(found: Disputes, rulings: list[KeptRuling]) -> list[Disagreement]:
 
 
 def _dispute(request: Request, key: str) -> Disagreement:
-    studio = studio_of(request)
+    studio = get_studio(request)
     figures = studio.live_check().figures
-    open_ones = _open(figures.disputes if figures else Disputes(), rulings_of(studio.database))
+    open_ones = _open(figures.disputes if figures else Disputes(), list_rulings(studio.database))
     found = next((one for one in open_ones if dispute_key(one.criterion, one.items) == key), None)
     if found is None:
         raise NoSuchPage(
@@ -199,14 +198,14 @@ def _item(dispute: Disagreement, sent: str) -> str:
     return order[0] if sent == "item" and len(order) == 1 else sent
 
 
-def _case(dispute: Disagreement, request: Request, t: PageWords, size: Any) -> Case:
-    studio = studio_of(request)
+def _case(dispute: Disagreement, request: Request, t: PageWords, size: Any) -> DisputeCase:
+    studio = get_studio(request)
     images: Images = request.app.state.images
     order, criterion = screen_order(dispute), studio.criteria[dispute.criterion]
     alone = len(order) == 1
     prompts = {studio.items[item].prompt for item in order if item in studio.items}
     prompt = prompts.pop() if len(prompts) == 1 else None
-    return Case(
+    return DisputeCase(
         key=dispute_key(dispute.criterion, dispute.items),
         criterion=criterion.title,
         question=(criterion.rate_question if alone else criterion.question) or criterion.title,
@@ -221,16 +220,16 @@ def _case(dispute: Disagreement, request: Request, t: PageWords, size: Any) -> C
     )
 
 
-def _option(dispute: Disagreement, answer: str, order: tuple[str, ...], studio: Studio, t: PageWords) -> Option:
+def _option(dispute: Disagreement, answer: str, order: tuple[str, ...], studio: Studio, t: PageWords) -> RulingOption:
     votes = dispute.votes.get(answer, 0)
     if answer in order and len(order) > 1:
         place = order.index(answer)
-        return Option(str(place), t("settle.picture", number=place + 1), votes)
+        return RulingOption(str(place), t("settle.picture", number=place + 1), votes)
     if answer in ("tie", "both_bad"):
-        return Option(answer, t("settle.tie") if answer == "tie" else t("settle.both_bad"), votes)
+        return RulingOption(answer, t("settle.tie") if answer == "tie" else t("settle.both_bad"), votes)
     scale = studio.criteria[dispute.criterion].scale
     labels = dict(zip((f"{level:g}" for level in scale.levels), scale.labels)) if scale and scale.labels else {}
-    return Option(answer, f"{answer} {labels.get(answer, '')}".strip(), votes)
+    return RulingOption(answer, f"{answer} {labels.get(answer, '')}".strip(), votes)
 
 
 def _agreement(found: Disputes, studio: Studio) -> list[dict[str, Any]]:
@@ -255,8 +254,8 @@ def _share(row: Agreement | None) -> str:
     return "–" if row is None else percent(row.with_final)
 
 
-def _told(one: KeptRuling, request: Request, t: PageWords, session: Session) -> dict[str, Any]:
-    studio, images = studio_of(request), request.app.state.images
+def _ruling_values(one: StoredRuling, request: Request, t: PageWords, session: Session) -> dict[str, Any]:
+    studio, images = get_studio(request), request.app.state.images
     ruling = one.ruling
     dispute = Disagreement(ruling.criterion, ruling.items, {}, 0.0)
     order = screen_order(dispute)
@@ -275,9 +274,9 @@ def _told(one: KeptRuling, request: Request, t: PageWords, session: Session) -> 
 
 
 def _page(name: str, session: Session, request: Request, **values: object) -> HTMLResponse:
-    studio = studio_of(request)
+    studio = get_studio(request)
     shared = {"study": studio.name, "csrf": session.csrf, "rules": session.role == "adjudicator"}
-    return page(f"adjudicate/{name}.html", language=studio.settings.language, status=200, **(shared | values))
+    return render_page(f"adjudicate/{name}.html", language=studio.settings.language, status=200, **(shared | values))
 
 
 def _name(session: Session) -> str:
@@ -285,4 +284,4 @@ def _name(session: Session) -> str:
 
 
 def _words(request: Request) -> PageWords:
-    return PageWords(studio_of(request).settings.language)
+    return PageWords(get_studio(request).settings.language)

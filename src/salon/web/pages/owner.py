@@ -7,31 +7,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse
 
-from salon.collect.studio.steps import RaterProgress
+from salon.check.results import CheckReport, CriterionFigures
+from salon.collect.quality import QualityFinding
+from salon.collect.studio.figures import PANEL, LiveFigures
+from salon.collect.studio.owner_side import LiveCheck
+from salon.collect.studio.rater_side import RaterProgress
 from salon.collect.studio.studio import Studio
-from salon.report.numbers import count, duration
+from salon.report.numbers import THIN, count, duration, estimate, p_value, significant, with_interval
+from salon.stats.result import Estimate
 from salon.store.database import AuditLine
-from salon.store.database.connected import now_ms
-from salon.web.auth import OwnerSession, Session, studio_of
+from salon.store.database.connection import now_ms
+from salon.web.auth import OwnerSession, Session, get_studio
 from salon.web.images import Images
-from salon.web.pages.owner_figures import (
-    BAR,
-    GAP,
-    HEIGHT,
-    HOURS,
-    age,
-    criterion_lines,
-    flag_lines,
-    hour_bars,
-    panel_lines,
-)
-from salon.web.pages.render import page
+from salon.web.rendering import render_page
 
 router = APIRouter(include_in_schema=False)
 
@@ -46,7 +41,7 @@ LINES_A_PAGE = 100
 @router.get("/owner")
 def overview(session: OwnerSession, request: Request) -> HTMLResponse:
     """How far everyone is, and what the answers say so far."""
-    studio, now = studio_of(request), now_ms()
+    studio, now = get_studio(request), now_ms()
     live, progress = studio.live_check(), studio.progress()
     newest = sorted(progress, key=lambda one: -(one.last_at or 0))[:MOST_ROWS]
     return owner_page(
@@ -54,8 +49,8 @@ def overview(session: OwnerSession, request: Request) -> HTMLResponse:
         session,
         request,
         totals=_totals(progress, now),
-        criteria=[(criterion, studio.criteria[criterion].title) for criterion in _asked(studio)],
-        judged=_judged(progress, _asked(studio)),
+        criteria=[(criterion, studio.criteria[criterion].title) for criterion in _asked_criteria(studio)],
+        judged=_judgment_counts(progress, _asked_criteria(studio)),
         rows=[_row(one, now) for one in newest],
         left_out=len(progress) - len(newest),
         live=live,
@@ -69,7 +64,7 @@ def overview(session: OwnerSession, request: Request) -> HTMLResponse:
     )
 
 
-def _asked(studio: Studio) -> list[str]:
+def _asked_criteria(studio: Studio) -> list[str]:
     """Criteria that some phase asks about, in the study's order."""
     asked = {id for cohort in studio.settings.cohorts for phase in cohort.phases for id in phase.criteria}
     return [id for id in studio.criteria if id in asked]
@@ -90,7 +85,7 @@ def _totals(progress: Sequence[RaterProgress], now: int) -> dict[str, Any]:
     }
 
 
-def _judged(progress: Sequence[RaterProgress], criteria: Sequence[str]) -> dict[str, str]:
+def _judgment_counts(progress: Sequence[RaterProgress], criteria: Sequence[str]) -> dict[str, str]:
     counted = [one for one in progress if one.status not in ("removed", "withdrawn")]
     return {id: count(sum(one.judgments.get(id, 0) for one in counted)) for id in criteria}
 
@@ -105,7 +100,7 @@ def _row(one: RaterProgress, now: int) -> dict[str, Any]:
 @router.get("/owner/gallery")
 def gallery(session: OwnerSession, request: Request, number: Annotated[int, Query(ge=1, le=10**6)] = 1) -> HTMLResponse:
     """The pictures of the study by prompt, and how often each was judged."""
-    studio = studio_of(request)
+    studio = get_studio(request)
     groups: dict[str | None, list[Any]] = {}
     for item in studio.items.values():
         groups.setdefault(item.prompt, []).append(item)
@@ -152,12 +147,12 @@ def audit(
     session: OwnerSession, request: Request, before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
 ) -> HTMLResponse:
     """Who did what, newest first."""
-    lines = studio_of(request).database.newest_audit(before=before, most=LINES_A_PAGE)
+    lines = get_studio(request).database.newest_audit(before=before, most=LINES_A_PAGE)
     older = lines[-1].number if len(lines) == LINES_A_PAGE else None
-    return owner_page("audit", session, request, lines=[_said(line) for line in lines], older=older)
+    return owner_page("audit", session, request, lines=[_audit_values(line) for line in lines], older=older)
 
 
-def _said(line: AuditLine) -> dict[str, Any]:
+def _audit_values(line: AuditLine) -> dict[str, Any]:
     told = ", ".join(f"{name} {value}" for name, value in line.detail.items() if value is not None)
     return {"number": line.number, "at": day(line.at), "who": line.who, "what": line.what, "told": told}
 
@@ -167,8 +162,8 @@ def _said(line: AuditLine) -> dict[str, Any]:
 
 def owner_page(name: str, session: Session, request: Request, status: int = 200, **values: object) -> HTMLResponse:
     """One of the owner's pages. They speak English, whatever raters read."""
-    shared = {"study": studio_of(request).name, "csrf": session.csrf, "here": name}
-    return page(f"owner/{name}.html", language="en", status=status, **(shared | values))
+    shared = {"study": get_studio(request).name, "csrf": session.csrf, "here": name}
+    return render_page(f"owner/{name}.html", language="en", status=status, **(shared | values))
 
 
 def ago(at: int | None, now: int) -> str:
@@ -179,3 +174,144 @@ def ago(at: int | None, now: int) -> str:
 def day(at: int) -> str:
     """A moment in UTC, to the second."""
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+# --------------------------------------------------------------------------------------------------
+# The live figures in words: every number with its interval, its n, and how it was made; "too few yet" where so.
+# --------------------------------------------------------------------------------------------------
+
+HOURS = 48
+"""Hours of the chart."""
+BAR, GAP, HEIGHT = 8, 3, 72
+TOO_FEW = "too few yet"
+_PLURAL = {"rater": "raters", "prompt": "prompts", "pair": "pairs", "judgment": "judgments", "item": "items"}
+
+
+@dataclass(frozen=True)
+class FigureLine:
+    """One figure in a table."""
+
+    name: str
+    value: str
+    n: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class CriterionLine:
+    """What is known of one criterion."""
+
+    name: str
+    protocol: str
+    verdict: str
+    sentence: str
+    tau: FigureLine
+    alpha: FigureLine
+
+
+@dataclass(frozen=True)
+class FlagLine:
+    """A rater to look at."""
+
+    rater: str
+    screens: int
+    reasons: tuple[tuple[str, str], ...]
+    """Words, and the statistic behind them."""
+
+
+@dataclass(frozen=True)
+class HourBar:
+    """One hour of the chart, in its coordinates."""
+
+    x: int
+    y: float
+    height: float
+    title: str
+
+
+def criterion_lines(report: CheckReport | None) -> list[CriterionLine]:
+    """One line for each criterion of a check."""
+    return [] if report is None else [_criterion(one) for one in report.criteria]
+
+
+def _criterion(one: CriterionFigures) -> CriterionLine:
+    return CriterionLine(
+        name=one.name,
+        protocol=one.protocol,
+        verdict=one.answer,
+        sentence=one.sentence,
+        tau=_tau(one),
+        alpha=_figure_line("alpha", one.alpha),
+    )
+
+
+def _tau(one: CriterionFigures) -> FigureLine:
+    """Mean Kendall tau over prompts; where no complete orders exist, the mean agreement of two votes on a pair."""
+    value = one.statistics.mean_tau
+    if value is None:
+        return _figure_line("two votes on a pair", one.pair_agreement)
+    ends = one.statistics.intervals.get("mean_tau")
+    low, high = (ends.low, ends.high) if ends else (None, None)
+    return FigureLine("tau", estimate(value, low, high), _n(one.prompts, "prompt"), "bootstrap of prompts")
+
+
+def panel_lines(figures: LiveFigures | None) -> list[FigureLine]:
+    """The figures that are averaged over raters."""
+    found = {} if figures is None else figures.panel
+    return [_figure_line(name, found.get(key), in_seconds=key == "median_seconds") for key, name in PANEL.items()]
+
+
+def _figure_line(name: str, figure: Estimate | None, *, in_seconds: bool = False) -> FigureLine:
+    """`in_seconds`: people's times, of which no more than a tenth of a second means anything."""
+    if figure is None:
+        return FigureLine(name, TOO_FEW, "", "")
+    text = with_interval(figure, 1) + f"{THIN}s" if in_seconds else with_interval(figure, None)
+    return FigureLine(name, text, _n(figure.n, figure.unit), figure.method)
+
+
+def _n(n: int, unit: str) -> str:
+    return f"{count(n)} {unit if n == 1 else _PLURAL.get(unit, unit + 's')}"
+
+
+def flag_lines(figures: LiveFigures | None) -> list[FlagLine]:
+    """Raters with at least one flag, the surest first."""
+    flagged = [one for one in figures.flags if one.flags] if figures else []
+    ordered = sorted(flagged, key=lambda one: one.flags[0].p)
+    return [FlagLine(one.rater, one.screens, tuple((f.words, _why(f)) for f in one.flags)) for one in ordered]
+
+
+def _why(finding: QualityFinding) -> str:
+    chance = p_value(finding.p)
+    return (
+        f"{finding.reason}: {significant(finding.value, 2)} on n = {count(finding.n)}, "
+        f"honest at worst {significant(finding.limit, 2)}, p {chance if chance.startswith('<') else '= ' + chance}"
+    )
+
+
+def age(live: LiveCheck, now: int) -> str:
+    """How old the figures are."""
+    figures = live.figures
+    if figures is None:
+        return "The first figures could not be computed." if live.failed else "The first figures are on their way."
+    seconds = round(max(now - figures.at, 0) / 1000)
+    old = duration(seconds) if seconds >= 60 else f"{seconds}{THIN}s"
+    words = f"Figures of revision {count(figures.revision)}, {old} old"
+    words += f", computed in {duration(figures.took)} beside the studio"
+    if live.failed:
+        return f"{words}. Newer ones could not be computed: see the log."
+    return f"{words}; newer ones are on their way." if live.newer else f"{words}."
+
+
+def hour_bars(figures: LiveFigures | None, now: int) -> list[HourBar]:
+    """The last two days, hour by hour; the highest bar fills the chart."""
+    latest = datetime.fromtimestamp(now / 1000, UTC)
+    hours = [latest - timedelta(hours=HOURS - 1 - k) for k in range(HOURS)]
+    given = figures.hours if figures else {}
+    counts = [given.get(hour.strftime("%Y-%m-%dT%H"), 0) for hour in hours]
+    most = max(counts, default=0) or 1
+    bars = []
+    for k, (hour, n) in enumerate(zip(hours, counts)):
+        height = round(max(HEIGHT * n / most, 2.0 if n else 1.0), 1)
+        title = f"{hour:%d %b %H}:00 UTC: {count(n)}"
+        bars.append(HourBar(k * (BAR + GAP), round(HEIGHT - height, 1), height, title))
+    return bars

@@ -16,29 +16,26 @@ from typing import Protocol
 
 from fastapi import FastAPI
 
-from salon.select.explain_served import Measuring, Neighbourhood
+from salon.select.explain_picture import MeasuringWorker, Neighborhood
 from salon.select.gate import Gate
-from salon.select.reference import ScoreReference
 from salon.select.service.decisions import Decision
 from salon.select.service.drift import WatchedLog
 from salon.select.service.service import ScoringService
-from salon.study.signature import salon_version
-from salon.web import errors, look
-from salon.web.guard import HEADERS, Guard
-from salon.web.scoring import (
-    page,
-    routes_explain,
-    routes_feedback,
-    routes_gate,
-    routes_models,
-    routes_plain,
-    routes_score,
-)
-from salon.web.scoring.meter import Meter, Metered
-from salon.web.scoring.openapi import described
-from salon.web.scoring.places import Leaving, Places
-from salon.web.scoring.settings import ScoringSettings, checked_scoring
-from salon.web.scoring.tokens import Door
+from salon.select.weights import ScoreReference
+from salon.study.nouns import salon_version
+from salon.web import errors
+from salon.web import rendering as look
+from salon.web.guard import HEADERS, RequestGuard
+from salon.web.scoring import models as routes_models
+from salon.web.scoring import routes as routes_explain
+from salon.web.scoring import routes as routes_feedback
+from salon.web.scoring import routes as routes_gate
+from salon.web.scoring import routes as routes_score
+from salon.web.scoring import status as page
+from salon.web.scoring import status as routes_plain
+from salon.web.scoring.access import RequestSlots, ScoringSettings, SlotRelease, TokenAuth, check_scoring_settings
+from salon.web.scoring.answers import openapi_with_bodies
+from salon.web.scoring.status import Meter, MeterMiddleware
 
 WITH_PICTURES = frozenset({"/v1/score", "/v1/compare", "/v1/pick", "/v1/gate", "/v1/explain"})
 """Routes that take pictures: a token is looked at, and a place taken, before their body is read."""
@@ -62,12 +59,12 @@ def create_scoring_app(
     settings: ScoringSettings,
     *,
     decisions: Decisions | None = None,
-    neighbourhood: Neighbourhood | None = None,
+    neighbourhood: Neighborhood | None = None,
     reference: ScoreReference | None = None,
     gates: Mapping[str, Gate] | None = None,
 ) -> FastAPI:
     """The application around an opened service."""
-    checked_scoring(settings)
+    check_scoring_settings(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -78,23 +75,23 @@ def create_scoring_app(
         title="Salon scoring service", version=salon_version(), docs_url=None, redoc_url=None,
         openapi_url="/v1/openapi.json", lifespan=lifespan, description=__doc__,
     )  # fmt: skip
-    places, meter = Places(settings), Meter()
+    places, meter = RequestSlots(settings), Meter()
     service.tell = meter.batch
     meter.watch(service, places)
     app.state.service, app.state.settings, app.state.decisions = service, settings, decisions
-    app.state.door, app.state.meter, app.state.reference = Door(settings), meter, reference
+    app.state.door, app.state.meter, app.state.reference = TokenAuth(settings), meter, reference
     app.state.gates, app.state.neighbourhood = dict(gates or {}), neighbourhood
-    app.state.measuring = Measuring(None if neighbourhood is None else neighbourhood.judged.folder)
+    app.state.measuring = MeasuringWorker(None if neighbourhood is None else neighbourhood.judged.folder)
     if isinstance(decisions, WatchedLog):
         meter.registry.register(routes_feedback.DriftGauges(decisions.monitor))
-    errors.install(app)
+    errors.install_error_handlers(app)
     for router in _ROUTERS:
         app.include_router(router)
     known = frozenset(str(getattr(route, "path", "")) for router in _ROUTERS for route in router.routes)
-    app.mount("/static", look.Static())
-    app.openapi = described(app)  # type: ignore[method-assign]  # as FastAPI documents it
+    app.mount("/static", look.StaticAssets())
+    app.openapi = openapi_with_bodies(app)  # type: ignore[method-assign]  # as FastAPI documents it
     headers = dict(HEADERS) | _POLICY
-    app.add_middleware(Guard, settings=settings, may_upload=places.enter, uploads=WITH_PICTURES, headers=headers)
-    app.add_middleware(Leaving, places=places)
-    app.add_middleware(Metered, meter=meter, known=known)
+    app.add_middleware(RequestGuard, settings=settings, may_upload=places.enter, uploads=WITH_PICTURES, headers=headers)
+    app.add_middleware(SlotRelease, places=places)
+    app.add_middleware(MeterMiddleware, meter=meter, known=known)
     return app

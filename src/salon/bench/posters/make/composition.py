@@ -12,11 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import distance_transform_edt, gaussian_filter, shift
 
-from salon.bench.posters.make.deal import dealt, pick
-from salon.bench.posters.make.lettering import line_in, painted
-from salon.bench.posters.make.made import Made
-from salon.bench.posters.make.words import title
-from salon.bench.posters.vocabulary import OPERATIONS
+from salon.bench.posters.make.items import MadeItem, balanced_choice, invented_name, pick, title
+from salon.bench.posters.make.lettering import line_in, paint_marks
+from salon.bench.posters.tasks import OPERATIONS
 from salon.render.brief import Subject
 from salon.render.chance import chance
 from salon.render.colors import NAMES, contrast, mix
@@ -83,25 +81,25 @@ class Scene:
     def sheet(self, marks: Sequence[Mark]) -> np.ndarray:
         """The marks on the ground, below the headline."""
         lettering = [replace(run, paint=self.main) for run in self.headline]
-        return painted([*marks, *lettering], WIDTH, HEIGHT, self.ground)
+        return paint_marks([*marks, *lettering], WIDTH, HEIGHT, self.ground)
 
 
 Drawn = tuple[np.ndarray, list[str]]
 
 
-def composition_understanding(number: int, seed: int) -> Made:
+def composition_understanding(number: int, seed: int) -> MadeItem:
     """A poster under an operation; half of them with letters out of line as a second one."""
     rng = chance(seed, "composition_understanding", str(number))
-    operation = dealt(OPERATIONS, number, seed, "composition_understanding")
-    second = dealt((False, True), number, seed, "composition_understanding", "second")
+    operation = balanced_choice(OPERATIONS, number, seed, "composition_understanding")
+    second = balanced_choice((False, True), number, seed, "composition_understanding", "second")
     ground, main, accent = (NAMES[name] for name in pick(LOOKS, rng))
     subjects = {"nesting": ROOMY, "cutouts": TELLING, "mirroring": LOPSIDED}.get(operation, tuple(NOUNS))
     jumping = second or operation == "misalignment"
     done = [operation] + ["misalignment"] * (jumping and operation != "misalignment")
     lettering = headline(title(rng, 2), pick(FACES, rng), jumping, rng)
-    pixels, points = DRAWN[operation](Scene(pick(subjects, rng), ground, main, accent, rng, lettering))
+    pixels, points = OPERATION_DRAWERS[operation](Scene(pick(subjects, rng), ground, main, accent, rng, lettering))
     points = points + MISALIGNED * jumping
-    return Made("composition understanding", operation, PROMPT, {"gt": points, "operations": done}, pixels,
+    return MadeItem("composition understanding", operation, PROMPT, {"gt": points, "operations": done}, pixels,
                 {"operations": len(done)})  # fmt: skip
 
 
@@ -128,11 +126,11 @@ def headline(text: str, face: Face, jumping: bool, rng: np.random.Generator) -> 
 
 def _plain(scene: Scene) -> Drawn:
     """The mark in the middle: with the lettering out of line, that is all there is to tell."""
-    return scene.sheet(placed(scene, _middle(430))), []
+    return scene.sheet(subject_marks(scene, _middle(430))), []
 
 
 def _segmented(scene: Scene) -> Drawn:
-    marks, box = placed(scene, _middle(470)), ink_box(coverage(scene, _middle(470)))
+    marks, box = subject_marks(scene, _middle(470)), ink_box(coverage(scene, _middle(470)))
     count, upright = int(scene.rng.integers(4, 7)), bool(scene.rng.random() < 0.5)
     strips: list[Mark] = []
     for k in range(count):
@@ -162,8 +160,8 @@ def nested_marks(scene: Scene, inner: Scene) -> tuple[Mark, ...]:
     depth = distance_transform_edt(coverage(scene, _middle(560))[::_COARSE, ::_COARSE] > 0.5)
     y, x = (float(one) * _COARSE for one in np.unravel_index(int(depth.argmax()), depth.shape))
     half = 0.68 * float(depth.max()) * _COARSE
-    small = placed(inner, Box(x=x - half, y=y - half, width=2 * half, height=2 * half))
-    return (*outlined(scene, _middle(560), scene.main), *small)
+    small = subject_marks(inner, Box(x=x - half, y=y - half, width=2 * half, height=2 * half))
+    return (*outline_marks(scene, _middle(560), scene.main), *small)
 
 
 def _cut_out(scene: Scene) -> Drawn:
@@ -173,7 +171,7 @@ def _cut_out(scene: Scene) -> Drawn:
     alpha = coverage(scene, _middle(520))
     ink = ink_box(alpha)
     part = slice(int(ink.y) - 2, int(ink.bottom) + 2), slice(int(ink.x) - 2, int(ink.right) + 2)
-    behind = painted(_pattern(name, scene.accent), WIDTH, HEIGHT, mix(scene.accent, "#ffffff", 0.55))[part]
+    behind = paint_marks(_pattern(name, scene.accent), WIDTH, HEIGHT, mix(scene.accent, "#ffffff", 0.55))[part]
     open = alpha[part]
     dark = gaussian_filter(shift(1 - open, (9, 9), order=0, mode="nearest"), 6)
     hole = behind * (1 - 0.6 * dark)[..., None]
@@ -198,7 +196,7 @@ def _repeated(scene: Scene) -> Drawn:
     side = 0.78 * min(wide, high)
     corners = [(STAGE.x + (column + 0.5) * wide - side / 2, STAGE.y + (row + 0.5) * high - side / 2)
                for row in range(rows) for column in range(columns)]  # fmt: skip
-    marks = [mark for x, y in corners for mark in placed(scene, Box(x=x, y=y, width=side, height=side))]
+    marks = [mark for x, y in corners for mark in subject_marks(scene, Box(x=x, y=y, width=side, height=side))]
     return scene.sheet(marks), [
         f"The {scene.noun} is repeated many times (repetition).",
         f"The copies stand in a regular grid of {columns} columns and {rows} rows.",
@@ -217,7 +215,7 @@ def _extended(scene: Scene) -> Drawn:
     dx = {"upper": 0.0, "right": frame.right + out - ink.right, "left": frame.x - out - ink.x}[way]
     dy = frame.y - out - ink.y if way == "upper" else 0.0
     panel = Fill(rounded(frame.x, frame.y, frame.width, frame.height, 14), mix(scene.ground, scene.main, 0.28))
-    moved = Group(placed(scene, start), transform=(1, 0, 0, 1, dx, dy))
+    moved = Group(subject_marks(scene, start), transform=(1, 0, 0, 1, dx, dy))
     return scene.sheet((panel, moved)), [
         f"The {scene.noun} does not keep to its frame but runs over the edge of it (extension).",
         f"It breaks out at the {way} edge of the frame.",
@@ -227,7 +225,7 @@ def _extended(scene: Scene) -> Drawn:
 def _off_focus(scene: Scene) -> Drawn:
     side = pick(("left", "right"), scene.rng)
     box = Box(x=40 if side == "left" else WIDTH - 200, y=HEIGHT - 200, width=160, height=160)
-    return scene.sheet(placed(scene, box)), [
+    return scene.sheet(subject_marks(scene, box)), [
         f"The {scene.noun} stands far off the middle, so that the eye is drawn to the side (focus shifting).",
         f"It is small and stands in the lower {side} corner; the rest of the picture is left empty.",
     ]
@@ -236,7 +234,7 @@ def _off_focus(scene: Scene) -> Drawn:
 def _mirrored(scene: Scene) -> Drawn:
     start = Box(x=200, y=260, width=320, height=300)
     dy, axis = 570 - ink_box(coverage(scene, start)).bottom, 582.0
-    upper = Group(placed(scene, start), transform=(1, 0, 0, 1, 0, dy))
+    upper = Group(subject_marks(scene, start), transform=(1, 0, 0, 1, 0, dy))
     lower = Group((upper,), transform=(1, 0, 0, -1, 0, 2 * axis), opacity=0.6)
     line = Fill(rect(STAGE.x, axis - 2, STAGE.width, 4), scene.main)
     return scene.sheet((lower, upper, line)), [
@@ -245,7 +243,7 @@ def _mirrored(scene: Scene) -> Drawn:
     ]
 
 
-DRAWN: dict[str, Callable[[Scene], Drawn]] = {
+OPERATION_DRAWERS: dict[str, Callable[[Scene], Drawn]] = {
     "misalignment": _plain, "segmentation": _segmented, "nesting": _nested, "cutouts": _cut_out,
     "repetition": _repeated, "extension": _extended, "focus shifting": _off_focus, "mirroring": _mirrored,
 }  # fmt: skip
@@ -254,12 +252,12 @@ DRAWN: dict[str, Callable[[Scene], Drawn]] = {
 # -- marks and ink -------------------------------------------------------------------------------------------------
 
 
-def placed(scene: Scene, box: Box) -> tuple[Mark, ...]:
+def subject_marks(scene: Scene, box: Box) -> tuple[Mark, ...]:
     """The subject's mark in the box."""
     return flat(_shapes(scene, box), scene.tones())
 
 
-def outlined(scene: Scene, box: Box, color: str) -> tuple[Mark, ...]:
+def outline_marks(scene: Scene, box: Box, color: str) -> tuple[Mark, ...]:
     """The same in one color."""
     return tuple(drawn(shape, color) for shape in _shapes(scene, box))
 
@@ -276,7 +274,7 @@ def _middle(side: float) -> Box:
 
 def coverage(scene: Scene, box: Box) -> np.ndarray:
     """How much of each pixel the subject's mark in the box covers, from 0 to 1."""
-    black = painted(outlined(scene, box, "#000000"), WIDTH, HEIGHT, "#ffffff")[:, :, 0]
+    black = paint_marks(outline_marks(scene, box, "#000000"), WIDTH, HEIGHT, "#ffffff")[:, :, 0]
     return 1 - black.astype(np.float32) / 255
 
 
@@ -286,3 +284,92 @@ def ink_box(alpha: np.ndarray) -> Box:
     rows, columns = np.flatnonzero(inked.any(axis=1)), np.flatnonzero(inked.any(axis=0))
     return Box(x=float(columns[0]), y=float(rows[0]), width=float(columns[-1] - columns[0] + 1),
                height=float(rows[-1] - rows[0] + 1))  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# Posters that speak in pictures: one thing inside the outline of another, which together mean what neither says.
+#
+# The words on such a poster name the sender and call on the reader; what for, only the picture says. Key points are the
+# two things, what each of them stands for, and what the poster wants.
+# --------------------------------------------------------------------------------------------------
+
+METAPHOR_PROMPT = (
+    "What does this poster want to tell? Describe its picture, explain what each thing in it stands for, and say what "
+    "the poster wants its readers to believe or to do, and who is behind it. Answer in at most 150 words."
+)
+
+
+@dataclass(frozen=True)
+class Metaphor:
+    """A thing inside another one, what they stand for, and what is meant."""
+
+    outer: Subject
+    inner: Subject
+    stands: tuple[str, str]
+    """For what the outer and the inner thing stand."""
+    wants: str
+    """What the poster wants, after "to"."""
+    headlines: tuple[str, str]
+    """Words that call without giving away what for."""
+
+
+METAPHORS: tuple[Metaphor, ...] = (
+    Metaphor("heart", "music", ("feeling", "music"), "say that music comes from the heart",
+             ("Listen inside", "Hear it beat")),
+    Metaphor("house", "heart", ("home", "love"), "say that love makes a home, and win people who take someone in",
+             ("Open the door", "Room for one more")),
+    Metaphor("leaf", "house", ("nature", "living and building"), "say that houses should suit nature",
+             ("Live lightly", "Build anew")),
+    Metaphor("fruit", "heart", ("healthy food", "health of the heart"), "say that eating fruit keeps the heart healthy",
+             ("Bite well", "Every day one")),
+    Metaphor("heart", "bicycle", ("health", "cycling"), "say that cycling keeps the heart healthy",
+             ("Keep it going", "Move more")),
+    Metaphor("leaf", "bicycle", ("the environment", "cycling"), "say that cycling protects the environment",
+             ("Leave it standing", "Take the other way")),
+    Metaphor("heart", "fish", ("care", "life in the sea"), "ask people to care for life in the sea",
+             ("Deep down", "Hold on to it")),
+    Metaphor("house", "bird", ("shelter", "wild birds"), "ask people to give birds a place to nest",
+             ("Make space", "Someone moves in")),
+    Metaphor("cat", "heart", ("pets", "love"), "ask people to love and adopt a pet", ("Take me along", "Say yes")),
+    Metaphor("balloon", "house", ("leaving and rising", "home"), "say that one can leave home behind and begin anew",
+             ("Let go", "Up and away")),
+    Metaphor("leaf", "rocket", ("nature", "technical progress"), "say that progress should learn from nature",
+             ("Lift off clean", "The next stage")),
+    Metaphor("house", "coffee", ("home", "hospitality"), "ask people to invite their neighbours in",
+             ("Come in", "Next door")),
+)  # fmt: skip
+
+
+def metaphor_poster(number: int, seed: int) -> MadeItem:
+    """A poster whose message is a visual metaphor."""
+    rng = chance(seed, "metaphor", str(number))
+    meant = balanced_choice(METAPHORS, number, seed, "metaphor")
+    ground, main, accent = (NAMES[name] for name in pick(LOOKS, rng))
+    sender = f"{invented_name(rng)} Society"
+    face = pick(FACES, rng)
+    headline = line_in(
+        pick(meant.headlines, rng), face, Box(x=60, y=60, width=600, height=150), paint=main, size=84, align="center"
+    )
+    foot = line_in(
+        sender, Face(family="Inter", weight=600), Box(x=60, y=HEIGHT - 70, width=WIDTH - 120, height=50), paint=main,
+        size=30, align="center",
+    )  # fmt: skip
+    scene = Scene(meant.outer, ground, main, accent, rng, (*headline.glyphs, *foot.glyphs))
+    inner = replace(scene, subject=meant.inner, ground=main, main=ground)
+    pixels = scene.sheet(nested_marks(scene, inner))
+    points = metaphor_points(meant, sender)
+    truth = {"gt": points, "metaphor": [meant.outer, meant.inner]}
+    hard = {"points": len(points), "metaphor": 1.0}
+    return MadeItem("intention understanding", "metaphor", METAPHOR_PROMPT, truth, pixels, hard)
+
+
+def metaphor_points(meant: Metaphor, sender: str) -> list[str]:
+    """What a reader should have understood."""
+    outer, inner = NOUNS[meant.outer], NOUNS[meant.inner]
+    return [
+        f"The picture shows a {inner} inside a {outer}.",
+        f"The {outer} stands for {meant.stands[0]}.",
+        f"The {inner} stands for {meant.stands[1]}.",
+        f"The poster wants to {meant.wants}.",
+        f"It comes from the {sender}.",
+    ]

@@ -1,9 +1,8 @@
-"""Faces told apart: nine options to match, and two samples of which one has an attribute.
+"""The 29 font attributes that are impressions, each by a sign that can be seen and that the question names.
 
-Eight attributes are settled by the font file: serifs, slant, equal advances, capitals, thin strokes, width, joined
-script, and faces made for headlines only. The other 29 are impressions, asked for by a sign that can be seen
-(`impressions`). Everything else about the two samples is kept as alike as the catalogue allows, and the letter of the
-right one is dealt.
+No font file says what is charming. So the question says by which sign a word is meant ("soft, that is, with rounded
+ends and no corners"), and of two samples one plainly has the sign and the other its opposite. The signs are
+stipulations about faces and how they are set; they are no finding about what people feel.
 """
 
 from __future__ import annotations
@@ -14,18 +13,138 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from salon.bench.posters import vocabulary
-from salon.bench.posters.make.deal import dealt, in_place, pick, some
-from salon.bench.posters.make.impressions import IMPRESSIONS
-from salon.bench.posters.make.lettering import INKS, PAPERS, label, line_in, painted
-from salon.bench.posters.make.made import Made
-from salon.bench.posters.make.typefaces import LATIN, PLAIN
-from salon.bench.posters.make.words import title
+from salon.bench.posters import tasks as vocabulary
+from salon.bench.posters.make.items import (
+    LATIN,
+    PLAIN,
+    WORDS,
+    MadeItem,
+    balanced_choice,
+    insert_at,
+    pick,
+    pick_some,
+    title,
+)
+from salon.bench.posters.make.lettering import (
+    INKS,
+    PAPERS,
+    TEXTURES,
+    label,
+    line_in,
+    paint_marks,
+    paint_over,
+    textured_ground,
+)
+from salon.bench.posters.tasks import CLASSIC_EFFECTS
 from salon.render.chance import chance
+from salon.render.colors import NAMES, contrast, mix
 from salon.render.layout import Box, Face
-from salon.render.marks import Fill, Glyphs, Mark
-from salon.render.shapes import rounded
+from salon.render.marks import Fill, Glyphs, Group, Linear, Mark
+from salon.render.shapes import rect, rounded
 from salon.render.typeset.families import Family
+from salon.render.typeset.setting import SetText
+
+
+@dataclass(frozen=True)
+class Impression:
+    """A sign in words, faces that have it and faces that do not; `unrest` of 0 to 1 moves letters off their line."""
+
+    sign: str
+    having: tuple[Face, ...]
+    lacking: tuple[Face, ...]
+    unrest: tuple[float, float] = (0.0, 0.0)
+    """Of the sample that has it, and of the other."""
+    same_face: bool = False
+    """Whether both samples are in one face, so that only the unrest tells."""
+
+
+def _faces(*names: str) -> tuple[Face, ...]:
+    """Faces by "Family", "Family 700" or "Family 700 italic"."""
+    return tuple(_face(name) for name in names)
+
+
+def _face(name: str) -> Face:
+    words = name.split()
+    italic = words[-1] == "italic"
+    words = words[:-1] if italic else words
+    weight = int(words[-1]) if words[-1].isdigit() else 400
+    family = " ".join(words[:-1] if words[-1].isdigit() else words)
+    return Face(family=family, weight=weight, italic=italic)
+
+
+_READING = _faces("Inter", "Noto Serif", "Work Sans", "Roboto Flex", "Lora")
+_SANS = _faces("Inter", "Work Sans", "Roboto Flex", "Archivo", "DM Sans")
+_HEAVY = _faces("Archivo Black", "Alfa Slab One", "Anton", "Russo One", "Archivo 900", "Noto Serif 900")
+_LIGHT = _faces("Cormorant Garamond 300", "Josefin Sans 100", "Archivo 100", "Poppins 100", "Fraunces 100")
+_ROUND = _faces("Fredoka 500", "Fredoka 600", "Pacifico")
+_EDGED = _faces("Chakra Petch", "Orbitron", "Chakra Petch 600", "Orbitron 700")
+_FLOWING = _faces("Great Vibes", "Dancing Script", "Yellowtail")
+_CONTRASTED = _faces("Abril Fatface", "Bodoni Moda 900", "Playfair Display 900", "DM Serif Display")
+_ORNATE = _faces("Great Vibes", "Bodoni Moda 900 italic", "Playfair Display 900 italic", "Fraunces 900 italic")
+_CLASSIC = _faces("EB Garamond", "Noto Serif", "Bodoni Moda", "Playfair Display", "Lora")
+_CASUAL = _faces("Fredoka 600", "Caveat 600", "Pacifico", "Lobster")
+_MACHINE = _faces("Orbitron", "JetBrains Mono", "Space Mono", "Chakra Petch", "Press Start 2P")
+_PEN = _faces("Caveat 600", "Dancing Script 600", "Lora", "Fraunces 500", "Pacifico")
+
+IMPRESSIONS: dict[str, Impression] = {
+    "angular": Impression("built from straight strokes and corners, almost without round curves", _EDGED, _ROUND),
+    "artistic": Impression("drawn like a picture, with swings and flourishes", _faces("Great Vibes", "Lobster",
+                           "Yellowtail", "Fraunces 900 italic"), _SANS),
+    "attention-grabbing": Impression("so heavy that it is seen before the other one", _HEAVY, _LIGHT),
+    "attractive": Impression("set with care: on one line, upright and evenly spaced", _READING, (), (0.0, 0.9), True),
+    "bad": Impression("set without care: off the line and unevenly spaced", _READING, (), (0.9, 0.0), True),
+    "boring": Impression("plain, with all strokes alike and nothing that stands out", _SANS,
+                         (*_ORNATE, *_CASUAL, *_CONTRASTED)),
+    "calm": Impression("still: upright, light and level, where the other one is heavy and restless",
+                       _faces("EB Garamond", "DM Sans 300", "Lora", "Inter 300"), _HEAVY, (0.0, 0.6)),
+    "charming": Impression("with curls and soft joins", _faces("Pacifico", "Lobster", "Dancing Script 600"),
+                           _faces("Archivo Condensed", "JetBrains Mono", "Oswald", "Chakra Petch")),
+    "clumsy": Impression("with letters that wobble and do not keep the line", _SANS, (), (1.0, 0.0), True),
+    "complex": Impression("with much detail in each letter: thick and thin strokes, curls, fine ends", _ORNATE,
+                          _faces("Josefin Sans", "Inter", "Poppins", "DM Sans")),
+    "delicate": Impression("drawn in fine, thin strokes", _LIGHT, _HEAVY),
+    "disorderly": Impression("with letters turned and scattered about the line", _READING, (), (1.0, 0.0), True),
+    "dramatic": Impression("with a strong difference between thick and thin strokes", _CONTRASTED, _SANS),
+    "formal": Impression("in upright, classical letters with serifs, as in a deed", _CLASSIC, _CASUAL),
+    "fresh": Impression("round, open and light", _faces("Fredoka 300", "Poppins 300", "Josefin Sans 300"),
+                        _faces("Abril Fatface", "Alfa Slab One", "Noto Serif 900", "Anton")),
+    "friendly": Impression("with round ends and full curves", _ROUND,
+                           _faces("Bodoni Moda", "Chakra Petch", "Oswald", "Archivo Condensed")),
+    "gentle": Impression("light, with soft transitions and without weight",
+                         _faces("Cormorant Garamond 300", "Dancing Script", "Fredoka 300"), _HEAVY),
+    "graceful": Impression("flowing in long, fine curves",
+                           (*_FLOWING, *_faces("Cormorant Garamond 300 italic")),
+                           _faces("Russo One", "Press Start 2P", "Archivo Black", "Alfa Slab One")),
+    "happy": Impression("bouncing: round letters that jump a little up and down", _ROUND,
+                        _faces("Noto Serif", "Cormorant Garamond", "Oswald"), (0.5, 0.0)),
+    "legible": Impression("easy to read at a glance", _READING, _FLOWING),
+    "modern": Impression("geometric and without serifs", _faces("Poppins", "Space Grotesk", "Montserrat", "Unbounded"),
+                         _faces("EB Garamond", "Cormorant Garamond", "Abril Fatface", "Great Vibes")),
+    "playful": Impression("irregular and bouncing, as in a game", _faces("Fredoka 700", "Lobster", "Righteous"),
+                          _READING, (0.6, 0.0)),
+    "pretentious": Impression("with more ornament than the words need", _ORNATE, _READING),
+    "sharp": Impression("with pointed ends and thin, cutting strokes",
+                        _faces("Bodoni Moda", "Playfair Display", "DM Serif Display"), _ROUND),
+    "sloppy": Impression("as if written in haste, with letters that do not keep the line",
+                         _faces("Caveat", "Caveat 700"), _READING, (0.7, 0.0)),
+    "soft": Impression("with rounded ends and no corners", _ROUND, (*_EDGED, *_faces("Oswald", "Bodoni Moda"))),
+    "strong": Impression("in heavy, broad strokes", _HEAVY, _LIGHT),
+    "technical": Impression("like the lettering of machines and screens", _MACHINE,
+                            _faces("Dancing Script 600", "Lora", "Caveat 600", "Playfair Display")),
+    "warm": Impression("round, with strokes like those of a pen or a brush", _PEN,
+                       _faces("Orbitron", "JetBrains Mono", "Archivo Condensed", "Chakra Petch")),
+}  # fmt: skip
+"""Attribute to its sign."""
+
+
+# --------------------------------------------------------------------------------------------------
+# Faces told apart: nine options to match, and two samples of which one has an attribute.
+#
+# Eight attributes are settled by the font file: serifs, slant, equal advances, capitals, thin strokes, width, joined
+# script, and faces made for headlines only. The other 29 are impressions, asked for by a sign that can be seen
+# (`impressions`). Everything else about the two samples is kept as alike as the catalogue allows, and the letter of the
+# right one is dealt.
+# --------------------------------------------------------------------------------------------------
 
 LETTERS = tuple(ascii_uppercase[:9])
 ALIKE = (0, 2, 4, 6, 8)
@@ -38,31 +157,37 @@ _FACES = Callable[[np.random.Generator], tuple[Face, Face]]
 # -- matching ------------------------------------------------------------------------------------------------------
 
 
-def font_matching(number: int, seed: int) -> Made:
+def font_matching(number: int, seed: int) -> MadeItem:
     """A sample above nine options in other faces; in the second half the options show other words."""
     rng = chance(seed, "font_matching", str(number))
-    letter = dealt(LETTERS, number, seed, "font_matching", "letter")
-    half = dealt((1, 2), number, seed, "font_matching", "half")
+    letter = balanced_choice(LETTERS, number, seed, "font_matching", "letter")
+    half = balanced_choice((1, 2), number, seed, "font_matching", "half")
     upper = bool(rng.random() < 0.5)
     families = [one for one in LATIN if upper or not one.caps]
     right = pick(families, rng)
-    wrong, alike = _wrong(right, families, dealt(ALIKE, number, seed, "font_matching", "alike"), rng)
+    wrong, alike = _wrong(right, families, balanced_choice(ALIKE, number, seed, "font_matching", "alike"), rng)
     shown, other = title(rng, 2), title(rng, 2)
     texts = [shown, shown if half == 1 else other]
     sample, options = (text.upper() if upper else text for text in texts)
-    faces = [Face(family=one.name) for one in in_place(right, wrong, LETTERS.index(letter))]
+    faces = [Face(family=one.name) for one in insert_at(right, wrong, LETTERS.index(letter))]
     truth = {"gt": letter, "font": right.name, "options": [face.family for face in faces]}
     pixels = _options(sample, Face(family=right.name), options, faces)
-    return Made(f"font matching {half}", "same words" if half == 1 else "other words", _matching_prompt(half), truth,
-                pixels, {"alike": alike})  # fmt: skip
+    return MadeItem(
+        f"font matching {half}",
+        "same words" if half == 1 else "other words",
+        _matching_prompt(half),
+        truth,
+        pixels,
+        {"alike": alike},
+    )
 
 
 def _wrong(right: Family, families: list[Family], alike: int, rng: np.random.Generator) -> tuple[list[Family], int]:
     """Eight others in random order, `alike` of them of the same kind if there are as many; and how many there are."""
     kin = [one for one in families if one.kind == right.kind and one != right]
     rest = [one for one in families if one.kind != right.kind]
-    near = some(kin, alike, rng)
-    return some([*near, *some(rest, 8 - len(near), rng)], 8, rng), len(near)
+    near = pick_some(kin, alike, rng)
+    return pick_some([*near, *pick_some(rest, 8 - len(near), rng)], 8, rng), len(near)
 
 
 def _options(sample: str, face: Face, text: str, faces: list[Face]) -> np.ndarray:
@@ -75,7 +200,7 @@ def _options(sample: str, face: Face, text: str, faces: list[Face]) -> np.ndarra
         marks += label(LETTERS[at], x, y, 22, "#c02626")
         frame = Box(x=x + 10, y=y + 20, width=280, height=110)
         marks += line_in(text, option, frame, paint="#121214", size=40, align="center").glyphs
-    return painted(marks, width, height, "#ffffff")
+    return paint_marks(marks, width, height, "#ffffff")
 
 
 def _matching_prompt(half: int) -> str:
@@ -89,16 +214,16 @@ def _matching_prompt(half: int) -> str:
 # -- attributes ----------------------------------------------------------------------------------------------------
 
 
-def font_attributes(number: int, seed: int) -> Made:
+def font_attributes(number: int, seed: int) -> MadeItem:
     """Two samples of the same words; one of them has the attribute."""
     rng = chance(seed, "font_attributes", str(number))
-    attribute = dealt(vocabulary.ATTRIBUTES, number, seed, "font_attributes", "attribute")
-    letter = dealt(("A", "B"), number, seed, "font_attributes", "letter")
-    size = dealt(SIZES, number, seed, "font_attributes", "size")
+    attribute = balanced_choice(vocabulary.ATTRIBUTES, number, seed, "font_attributes", "attribute")
+    letter = balanced_choice(("A", "B"), number, seed, "font_attributes", "letter")
+    size = balanced_choice(SIZES, number, seed, "font_attributes", "size")
     about, having, lacking = attribute_samples(attribute, title(rng, 2), rng)
-    samples = in_place(having, [lacking], "AB".index(letter))
+    samples = insert_at(having, [lacking], "AB".index(letter))
     truth = {"gt": letter, "font": [sample.face.key for sample in samples]}
-    return Made("font attributes", attribute, _attribute_prompt(attribute, about), truth,
+    return MadeItem("font attributes", attribute, _attribute_prompt(attribute, about), truth,
                 _two(samples, size, pick(PAPERS, rng), pick(INKS, rng), rng), {"font size": size})  # fmt: skip
 
 
@@ -132,7 +257,7 @@ def _two(samples: list[Sample], size: int, paper: str, ink: str, rng: np.random.
         marks += label("AB"[at], 35, y + 18, 26, "#c02626")
         frame = Box(x=90, y=y + 10, width=width - 140, height=165)
         marks += _sample_marks(sample, frame, size, ink, rng)
-    return painted(marks, width, height, "#c3c8cf")
+    return paint_marks(marks, width, height, "#c3c8cf")
 
 
 def _sample_marks(sample: Sample, frame: Box, size: int, ink: str, rng: np.random.Generator) -> Sequence[Mark]:
@@ -209,3 +334,162 @@ ATTRIBUTES: dict[str, tuple[str, _FACES]] = {
     "wide": ("broader in its letters than the other one", _wide),
 }
 """Of the attributes that a font file settles: what is asked, and two faces of which the first has it."""
+
+
+# --------------------------------------------------------------------------------------------------
+# The nine classic effects on a word, each next to the word without it; two thirds of them on a textured ground.
+# --------------------------------------------------------------------------------------------------
+
+WIDTH, HEIGHT = 800, 480
+STRENGTHS = (0.4, 0.6, 0.8, 1.0)
+FAMILIES = ("Archivo", "DM Sans", "Inter", "Montserrat", "Noto Serif", "Playfair Display", "Work Sans", "Poppins")
+"""Families with drawn italics and all weights."""
+EFFECT_LETTERS = ("A", "B", "C", "D")
+LOOKS = tuple(
+    (NAMES[ground], NAMES[ink])
+    for ground, ink in (("midnight", "sky"), ("charcoal", "amber"), ("petrol", "cream"), ("plum", "peach"),
+                        ("forest", "mint"), ("maroon", "apricot"))
+)  # fmt: skip
+"""Dark grounds and light inks: a glow can be seen on all of them, and so can everything else."""
+ABOUT = {
+    "bold": "bold", "glow": "glow", "gradient_fill": "gradient fill", "highlight": "highlight (a marker's bar behind)",
+    "italic": "italic", "outline": "outline", "reflection": "reflection", "shadow": "shadow", "underline": "underline",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class EffectWord:
+    """A word to be given an effect."""
+
+    text: str
+    face: Face
+    frame: Box
+    ink: str
+    ground: str
+    strength: float
+
+    def set(self, face: Face | None = None) -> SetText:
+        """The word in its frame, in its own face or another."""
+        return line_in(self.text, face or self.face, self.frame, paint=self.ink, size=96, align="center")
+
+
+def font_effect(number: int, seed: int) -> MadeItem:
+    """A word plain and with an effect; four effects to choose from."""
+    rng = chance(seed, "font_effect", str(number))
+    effect = balanced_choice(CLASSIC_EFFECTS, number, seed, "font_effect", "effect")
+    letter = balanced_choice(EFFECT_LETTERS, number, seed, "font_effect", "letter")
+    strength = balanced_choice(STRENGTHS, number, seed, "font_effect", "strength")
+    others = pick_some([one for one in CLASSIC_EFFECTS if one != effect], 3, rng)
+    options = insert_at(effect, others, EFFECT_LETTERS.index(letter))
+    ground, ink = pick(LOOKS, rng)
+    face = Face(family=pick(FAMILIES, rng))
+    text = pick(WORDS, rng).capitalize()
+    plain = EffectWord(text, face, Box(x=60, y=30, width=WIDTH - 120, height=180), ink, ground, strength)
+    changed = replace(plain, frame=Box(x=60, y=235, width=WIDTH - 120, height=180))
+    marks = [*plain.set().glyphs, *EFFECT_DRAWERS[effect](changed)]
+    truth = {"gt": letter, "text": text, "options": options, "font": face.key}
+    texture = balanced_choice(TEXTURES, number, seed, "font_effect", "texture")
+    pixels = paint_over(marks, textured_ground(WIDTH, HEIGHT, ground, texture, rng))
+    hard = {"texture": texture} if effect == "italic" else {"strength": strength, "texture": texture}
+    return MadeItem("font effect", effect, _prompt(options), truth, pixels, hard)
+
+
+def _prompt(options: list[str]) -> str:
+    listed = " ".join(f"{letter}) {ABOUT[effect]}" for letter, effect in zip(EFFECT_LETTERS, options))
+    return (
+        "The picture shows one word twice: above it is plain, below an effect has been applied to it. Which effect? "
+        f"{listed}. Answer with one letter, A, B, C or D."
+    )
+
+
+# -- the effects ---------------------------------------------------------------------------------------------------
+
+
+def _bold(word: EffectWord) -> tuple[Mark, ...]:
+    return word.set(word.face.model_copy(update={"weight": 500 + round(400 * word.strength)})).glyphs
+
+
+def _italic_effect(word: EffectWord) -> tuple[Mark, ...]:
+    return word.set(word.face.model_copy(update={"italic": True})).glyphs
+
+
+def _glow(word: EffectWord) -> tuple[Mark, ...]:
+    halo = mix(word.ink, "#ffffff", 0.25)
+    done = word.set()
+    return (
+        *blur_glyphs(done.glyphs, halo, 22 * word.strength, 0.9),
+        *blur_glyphs(done.glyphs, halo, 8, 0.9),
+        *done.glyphs,
+    )
+
+
+def _gradient(word: EffectWord) -> tuple[Mark, ...]:
+    done = word.set()
+    far = _far(word.ink, word.ground)
+    end = mix(word.ink, far, 0.55 + 0.45 * word.strength)
+    box = done.box
+    paint = Linear(box.x, 0, box.right, 0, ((0.0, word.ink, 1.0), (1.0, end, 1.0)))
+    return tuple(replace(run, paint=paint) for run in done.glyphs)
+
+
+def _far(ink: str, ground: str) -> str:
+    """A color of quite another hue that can still be read on the ground."""
+    hues = [NAMES[name] for name in ("fuchsia", "azure", "lime", "tangerine", "turquoise")]
+    return max(hues, key=lambda hue: min(contrast(hue, ground), 3) + 4 * _apart(hue, ink))
+
+
+def _apart(one: str, other: str) -> float:
+    return sum(abs(int(one[i : i + 2], 16) - int(other[i : i + 2], 16)) for i in (1, 3, 5)) / 765
+
+
+def _highlight(word: EffectWord) -> tuple[Mark, ...]:
+    done = word.set()
+    box = done.box
+    bar = rect(box.x - 16, box.y - 8, box.width + 32, box.height + 16)
+    return (Fill(bar, mix(word.ground, NAMES["fuchsia"], 0.35 + 0.45 * word.strength)), *done.glyphs)
+
+
+def _outline(word: EffectWord) -> tuple[Mark, ...]:
+    done = word.set()
+    edge = mix(word.ground, "#ffffff", 1.0) if contrast(word.ink, "#ffffff") > 2 else NAMES["scarlet"]
+    return (*(replace(run, paint=edge, outline=3 + 7 * word.strength) for run in done.glyphs), *done.glyphs)
+
+
+def _reflection(word: EffectWord) -> tuple[Mark, ...]:
+    done = word.set()
+    foot = done.box.bottom + 3
+    paint = Linear(
+        0, done.box.bottom, 0, done.box.y, ((0.0, word.ink, 0.3 + 0.4 * word.strength), (1.0, word.ink, 0.0))
+    )
+    mirrored = tuple(replace(run, paint=paint) for run in done.glyphs)
+    return (Group(mirrored, transform=(1.0, 0.0, 0.0, -1.0, 0.0, 2 * foot)), *done.glyphs)
+
+
+def _shadow(word: EffectWord) -> tuple[Mark, ...]:
+    done = word.set()
+    step = 3 + 7 * word.strength
+    cast = move_glyphs(done.glyphs, step, step)
+    return (*blur_glyphs(cast, "#000000", 2.0, 0.9), *done.glyphs)
+
+
+def _underline(word: EffectWord) -> tuple[Mark, ...]:
+    done = word.set()
+    thick = 3 + 5 * word.strength
+    return (Fill(rect(done.box.x, done.lines[0].baseline + 12, done.box.width, thick), word.ink), *done.glyphs)
+
+
+def blur_glyphs(glyphs: tuple[Glyphs, ...], color: str, blur: float, opacity: float) -> tuple[Glyphs, ...]:
+    """The letters in one color, out of focus."""
+    return tuple(replace(run, paint=color, blur=blur, opacity=opacity) for run in glyphs)
+
+
+def move_glyphs(glyphs: tuple[Glyphs, ...], dx: float, dy: float) -> tuple[Glyphs, ...]:
+    """The letters a little off their place."""
+    return tuple(replace(run, xs=tuple(x + dx for x in run.xs), ys=tuple(y + dy for y in run.ys)) for run in glyphs)
+
+
+EFFECT_DRAWERS: dict[str, Callable[[EffectWord], tuple[Mark, ...]]] = {
+    "bold": _bold, "glow": _glow, "gradient_fill": _gradient, "highlight": _highlight, "italic": _italic_effect,
+    "outline": _outline, "reflection": _reflection, "shadow": _shadow, "underline": _underline,
+}  # fmt: skip
+"""Effect to its marks."""

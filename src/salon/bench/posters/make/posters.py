@@ -5,22 +5,32 @@ Texts, boxes and styles are those of the layout record that the poster was drawn
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from salon.bench.posters.make.briefs import OCCASIONS, make_brief
-from salon.bench.posters.make.deal import dealt, pick
-from salon.bench.posters.make.made import Made, pixel_box
-from salon.bench.posters.make.metaphors import metaphor_poster
-from salon.bench.posters.make.typefaces import as_seen
-from salon.bench.posters.make.words import invented_name
+from salon.bench.posters.make.composition import metaphor_poster
+from salon.bench.posters.make.items import (
+    MadeItem,
+    as_displayed,
+    balanced_choice,
+    insert_at,
+    invented_name,
+    pick,
+    pick_some,
+    pixel_box,
+)
+from salon.bench.posters.make.lettering import label
 from salon.errors import BadValue
 from salon.render.brief import STYLES, SUBJECTS, Brief, Style
 from salon.render.chance import chance
 from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.layout import Element
+from salon.render.draw import draw_poster
+from salon.render.layout import Box, DefectKind, Element
+from salon.render.marks import Group, Layer
 from salon.render.paint.raster import paint
 from salon.render.poster import Poster
 
@@ -35,27 +45,27 @@ _HAND = Hand("made")
 _LONGEST_TRY = 20
 
 
-def drawn_poster(brief: Brief, seed: int, *, width: int = WIDTH) -> Poster:
+def draw_brief(brief: Brief, seed: int, *, width: int = WIDTH) -> Poster:
     """The poster of a brief; its texts are in capitals where the face makes them look like that."""
     plan = plan_poster(brief, _HAND, seed, width=width)
     faces = {role: plan.display if role == "headline" else plan.text for role in plan.texts}
-    return lay_out(replace(plan, texts={role: as_seen(text, faces[role]) for role, text in plan.texts.items()}))
+    return lay_out(replace(plan, texts={role: as_displayed(text, faces[role]) for role, text in plan.texts.items()}))
 
 
-def fitting(task: str, number: int, seed: int, **wanted: Any) -> tuple[Poster, Brief]:
+def draw_fitting_brief(task: str, number: int, seed: int, **wanted: Any) -> tuple[Poster, Brief]:
     """A poster from the first of a row of briefs whose texts find room."""
     width = wanted.pop("width", WIDTH)
     for attempt in range(_LONGEST_TRY):
         rng = chance(seed, task, str(number), str(attempt))
         brief = make_brief(f"{task}-{number}", rng, **wanted)
         try:
-            return drawn_poster(brief, int(rng.integers(1 << 31)), width=width), brief
+            return draw_brief(brief, int(rng.integers(1 << 31)), width=width), brief
         except BadValue:  # these texts in this style: others will do
             continue
     raise BadValue("a brief that can be drawn is needed", found=f"{_LONGEST_TRY} that cannot", where=f"{task} {number}")
 
 
-def pixels_of(poster: Poster) -> np.ndarray:
+def poster_pixels(poster: Poster) -> np.ndarray:
     """The poster painted."""
     return paint(poster.layers, poster.layout.width, poster.layout.height)
 
@@ -66,7 +76,7 @@ def text_elements(poster: Poster) -> list[Element]:
     return sorted(texts, key=lambda one: -one.box.width * one.box.height)
 
 
-def located(poster: Poster) -> dict[str, Any]:
+def text_places(poster: Poster) -> dict[str, Any]:
     """Texts and boxes as the public files hold them: in pixels, the largest first."""
     size = [poster.layout.width, poster.layout.height]
     found = [(pixel_box(one.box, *size), one.lettering.text) for one in text_elements(poster) if one.lettering]
@@ -91,49 +101,49 @@ def _hardness(poster: Poster) -> dict[str, float]:
 # -- reading and finding -------------------------------------------------------------------------------------------
 
 
-def poster_ocr(number: int, seed: int) -> Made:
+def poster_ocr(number: int, seed: int) -> MadeItem:
     """A poster with two to seven texts to read."""
-    count = dealt(COUNTS, number, seed, "poster_ocr")
-    poster, _ = fitting("poster_ocr", number, seed, texts=count)
+    count = balanced_choice(COUNTS, number, seed, "poster_ocr")
+    poster, _ = draw_fitting_brief("poster_ocr", number, seed, texts=count)
     prompt = (
         "Read every text on this poster. Give a JSON list of strings, one for each text, exactly as written on the "
         "poster and without line breaks inside a text."
     )
-    return Made("poster ocr", "poster", prompt, located(poster), pixels_of(poster), _hardness(poster))
+    return MadeItem("poster ocr", "poster", prompt, text_places(poster), poster_pixels(poster), _hardness(poster))
 
 
-def logo_ocr(number: int, seed: int) -> Made:
+def logo_ocr(number: int, seed: int) -> MadeItem:
     """A sign with an invented name to read."""
     rng = chance(seed, "logo_ocr", str(number))
-    style = dealt(STYLES, number, seed, "logo_ocr")
+    style = balanced_choice(STYLES, number, seed, "logo_ocr")
     name = " ".join(invented_name(rng) for _ in range(1 + int(rng.random() < 0.3)))
     brief = Brief(id=f"logo-{number}", category="logo", format="logo", headline=name, style=style,
                   subject=pick(SUBJECTS, rng))  # fmt: skip
-    poster = drawn_poster(brief, int(rng.integers(1 << 31)), width=512)
+    poster = draw_brief(brief, int(rng.integers(1 << 31)), width=512)
     text = text_elements(poster)[0]
     prompt = "What is the name in this logo? Answer with the name only, in capitals and small letters as drawn."
     truth = {"gt": text.lettering.text if text.lettering else name, "style": style}
-    return Made("logo ocr", style, prompt, truth, pixels_of(poster), {"letters": len(truth["gt"])})
+    return MadeItem("logo ocr", style, prompt, truth, poster_pixels(poster), {"letters": len(truth["gt"])})
 
 
-def text_localization(number: int, seed: int) -> Made:
+def text_localization(number: int, seed: int) -> MadeItem:
     """A poster whose texts are named and to be found."""
-    count = dealt(COUNTS, number, seed, "text_localization")
-    poster, _ = fitting("text_localization", number, seed, texts=count)
-    truth = located(poster)
+    count = balanced_choice(COUNTS, number, seed, "text_localization")
+    poster, _ = draw_fitting_brief("text_localization", number, seed, texts=count)
+    truth = text_places(poster)
     prompt = (
         "Find these texts on the poster and give the tight box around the letters of each; a text may run over several "
         f"lines.\n{_numbered(truth['texts'])}\nAnswer with a JSON list of boxes [x1, y1, x2, y2] in this order, as "
         "shares of the picture's width and height from 0 to 1, (0, 0) being the upper left corner."
     )
-    return Made("text localization", "poster", prompt, truth, pixels_of(poster), _hardness(poster))
+    return MadeItem("text localization", "poster", prompt, truth, poster_pixels(poster), _hardness(poster))
 
 
-def layout_generation(number: int, seed: int) -> Made:
+def layout_generation(number: int, seed: int) -> MadeItem:
     """A poster without its texts, which are to be placed; the truth is where they stood."""
-    count = dealt(FEW, number, seed, "layout_generation")
-    poster, _ = fitting("layout_generation", number, seed, texts=count, roles=("subhead", "when", "where"))
-    truth = located(poster)
+    count = balanced_choice(FEW, number, seed, "layout_generation")
+    poster, _ = draw_fitting_brief("layout_generation", number, seed, texts=count, roles=("subhead", "when", "where"))
+    truth = text_places(poster)
     for element in text_elements(poster):
         poster = poster.drop_element(element.id)
     prompt = (
@@ -142,8 +152,14 @@ def layout_generation(number: int, seed: int) -> Made:
         "[x1, y1, x2, y2] in this order, as shares of the picture's width and height from 0 to 1, (0, 0) being the "
         "upper left corner."
     )
-    return Made("layout generation", "specification", prompt, {"gt": truth["text_bbox"], **truth}, pixels_of(poster),
-                {"texts": len(truth["texts"])})  # fmt: skip
+    return MadeItem(
+        "layout generation",
+        "specification",
+        prompt,
+        {"gt": truth["text_bbox"], **truth},
+        poster_pixels(poster),
+        {"texts": len(truth["texts"])},
+    )
 
 
 def specification(truth: dict[str, Any]) -> str:
@@ -191,29 +207,30 @@ def _numbered(texts: list[str]) -> str:
 # -- style and intention -------------------------------------------------------------------------------------------
 
 
-def style_understanding(number: int, seed: int) -> Made:
+def style_understanding(number: int, seed: int) -> MadeItem:
     """A poster in one of the seventeen styles."""
-    style = dealt(STYLES, number, seed, "style_understanding")
-    poster, _ = fitting("style_understanding", number, seed, texts=3, style=style, width=SHORT)
+    style = balanced_choice(STYLES, number, seed, "style_understanding")
+    poster, _ = draw_fitting_brief("style_understanding", number, seed, texts=3, style=style, width=SHORT)
     prompt = f"In which visual style is this poster designed? Answer with one of these names: {', '.join(STYLES)}."
     truth = {"gt": poster.layout.style, "style": poster.layout.style}
-    return Made("style understanding", poster.layout.style, prompt, truth, pixels_of(poster))
+    return MadeItem("style understanding", poster.layout.style, prompt, truth, poster_pixels(poster))
 
 
-def intention_understanding(number: int, seed: int) -> Made:
+def intention_understanding(number: int, seed: int) -> MadeItem:
     """A poster of which is asked what it wants: half of them by the points of its brief, half by a metaphor."""
-    if dealt((False, True), number, seed, "intention_understanding", "metaphor"):
+    if balanced_choice((False, True), number, seed, "intention_understanding", "metaphor"):
         return metaphor_poster(number, seed)
-    occasion = dealt(OCCASIONS, number, seed, "intention_understanding")
-    count = dealt((3, 4, 5, 6, 7), number, seed, "intention_understanding", "texts")
-    poster, brief = fitting("intention_understanding", number, seed, texts=count, occasion=occasion, width=SHORT,
-                            always=("subhead", "body"))  # fmt: skip
+    occasion = balanced_choice(OCCASIONS, number, seed, "intention_understanding")
+    count = balanced_choice((3, 4, 5, 6, 7), number, seed, "intention_understanding", "texts")
+    poster, brief = draw_fitting_brief(
+        "intention_understanding", number, seed, texts=count, occasion=occasion, width=SHORT, always=("subhead", "body")
+    )
     prompt = (
         "What does this poster want to tell, and to whom does it speak? Say what it is for, what it offers or asks, "
         "when and where, who is behind it, and what its picture shows. Answer in a few sentences."
     )
     truth = {"gt": intentions(brief, poster.layout.style)}
-    return Made("intention understanding", "poster", prompt, truth, pixels_of(poster),
+    return MadeItem("intention understanding", "poster", prompt, truth, poster_pixels(poster),
                 {"points": len(truth["gt"]), "metaphor": 0.0})  # fmt: skip
 
 
@@ -227,3 +244,239 @@ def intentions(brief: Brief, style: str) -> list[str]:
     if brief.subject != "abstract" and style != ABSTRACT:
         points.append(f"The picture shows this motif: {brief.subject}.")
     return points
+
+
+# --------------------------------------------------------------------------------------------------
+# Two layouts of one poster, one of them with a violation that was planted and is named on record.
+#
+# Violations of place and size: texts out of line, crowded, all of one size, on top of one another, cut by the edge.
+# Those
+# that the renderer plants are on its record of defects; the others are done here to the finished poster. Each is
+# measured
+# in the two layouts, and a pair in which it hardly shows is not used: the measure and its least value stand in
+# MEASURES.
+# --------------------------------------------------------------------------------------------------
+
+COMPARISON_WIDTH = 480
+STRENGTHS = (0.4, 0.6, 0.8, 1.0)
+_PAIR_ATTEMPTS = 100
+_GAP, _HEAD = 24, 56
+COMPARISON_PROMPT = (
+    "The picture shows two layouts, A on the left and B on the right, of one poster. One of them is sound; in the "
+    "other the texts are badly placed or sized. Which layout is better? Answer with one letter, A or B."
+)
+
+
+def layout_comparison(number: int, seed: int) -> MadeItem:
+    """A sound layout and a spoiled one side by side."""
+    letter = balanced_choice(("A", "B"), number, seed, "layout_comparison", "letter")
+    violation = balanced_choice(tuple(VIOLATIONS), number, seed, "layout_comparison", "violation")
+    strength = balanced_choice(STRENGTHS, number, seed, "layout_comparison", "strength")
+    sound, spoiled = draw_pair(violation, strength, number, seed)
+    pixels = _side_by_side(insert_at(poster_pixels(sound), [poster_pixels(spoiled)], "AB".index(letter)))
+    measured = round(MEASURES[violation][0](sound, spoiled), 3)
+    truth = {"gt": letter, "violation": violation, "measured": measured}
+    return MadeItem("layout comparison", violation, COMPARISON_PROMPT, truth, pixels, {"strength": strength})
+
+
+def draw_pair(violation: str, strength: float, number: int, seed: int) -> tuple[Poster, Poster]:
+    """The poster as it should be and as it was spoiled, from the first brief whose layout can be spoiled like that."""
+    for attempt in range(_PAIR_ATTEMPTS):
+        rng = chance(seed, "layout_comparison", str(number), str(attempt))
+        brief = make_brief(f"comparison-{number}", rng, texts=6)
+        drawing = int(rng.integers(1 << 31))
+        try:
+            sound = draw_poster(brief, seed=drawing, width=COMPARISON_WIDTH)
+        except BadValue:
+            continue
+        spoiled = VIOLATIONS[violation](brief, drawing, sound, strength)
+        if spoiled is not None and shows_violation(violation, sound, spoiled):
+            return sound, spoiled
+    raise BadValue("a layout that can be spoiled is needed", found="none", where=f"{violation}, item {number}")
+
+
+# -- violations ----------------------------------------------------------------------------------------------------
+
+Violation = Callable[[Brief, int, Poster, float], Poster | None]
+
+
+def _planted(kind: DefectKind, least: float) -> Violation:
+    """A flaw that the renderer knows, from `least` on; None where this brief does not show it."""
+
+    def spoil(brief: Brief, drawing: int, sound: Poster, strength: float) -> Poster | None:
+        poster = draw_poster(brief, seed=drawing, width=COMPARISON_WIDTH, knobs={kind: least + (1 - least) * strength})
+        shown = any(defect.kind == kind for defect in poster.layout.defects)
+        return poster if shown and poster.layout.arrangement == sound.layout.arrangement else None
+
+    return spoil
+
+
+def _overlap(brief: Brief, drawing: int, sound: Poster, strength: float) -> Poster | None:
+    """The text nearest below or above the headline pushed into it."""
+    head, others = _texts(sound)
+    if head.rotation or not others:
+        return None
+    near = min(others, key=lambda one: abs(one.box.middle[1] - head.box.middle[1]))
+    deep = (0.3 + 0.7 * strength) * min(near.box.height, 0.5 * head.box.height)
+    below = near.box.middle[1] > head.box.middle[1]
+    dy = head.box.bottom - deep - near.box.y if below else head.box.y + deep - near.box.bottom
+    poster = shift_element(sound, near, 0.0, dy)
+    return poster if poster.element(near.id).box.meets(head.box) else None
+
+
+def _cut_off(brief: Brief, drawing: int, sound: Poster, strength: float) -> Poster | None:
+    """The headline pushed over the nearer edge: a part of its width is lost."""
+    head, _ = _texts(sound)
+    lost = 0.35 * strength * head.box.width
+    left = head.box.middle[0] <= sound.layout.width / 2
+    dx = -head.box.x - lost if left else sound.layout.width - head.box.right + lost
+    return None if head.rotation else shift_element(sound, head, dx, 0.0)
+
+
+def _texts(poster: Poster) -> tuple[Element, list[Element]]:
+    """The headline, and the other texts that stand on nothing of their own."""
+    texts = [one for one in poster.layout.elements if one.kind == "text"]
+    head = next(one for one in texts if one.role == "headline")
+    return head, [one for one in texts if one.role not in ("headline", "cta")]
+
+
+def shift_element(poster: Poster, element: Element, dx: float, dy: float) -> Poster:
+    """The poster with one of its elements moved, on record and in its marks."""
+    box, frame = (
+        Box(x=one.x + dx, y=one.y + dy, width=one.width, height=one.height) for one in (element.box, element.frame)
+    )
+    marks = (Group(poster.layer(element.id).marks, transform=(1.0, 0.0, 0.0, 1.0, dx, dy)),)
+    return poster.replace_element(element.model_copy(update={"box": box, "frame": frame}), marks)
+
+
+VIOLATIONS: dict[str, Violation] = {
+    "misalignment": _planted("misalignment", 0.7),
+    "crowding": _planted("crowding", 0.6),
+    "broken hierarchy": _planted("broken-hierarchy", 0.85),
+    "overlap": _overlap,
+    "cut off": _cut_off,
+}
+"""Name to what spoils a layout that way."""
+
+
+# -- measures ------------------------------------------------------------------------------------------------------
+
+
+def shows_violation(violation: str, sound: Poster, spoiled: Poster) -> bool:
+    """Whether the spoiled layout has the violation plainly, and the sound one has not."""
+    measure, least = MEASURES[violation]
+    return measure(sound, spoiled) >= least
+
+
+def _strayed(sound: Poster, spoiled: Poster) -> float:
+    """The median text's way sideways from its place in the sound layout, in widths of the poster."""
+    ways = [abs(spoiled.element(one.id).box.x - one.box.x) for one in sound.layout.elements if one.kind == "text"]
+    return float(np.median(ways)) / COMPARISON_WIDTH
+
+
+def _margin_lost(sound: Poster, spoiled: Poster) -> float:
+    """The share of the margin that is gone: the distance of the nearest text from an edge of the poster."""
+    before, after = (min(_to_edge(one.box, poster) for one in poster.layout.elements if one.kind == "text")
+                     for poster in (sound, spoiled))  # fmt: skip
+    return 1 - max(after, 0.0) / before if before > 0 else 0.0
+
+
+def _to_edge(box: Box, poster: Poster) -> float:
+    return min(box.x, box.y, poster.layout.width - box.right, poster.layout.height - box.bottom)
+
+
+def _leveled(sound: Poster, spoiled: Poster) -> float:
+    """How many times more the headline stood out by its size before; 0 where it still does or never did."""
+    before, after = (_lead(poster) for poster in (sound, spoiled))
+    return before / after if before >= 1.7 and after <= 1.3 else 0.0
+
+
+def _lead(poster: Poster) -> float:
+    sizes = {one.role: one.lettering.size for one in poster.layout.elements if one.lettering}
+    return sizes["headline"] / max(size for role, size in sizes.items() if role != "headline")
+
+
+def _covered(sound: Poster, spoiled: Poster) -> float:
+    """The largest share of a text that lies under or over the headline."""
+    head, others = _texts(spoiled)
+    return max((_shared(head.box, one.box) for one in others), default=0.0)
+
+
+def _shared(head: Box, box: Box) -> float:
+    across = min(head.right, box.right) - max(head.x, box.x)
+    down = min(head.bottom, box.bottom) - max(head.y, box.y)
+    return max(across, 0.0) * max(down, 0.0) / (box.width * box.height)
+
+
+def _lost(sound: Poster, spoiled: Poster) -> float:
+    """The share of the headline's width that is off the poster."""
+    box = _texts(spoiled)[0].box
+    return (max(0.0, -box.x) + max(0.0, box.right - COMPARISON_WIDTH)) / box.width
+
+
+MEASURES: dict[str, tuple[Callable[[Poster, Poster], float], float]] = {
+    "misalignment": (_strayed, 0.045),
+    "crowding": (_margin_lost, 0.5),
+    "broken hierarchy": (_leveled, 1.4),
+    "overlap": (_covered, 0.3),
+    "cut off": (_lost, 0.1),
+}
+"""What is measured of a violation, sound layout against spoiled one, and the least of it that counts."""
+
+
+def _side_by_side(pictures: list[np.ndarray]) -> np.ndarray:
+    """Two pictures under their letters."""
+    height, width, _ = pictures[0].shape
+    whole = np.full((height + _HEAD + _GAP, 2 * width + 3 * _GAP, 3), 255, np.uint8)
+    letters = [mark for at in (0, 1) for mark in label("AB"[at], _GAP + at * (width + _GAP), 12, 34)]
+    whole[:_HEAD] = paint([Layer("letters", tuple(letters))], whole.shape[1], _HEAD)
+    for at, picture in enumerate(pictures):
+        left = _GAP + at * (width + _GAP)
+        whole[_HEAD : _HEAD + height, left : left + width] = picture
+    return whole
+
+
+# --------------------------------------------------------------------------------------------------
+# Overall quality: posters with none to six planted flaws, and what they are worth by the renderer's own account.
+#
+# The worth is that of `render.quality`: the product of (1 - weight x strength) over the flaws, here those that can be
+# seen without knowing the brief, times ten. It is a stipulation and on record as such: what a rater is measured
+# against,
+# not a finding about people.
+# --------------------------------------------------------------------------------------------------
+
+CRITERION = "taste/aesthetics-preference"
+VISIBLE: tuple[DefectKind, ...] = (
+    "low-contrast", "clashing-colors", "broken-hierarchy", "misalignment", "crowding", "bad-kerning",
+    "wrong-font-pairing", "misspelling", "extra-element",
+)  # fmt: skip
+"""Flaws that show without the brief."""
+LOADS = (0, 1, 2, 3, 4, 5, 6)
+_RATING_ATTEMPTS = 20
+RATING_PROMPT = (
+    "How good is this poster as a piece of design, all in all? Look at readability, hierarchy, alignment, spacing, "
+    "colors and type. Answer with one number from 0 (as bad as can be) to 10 (without a flaw)."
+)
+
+
+def overall_rating(number: int, seed: int) -> MadeItem:
+    """A poster with a load of flaws and its worth from 0 to 10."""
+    load = balanced_choice(LOADS, number, seed, "overall_rating")
+    poster = _flawed(load, number, seed)
+    planted = {defect.kind: defect.strength for defect in poster.layout.defects}
+    truth = {"gt": round(10 * poster.layout.quality[CRITERION], 1), "defects": planted}
+    return MadeItem("overall rating", "poster", RATING_PROMPT, truth, poster_pixels(poster), {"flaws": len(planted)})
+
+
+def _flawed(load: int, number: int, seed: int) -> Poster:
+    for attempt in range(_RATING_ATTEMPTS):
+        rng = chance(seed, "overall_rating", str(number), str(attempt))
+        knobs = {kind: round(float(rng.uniform(0.4, 1.0)), 2) for kind in pick_some(VISIBLE, load, rng)}
+        brief = make_brief(f"rating-{number}", rng, texts=5)
+        try:
+            poster = draw_poster(brief, seed=int(rng.integers(1 << 31)), width=SHORT, knobs=knobs)
+        except BadValue:
+            continue
+        if {defect.kind for defect in poster.layout.defects} == set(knobs):
+            return poster
+    raise BadValue("a poster that shows its flaws is needed", found="none", where=f"overall_rating {number}")

@@ -12,26 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from salon.bench.posters.files import Record, new_file, open_file
-from salon.bench.posters.make import (
-    comparison,
-    composition,
-    effects,
-    emptiness,
-    fonts,
-    generation,
-    materials,
-    placing,
-    posters,
-    rating,
-    reading,
-)
-from salon.bench.posters.make.made import Made
-from salon.bench.posters.task import FOLDERS, task_named
-from salon.engine.processes import over_processes
+from salon.bench.posters.make import briefs as generation
+from salon.bench.posters.make import composition, fonts, materials, posters
+from salon.bench.posters.make import fonts as effects
+from salon.bench.posters.make import posters as comparison
+from salon.bench.posters.make import posters as rating
+from salon.bench.posters.make import sheets as emptiness
+from salon.bench.posters.make import sheets as placing
+from salon.bench.posters.make import sheets as reading
+from salon.bench.posters.make.items import MadeItem
+from salon.bench.posters.tasks import FOLDERS, task_named
+from salon.engine.processes import map_processes
 from salon.errors import BadFile, BadValue
 from salon.render.paint.png import encode_png
 
-Maker = Callable[[int, int], Made]
+Maker = Callable[[int, int], MadeItem]
 MAKERS: dict[str, Maker] = {
     "logo_ocr": posters.logo_ocr,
     "poster_ocr": posters.poster_ocr,
@@ -85,7 +80,7 @@ def make_tasks(
     orders = [(task, number, seed, folder) for task in open for number in range(n)]
     records: dict[str, list[Record]] = {task: [{}] * n for task in open}
     left = dict.fromkeys(open, n)
-    for done, (at, record) in enumerate(over_processes(_drawn, orders, processes=processes), 1):
+    for done, (at, record) in enumerate(map_processes(_drawn, orders, processes=processes), 1):
         if isinstance(record, Exception):
             raise record
         task, number, _, _ = orders[at]
@@ -97,7 +92,7 @@ def make_tasks(
     return [folder / task_named(task).place for task in tasks]
 
 
-def make_item(task: str, number: int, seed: int) -> Made:
+def make_item(task: str, number: int, seed: int) -> MadeItem:
     """One item without writing anything."""
     return MAKERS[task](number, seed)
 

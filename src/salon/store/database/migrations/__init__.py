@@ -1,1 +1,1 @@
-"""How the tables came to be, step by step. Run by `salon.store.database.schema.migrate`."""
+"""How the tables came to be, step by step. Run by `salon.store.database.tables.migrate`."""

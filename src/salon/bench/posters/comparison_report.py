@@ -1,0 +1,412 @@
+"""Several contestants on one page: who leads, the paper's tables with a radar, every metric, difficulty curves, answers
+side by side with their pictures, and what each left unanswered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from salon.bench.posters.comparison import (
+    OVERALL,
+    CaseAnswer,
+    ComparisonCase,
+    ComparisonReport,
+    ComparisonRow,
+    ComparisonValue,
+    is_apart,
+)
+from salon.bench.posters.judge_protocol import protocol_warnings
+from salon.bench.posters.paper_tables import PaperCell, PaperRow, PosterPaperTable
+from salon.bench.posters.results import DifficultyCurve, PosterReport
+from salon.bench.posters.score_report import small_pictures
+from salon.bench.posters.tasks import metric_title, task_named
+from salon.report import (
+    SMALL,
+    WIDE,
+    Block,
+    Cell,
+    Chart,
+    ChartRow,
+    Column,
+    Details,
+    Note,
+    Page,
+    Section,
+    Table,
+    charts,
+    located,
+)
+from salon.report.charts.matrices import MOST_CONTESTANTS
+from salon.report.filmstrip import film_grid, labelled_text, picture_or_note
+from salon.report.numbers import with_interval
+from salon.report.svg import element
+from salon.report.words import brief, count_noun, fixed, level_words, one_way
+
+_LOW = 240
+_MOST_CURVES = 6
+"""Contestants in one drawing; more cannot be told apart."""
+
+
+def compared_page(report: ComparisonReport, pictures: Path | None = None, made: Sequence[Path | None] = ()) -> Page:
+    """The page; `pictures` is the folder of what was asked about, `made` those with generators' posters."""
+    here = located(report)
+    first = report.reports[0]
+    return Page(
+        title="Poster tasks",
+        tab="Posters: " + ", ".join(brief(name) for name in report.contestants),
+        subtitle=Markup("{} side by side on {}.").format(
+            _listed(report.contestants), count_noun(len({row.task for row in report.rows}), "task")
+        ),
+        kicker="Salon bench posters",
+        sections=[
+            *_leading_section(here),
+            *_judge_sections(here),
+            *table_sections(here),
+            _group_section(here),
+            _task_section(here),
+            *_curve_sections(here),
+            *case_sections(here, pictures, made or [None] * len(report.contestants)),
+            *_lacking_sections(here),
+        ],
+        notes=[
+            Markup("Intervals in brackets are at the {} level.").format(level_words(here.reports[0].settings)),
+            *report.policies,
+        ],
+        signature=one_way(
+            str(first.signature) if len(report.reports) == 1 else " · ".join(str(r.signature) for r in report.reports)
+        ),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = (brief(name) for name in names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _columns(report: ComparisonReport) -> list[Column]:
+    return [Column(f"c{at}", brief(name), "estimate", 3) for at, name in enumerate(report.contestants)]
+
+
+def _cells(row: ComparisonRow) -> dict[str, object]:
+    return {f"c{at}": Cell(one.figure, _why(one), _under(one)) for at, one in enumerate(row.values)}
+
+
+def _why(value: ComparisonValue) -> str:
+    if value.figure is None:
+        return "not asked"
+    if value.owed:
+        return "not ranked until a judge has given its verdicts"
+    if value.other_protocol:
+        return "not ranked: judged by different protocols"
+    behind = value.behind
+    return "" if behind is None else f"behind the best by {with_interval(behind)}"
+
+
+def _under(value: ComparisonValue) -> str | Markup:
+    """A word below the number: the best, not told apart from it, or owed verdicts and not ranked."""
+    if value.figure is None:
+        return ""
+    if value.owed:
+        return Markup("{} owed").format(count_noun(value.owed, "verdict"))
+    if value.other_protocol:
+        return "not comparable"
+    if value.best:
+        return "best"
+    return "not told apart" if is_apart(value) is False else ""
+
+
+def _leading_section(report: ComparisonReport) -> list[Section]:
+    """The answer in words: who is best overall, who cannot be told from it, who is not ranked and why."""
+    table = next((one for one in report.tables if one.number == 7), None)
+    if table is None or len(report.contestants) < 2:
+        return []
+    cells = [(brief(row.contestant), row.cells[-1]) for row in table.rows if not row.published]
+    overall = next((row for row in report.groups if row.title == OVERALL), None)
+    values = overall.values if overall else ()
+    best = [name for name, cell in cells if cell.best]
+    close = [name for (name, cell), value in zip(cells, values) if not cell.best and is_apart(value) is False]
+    owing = [name for name, cell in cells if cell.owed]
+    partial = [name for name, cell in cells if cell.partial and not cell.owed]
+    unlike = protocol_warnings(report.judged)
+    told = [f"{_listed(best)} {_verb(best, 'leads', 'lead')} by the average of the groups."] if best else []
+    told += [f"{_listed(close)} cannot be told apart from the best."] if close else []
+    told += [f"{_listed(partial)} {_verb(partial)} not ranked: others were asked more tasks."] if partial else []
+    told += [f"{_listed(owing)} {_verb(owing)} not ranked: a judge owes verdicts. Run salon bench posters judge."
+             ] if owing else []  # fmt: skip
+    told += unlike
+    if not told:
+        return []
+    return [Section("Who leads", [Note(" ".join(told), tone="open" if owing or unlike or not best else "plain")])]
+
+
+def _verb(names: Sequence[str], one: str = "is", several: str = "are") -> str:
+    return one if len(names) == 1 else several
+
+
+def _judge_sections(report: ComparisonReport) -> list[Section]:
+    """Who judged whom, in whose words; nothing where nobody was judged."""
+    if not any(one.tasks for one in report.judged):
+        return []
+    columns = [
+        Column("contestant", "Contestant"),
+        Column("protocol", "Judged by"),
+        Column("judges", "Judges"),
+        Column("tasks", "Judged tasks", "count"),
+    ]
+    rows = [
+        {"contestant": brief(one.contestant), "protocol": Cell(one.title, one.prompts or ""),
+         "judges": ", ".join(brief(name) for name in one.judges) or "not recorded", "tasks": len(one.tasks)}
+        for one in report.judged
+        if one.tasks
+    ]  # fmt: skip
+    told = "Verdicts by different prompts are not comparable."
+    return [Section("Judge protocols", [Table(columns, rows, caption="How judged tasks were judged")], told)]
+
+
+def _group_section(report: ComparisonReport) -> Section:
+    rows = [{"group": row.title, **_cells(row)} for row in report.groups]
+    columns = [Column("group", "Group"), *_columns(report)]
+    told = "“Not told apart”: the interval of the difference to the best, on the same items, holds 0."
+    return Section("Groups", [Table(columns, rows, caption="Means of groups", sortable=False)], told)
+
+
+def _task_section(report: ComparisonReport) -> Section:
+    columns = [
+        Column("task", "Task"),
+        Column("metric", "Metric"),
+        *_columns(report),
+        Column("chance", "Chance", "number", hint="What an answer gets that is given without looking."),
+    ]
+    rows = []
+    before = ""
+    for row in report.rows:
+        title = row.metric + (" ↓" if row.better == "low" else "")
+        rows.append(
+            {"task": "" if row.title == before else row.title, "metric": title if row.grouped else f"({title})",
+             **_cells(row), "chance": row.chance}
+        )  # fmt: skip
+        before = row.title
+    told = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
+    return Section("Tasks", [Table(columns, rows, caption="Every metric of every task", sortable=False)], told)
+
+
+def _curve_sections(report: ComparisonReport) -> list[Section]:
+    named = list(dict.fromkeys((c.task, c.difficulty) for one in report.reports for c in one.curves))
+    if not named:
+        return []
+    width = SMALL if len(named) > 1 else WIDE
+    figures = [_figure(report.reports, task, difficulty, width) for task, difficulty in named]
+    shown = ChartRow(figures) if len(figures) > 1 else figures[0]
+    return [Section("Difficulty", [shown], "Where they begin to fail; bands are intervals.")]
+
+
+def _figure(reports: Sequence[PosterReport], task: str, difficulty: str, width: int) -> Chart:
+    found = [
+        (report.contestant, curve)
+        for report in reports
+        for curve in report.curves
+        if (curve.task, curve.difficulty) == (task, difficulty)
+    ][:_MOST_CURVES]
+    title = found[0][1].title
+    ends = [min(point.figure.value, point.figure.low or 0.0) for _, curve in found for point in curve.points]
+    drawing = charts.line_curves(
+        [_curve(name, curve) for name, curve in found], title=f"{title} over {difficulty}", x_label=difficulty,
+        y_label=metric_title(task, found[0][1].metric), y_domain=(min(0.0, *ends), 1.0), height=_LOW, width=width,
+    )  # fmt: skip
+    return Chart(drawing, heading=f"{title}: {difficulty}")
+
+
+def _curve(name: str, curve: DifficultyCurve) -> charts.Curve:
+    figures = [point.figure for point in curve.points]
+    return charts.Curve(
+        brief(name), [point.x for point in curve.points], [one.value for one in figures],
+        low=[one.low for one in figures], high=[one.high for one in figures],
+    )  # fmt: skip
+
+
+def _lacking_sections(report: ComparisonReport) -> list[Section]:
+    """What is worth nothing because it is not there, by contestant."""
+    columns = [
+        Column("contestant", "Contestant"),
+        Column("items", "Items", "count"),
+        Column("missing", "Missing", "count"),
+        Column("unread", "Unread", "count"),
+        Column("boxes", "Bad boxes", "count"),
+        Column("owed", "Verdicts owed", "count"),
+    ]
+    rows = [
+        {
+            "contestant": brief(one.contestant),
+            "items": sum(task.items for task in one.tasks),
+            "missing": sum(task.missing for task in one.tasks),
+            "unread": sum(sum(task.unread.values()) for task in one.tasks),
+            "boxes": sum(task.bad_boxes for task in one.tasks),
+            "owed": sum(task.owed for task in one.tasks),
+        }
+        for one in report.reports
+    ]
+    table = Table(columns, rows, caption="What is missing or could not be read")
+    return [Section("Worth nothing", [table], "Everything here stays in the denominator.")]
+
+
+# --------------------------------------------------------------------------------------------------
+# The paper's tables and a radar on the page of a comparison.
+# --------------------------------------------------------------------------------------------------
+
+_GENERATION = 6
+_OVERALL = 7
+
+
+def table_sections(report: ComparisonReport) -> list[Section]:
+    """Overall with its radar first, then a section for each of the other tables."""
+    order = sorted(report.tables, key=lambda table: (table.number != _OVERALL, table.number))
+    return [
+        Section(f"Table {table.number}: {table.title}", [*_radars(report, table), _table(table)], _told(report, table))
+        for table in order
+    ]
+
+
+def _told(report: ComparisonReport, table: PosterPaperTable) -> str:
+    scoring = "By the released scoring, faults and all." if report.compat else "By our scoring, with intervals."
+    published = any(row.published for row in table.rows)
+    beside = " Published rows are by the released scoring, and are not ranked." if published else ""
+    return f"{scoring}{beside}"
+
+
+def _table(table: PosterPaperTable) -> Table:
+    columns = [Column("contestant", "Contestant")]
+    columns += [Column("judged", "Judged by")] if any(row.judged for row in table.rows) else []
+    columns += [
+        Column(f"c{at}", column.title + (" ↓" if column.better == "low" else ""), "number", 3)
+        for at, column in enumerate(table.columns)
+    ]
+    rows = [_row(row) for row in table.rows]
+    return Table(columns, rows, caption=f"Table {table.number}: {table.title}", sortable=False)
+
+
+def _row(row: PaperRow) -> dict[str, object]:
+    name = Cell(brief(row.contestant), under="published" if row.published else "")
+    return {
+        "contestant": name,
+        "judged": row.judged or "",
+        **{f"c{at}": _cell(cell) for at, cell in enumerate(row.cells)},
+    }
+
+
+def _cell(cell: PaperCell) -> Cell:
+    """The value; below it, what it is worth knowing: that it is the best, owed verdicts, its interval."""
+    parts: list[str | Markup] = []
+    if cell.owed:
+        parts.append(Markup("{} owed").format(count_noun(cell.owed, "verdict")))
+    elif cell.other_protocol:
+        parts.append("not comparable")
+    elif cell.partial:
+        parts.append("fewer tasks")
+    elif cell.best:
+        parts.append("best")
+    if cell.figure is not None and cell.figure.low is not None and cell.figure.high is not None:
+        parts.append(Markup("[{}, {}]").format(fixed(cell.figure.low, 3), fixed(cell.figure.high, 3)))
+    why = "not ranked until a judge has given its verdicts" if cell.owed else cell.why
+    if cell.other_protocol and not cell.owed:
+        why = "not ranked: judged by different protocols"
+    return Cell(cell.value, why, Markup("<br>").join(parts) if parts else "")
+
+
+def _radars(report: ComparisonReport, table: PosterPaperTable) -> list[Chart]:
+    """Groups around one center, or the five generation tasks; contestants that fit, then published rows."""
+    if table.number not in (_GENERATION, _OVERALL):
+        return []
+    places = [at for at, column in enumerate(table.columns) if column.title != "Average"]
+    axes = [table.columns[at].title for at in places]
+    valued = [row for row in table.rows if any(row.cells[at].value is not None for at in places)]
+    known = valued[:MOST_CONTESTANTS]
+    shown = [at for at in range(len(places)) if any(row.cells[places[at]].value is not None for row in known)]
+    if len(shown) < 3:
+        return []
+    spokes = [charts.Spokes(_name(row), [row.cells[places[at]].value for at in shown]) for row in known]
+    drawing = charts.radar([axes[at] for at in shown], spokes, title=f"{table.title}: radar")
+    more = f" The first {MOST_CONTESTANTS} rows are drawn." if len(valued) > MOST_CONTESTANTS else ""
+    words = "From the center (0, an answer given without looking, or worse) to the outer ring (1, perfect)."
+    return [Chart(drawing, words + more)]
+
+
+def _name(row: PaperRow) -> str:
+    return f"{brief(row.contestant)} (published)" if row.published else brief(row.contestant)
+
+
+# --------------------------------------------------------------------------------------------------
+# Galleries side by side: a picture, what was asked, the truth, and what everybody said.
+# --------------------------------------------------------------------------------------------------
+
+Pictures = Mapping[int, str]
+"""Data URLs by the number of their item."""
+
+
+@dataclass(frozen=True)
+class CaseGallery(Block):
+    """Items one below the other, each with everybody's answer; generated posters stand side by side."""
+
+    cases: tuple[ComparisonCase, ...]
+    contestants: tuple[str, ...]
+    pictures: Sequence[Pictures]
+    """Of all contestants alike, or one for each contestant where they made the pictures."""
+
+    def __html__(self) -> str:
+        return Markup("").join(self._case(case) for case in self.cases)
+
+    def _case(self, case: ComparisonCase) -> Markup:
+        head = element("p", element("strong", one_way(brief(case.name))), class_="film-label")
+        asked = [labelled_text("asked", one_way(case.prompt))] if case.prompt else []
+        if task_named(case.task).side == "generation":
+            frames = [
+                element("div", picture_or_note(self.pictures[at].get(case.number, ""), case.name, "no poster"),
+                        self._answer(name, answer))
+                for at, (name, answer) in enumerate(zip(self.contestants, case.answers))
+            ]  # fmt: skip
+            return Markup("").join(
+                [head, *asked, labelled_text("wanted", one_way(case.wanted) or "nothing"), film_grid(*frames)]
+            )
+        picture = element("div", picture_or_note(self.pictures[0].get(case.number, ""), case.name))
+        words = element(
+            "div", *asked, labelled_text("truth", one_way(case.wanted) or "nothing"),
+            *(self._answer(name, answer) for name, answer in zip(self.contestants, case.answers)),
+        )  # fmt: skip
+        return Markup("").join([head, film_grid(picture, words, size="wide")])
+
+    def _answer(self, name: str, answer: CaseAnswer | None) -> Markup:
+        label = brief(name)
+        if answer is None:
+            return labelled_text(label, "not asked")
+        said = one_way(answer.said) or "nothing"
+        read = element("span", Markup(" read as {}").format(one_way(answer.read)), class_="soft") if answer.read else ""
+        worth = Markup("{} ").format(fixed(answer.worth, 2))
+        return labelled_text(label, Markup("").join([element("strong", worth), Markup("{}").format(said), read]))
+
+
+def case_sections(report: ComparisonReport, pictures: Path | None, made: Sequence[Path | None]) -> list[Section]:
+    """The galleries of each task behind a line, that of the first one open; `made` holds generators' folders."""
+    by_task: dict[str, list[ComparisonCase]] = {}
+    for case in report.cases:
+        by_task.setdefault(case.task, []).append(case)
+    blocks = []
+    for at, (task, cases) in enumerate(by_task.items()):
+        if task_named(task).side == "generation":
+            urls = [small_pictures(_own_paths(cases, number), folder) for number, folder in enumerate(made)]
+        else:
+            urls = [small_pictures({case.number: case.path for case in cases}, pictures)]
+        title = Markup("{} <span class='soft'>{}</span>").format(task_named(task).title, count_noun(len(cases), "item"))
+        blocks.append(Details(title, [CaseGallery(tuple(cases), report.contestants, urls)], open=at == 0))
+    words = (
+        "The items on which contestants differ most, with the truth and what everybody said; first what it is worth."
+    )
+    return [Section("Side by side", blocks, words)] if blocks else []
+
+
+def _own_paths(cases: Sequence[ComparisonCase], contestant: int) -> dict[int, str]:
+    """Where a generator's posters stand, by the number of their item."""
+    answers = [(case.number, case.answers[contestant]) for case in cases]
+    return {number: answer.path for number, answer in answers if answer is not None}

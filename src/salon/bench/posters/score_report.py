@@ -1,0 +1,420 @@
+"""The report on poster tasks as one page: groups, tasks, difficulty curves, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from salon.bench.posters.files import find_picture
+from salon.bench.posters.results import (
+    DifficultyCurve,
+    MetricResult,
+    PointCase,
+    PosterCase,
+    PosterGroup,
+    PosterReport,
+    TaskResult,
+    WrongAnswer,
+)
+from salon.bench.posters.tasks import metric_title
+from salon.report import (
+    SMALL,
+    WIDE,
+    Badge,
+    Block,
+    Card,
+    Cell,
+    Chart,
+    ChartRow,
+    Column,
+    Details,
+    Note,
+    Page,
+    Section,
+    Table,
+    charts,
+    estimate_value,
+    located,
+)
+from salon.report.filmstrip import film_grid, labelled_text, picture_or_note
+from salon.report.svg import element
+from salon.report.words import brief, count_noun, fixed, level_words, one_way
+from salon.store.pictures import picture_url
+
+_WHY_RELEASED = (
+    "The column “released” holds what the benchmark’s published code gives for the same answers, faults and all: "
+    "options found anywhere in a text, refusals and unread answers left out, boxes by the best of four readings, four "
+    "options scored as nine, style taken from layout comparison. It is for comparison with published tables only."
+)
+_ORACLE = "By the record of how the posters were drawn: beside the value, never in it."
+_LOW = 220
+"""Height of a difficulty curve."""
+
+
+def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
+    """The page; `pictures` is the folder that shows what went wrong."""
+    here = located(report)
+    sections = [
+        _group_section(here),
+        *([_released_section()] if here.compat else []),
+        _task_section(here),
+        *_curve_sections(here),
+        *point_sections(here),
+        *_lacking_sections(here),
+        *poster_sections(report, pictures),
+        *gallery_section(report, pictures),
+    ]
+    items = sum(task.items for task in report.tasks)
+    return Page(
+        title="Poster tasks",
+        tab=f"Posters: {brief(report.contestant)}",
+        subtitle=Markup("{} on {} of {}.").format(
+            brief(report.contestant), count_noun(items, "item"), count_noun(len(report.tasks), "task")
+        ),
+        kicker="Salon bench posters",
+        cards=_cards(here),
+        sections=sections,
+        notes=[
+            Markup("Intervals in brackets are at the {} level.").format(level_words(here.settings)),
+            f"Boxes are read as {report.settings.boxes}.",
+            *([Markup("Judged by {}.").format(_judges(report))] if report.judges else []),
+            *(f"{one.group} is without {', '.join(one.absent)}." for one in report.groups if one.absent),
+            *report.policies,
+        ],
+        signature=one_way(str(report.signature)),
+    )
+
+
+def _cards(report: PosterReport) -> list[Card]:
+    cards = []
+    if report.overall is not None:
+        groups = sum(one.group != "Generation" for one in report.groups)
+        cards.append(
+            Card(
+                "Overall",
+                estimate_value(report.overall, None, 3),
+                f"mean of {groups} group{'' if groups == 1 else 's'}",
+            )
+        )
+    cards += [
+        Card(one.group, estimate_value(one.figure, None, 3), _under(one))
+        for one in report.groups
+        if one.figure is not None
+    ]
+    return cards
+
+
+def _under(one: PosterGroup) -> Markup:
+    told = count_noun(one.metrics, "metric")
+    return told if one.at_best is None else Markup("{}; provisional, at best {}").format(told, fixed(one.at_best, 3))
+
+
+def _judges(report: PosterReport) -> Markup:
+    return Markup(", ").join(
+        Markup("{} ({}, {} protocol)").format(brief(card.judge), count_noun(card.verdicts, "verdict"), card.protocol)
+        for card in report.judges
+    )
+
+
+def _group_section(report: PosterReport) -> Section:
+    rows = [
+        (one.group, one.figure.value, one.figure.low, one.figure.high, "")
+        for one in report.groups
+        if one.figure is not None
+    ]
+    blocks: list[Chart | Table] = []
+    if rows:
+        drawing = charts.dot_intervals(
+            rows, 0.0, title="Means of groups", x_label="mean of the group’s metrics", null_label="chance", sort=False
+        )
+        blocks.append(Chart(drawing, "0 is an answer given without looking, for scores with options; 1 is perfect."))
+    columns = [Column("group", "Group"), Column("mean", "Mean", "estimate", 3), Column("metrics", "Metrics", "count")]
+    columns += [Column("released", "Released", "number")] if report.compat else []
+    lacks = any(one.absent for one in report.groups)
+    columns += (
+        [Column("absent", "Without", "count", hint="Metrics of the group that no file was given for.")] if lacks else []
+    )
+    table = [
+        {"group": one.group, "mean": one.figure, "metrics": one.metrics, "released": one.released,
+         "absent": Cell(len(one.absent), ", ".join(one.absent))}
+        for one in report.groups
+    ]  # fmt: skip
+    blocks.append(Table(columns, table, caption="Groups"))
+    return Section("Groups", blocks, "Plain means of their tasks’ metrics, as in the published table.")
+
+
+def _released_section() -> Section:
+    return Section("Released scoring", [Note(_WHY_RELEASED)])
+
+
+def _task_section(report: PosterReport) -> Section:
+    columns = [
+        Column("task", "Task"),
+        Column("metric", "Metric"),
+        Column("value", "Value", "estimate", 3),
+        Column("chance", "Chance", "number", hint="What an answer gets that is given without looking."),
+        Column("fixed", "Fixed answer", "number", hint="What the best single answer for every item gets."),
+        *([Column("oracle", "Oracle", "number", hint=_ORACLE)] if _has_oracle(report) else []),
+        *([Column("released", "Released", "number", hint="By the published code.")] if report.compat else []),
+        *(
+            [Column("of", "of", "count", hint="Items (or boxes) the published code divides by.")]
+            if report.compat
+            else []
+        ),
+        Column("items", "Items", "count"),
+        *([Column("flag", "State", "badge")] if any(task.owed for task in report.tasks) else []),
+    ]
+    rows = [_row(task, metric, i) for task in report.tasks for i, metric in enumerate(task.metrics)]
+    table = Table(columns, rows, caption="Every metric of every task", sortable=False)
+    told = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
+    return Section("Tasks", [table], told)
+
+
+def _row(task: TaskResult, metric: MetricResult, index: int) -> dict[str, object]:
+    title = metric.title + (" ↓" if metric.better == "low" else "")
+    provisional = Badge("provisional", "open", "A judge still owes verdicts.") if metric.at_best is not None else None
+    under = "" if metric.at_best is None else Markup("at best {}").format(fixed(metric.at_best, 3))
+    return {
+        "task": task.title if index == 0 else "",
+        "metric": title if metric.grouped else f"({title})",
+        "value": Cell(metric.figure, metric.why or "", under),
+        "chance": metric.chance,
+        "fixed": metric.fixed,
+        "oracle": metric.oracle,
+        "released": Cell(metric.released, under=f"ends with {metric.released_crash}" if metric.released_crash else ""),
+        "of": metric.released_n,
+        "items": task.items if metric.figure is None else metric.figure.n,
+        "flag": provisional,
+    }
+
+
+def _has_oracle(report: PosterReport) -> bool:
+    return any(metric.oracle is not None for task in report.tasks for metric in task.metrics)
+
+
+def _curve_sections(report: PosterReport) -> list[Section]:
+    if not report.curves:
+        return []
+    width = SMALL if len(report.curves) > 1 else WIDE
+    figures = [Chart(_drawing(curve, width), heading=f"{curve.title}: {curve.difficulty}") for curve in report.curves]
+    shown = ChartRow(figures) if len(figures) > 1 else figures[0]
+    return [Section("Difficulty", [shown], "Where it begins to fail; bands are intervals.")]
+
+
+def _drawing(curve: DifficultyCurve, width: int) -> str:
+    points = curve.points
+    drawn = charts.Curve(
+        "", [point.x for point in points], [point.figure.value for point in points],
+        low=[point.figure.low for point in points], high=[point.figure.high for point in points],
+    )  # fmt: skip
+    lowest = min(0.0, *(min(point.figure.value, point.figure.low or 0.0) for point in points))
+    return charts.line_curves(
+        [drawn], title=f"{curve.title} over {curve.difficulty}", x_label=curve.difficulty,
+        y_label=metric_title(curve.task, curve.metric), y_domain=(lowest, 1.0), height=_LOW, width=width,
+    )  # fmt: skip
+
+
+def _lacking_sections(report: PosterReport) -> list[Section]:
+    """What is worth nothing because it is not there, by task."""
+    rows = [_lacking(task) for task in report.tasks]
+    rows = [row for row in rows if any(row[name] for name in ("missing", "unread", "boxes", "owed", "pictures"))]
+    if not rows:
+        return []
+    columns = [
+        Column("task", "Task"),
+        Column("missing", "Missing", "count", hint="Items without an answer."),
+        Column("unread", "Unread", "count", hint="Answers that say nothing that could be counted."),
+        Column("why", "Why"),
+        Column("boxes", "Bad boxes", "count", hint="Inverted, outside the picture, or not numbers."),
+        Column("owed", "Verdicts owed", "count", hint="By a judge; they count as no."),
+        Column("pictures", "No picture", "count"),
+    ]
+    return [Section("Worth nothing", [Table(columns, rows, caption="What is missing or could not be read")],
+                    "Everything here stays in the denominator.")]  # fmt: skip
+
+
+def _lacking(task: TaskResult) -> dict[str, object]:
+    return {
+        "task": task.title,
+        "missing": task.missing,
+        "unread": sum(task.unread.values()),
+        "why": _reasons(task.unread),
+        "boxes": task.bad_boxes,
+        "owed": task.owed,
+        "pictures": task.no_picture,
+    }
+
+
+def _reasons(unread: dict[str, int]) -> Markup:
+    parts: Sequence[Markup] = [Markup("{} {}").format(reason, fixed(count, 0)) for reason, count in unread.items()]
+    return Markup(", ").join(parts) or Markup("–")
+
+
+# --------------------------------------------------------------------------------------------------
+# What went wrong as a gallery: the poster, what was wanted, what was said, and what was read of it.
+# --------------------------------------------------------------------------------------------------
+
+_SIDE = 480
+"""Pixels of the longer side of a picture on the page."""
+
+
+@dataclass(frozen=True)
+class FailureGallery(Block):
+    """Answers side by side; pictures are data URLs by the number of their item."""
+
+    cases: tuple[WrongAnswer, ...]
+    pictures: dict[int, str]
+
+    def __html__(self) -> str:
+        return film_grid(*(self._case(case) for case in self.cases))
+
+    def _case(self, case: WrongAnswer) -> Markup:
+        said = (("wanted", case.wanted), ("said", case.said), ("read", case.read))
+        lines = (labelled_text(label, one_way(words) or "nothing") for label, words in said)
+        return element("div", picture_or_note(self.pictures.get(case.number, ""), case.name), *lines)
+
+
+def gallery_section(report: PosterReport, pictures: Path | None) -> list[Section]:
+    """The failures of each task behind a line, those of the first one open."""
+    tasks = [task for task in report.tasks if task.failures and not task.posters]
+    blocks = [
+        Details(
+            Markup("{} <span class='soft'>{}</span>").format(task.title, count_noun(len(task.failures), "answer")),
+            [FailureGallery(task.failures, _shown(task.failures, pictures))],
+            open=number == 0,
+        )
+        for number, task in enumerate(tasks)
+    ]
+    return (
+        [Section("Failures", blocks, "The worst answers of each task, those that were read first.")] if blocks else []
+    )
+
+
+def _shown(cases: Sequence[WrongAnswer], folder: Path | None) -> dict[int, str]:
+    return small_pictures({case.number: case.path for case in cases}, folder)
+
+
+def small_pictures(files: Mapping[int, str], folder: Path | None) -> dict[int, str]:
+    """Pictures for the page by the number of their item; those that are not there or cannot be read are left out."""
+    if folder is None:
+        return {}
+    paths = {number: find_picture(folder, file) for number, file in files.items()}
+    return {number: url for number, path in paths.items() if path is not None and (url := picture_url(path, _SIDE))}
+
+
+# --------------------------------------------------------------------------------------------------
+# Generated posters on the page: which kinds of points are met, and single posters with the points they lack.
+# --------------------------------------------------------------------------------------------------
+
+KINDS = {
+    "text": "text readable",
+    "only": "no other text",
+    "color": "color",
+    "place": "place",
+    "largest": "emphasis",
+    "size": "size of type",
+    "contrast": "contrast",
+    "margin": "margin",
+    "picture": "motif",
+    "eyes": "told only by looking",
+}
+"""What a kind of point is about."""
+_MARKS = {True: "✓", False: "✗", None: "?"}
+_SAID = {True: "met", False: "not met", None: "verdict owed"}
+
+
+def point_sections(report: PosterReport) -> list[Section]:
+    """Key points by kind."""
+    rows = [_kind_row(task, at) for task in report.tasks for at in range(len(task.points))]
+    if not rows:
+        return []
+    columns = [
+        Column("task", "Task"),
+        Column("kind", "Points about"),
+        Column("met", "Met", "estimate", 3),
+        Column("points", "Points", "count"),
+        Column("owed", "Verdicts owed", "count", hint="They count as not met."),
+    ]
+    if any(one.oracle is not None for task in report.tasks for one in task.points):
+        columns += [
+            Column("oracle", "Oracle", "number", hint="Met by the record of the drawing, of the points it can answer."),
+            Column("agree", "Oracle agrees", hint="Of the points on which both judge and record say something."),
+        ]
+    told = "Shares of points; intervals draw posters again. A poster that is not there meets none."
+    return [
+        Section("Points", [Table(columns, rows, caption="Key points by what they are about", sortable=False)], told)
+    ]
+
+
+def _kind_row(task: TaskResult, at: int) -> dict[str, object]:
+    one = task.points[at]
+    return {
+        "task": task.title if at == 0 else "",
+        "kind": KINDS.get(one.kind, one.kind),
+        "met": Cell(one.met, "not judged" if one.met is None else ""),
+        "points": one.points,
+        "owed": one.owed,
+        "oracle": one.oracle,
+        "agree": Markup("{} of {}").format(fixed(one.agree, 0), fixed(one.both, 0)) if one.both else "–",
+    }
+
+
+@dataclass(frozen=True)
+class PosterGallery(Block):
+    """Posters side by side with their points; pictures are data URLs by the number of their item."""
+
+    cases: tuple[PosterCase, ...]
+    pictures: dict[int, str]
+
+    def __html__(self) -> str:
+        return film_grid(*(self._case(case) for case in self.cases), size="wide")
+
+    def _case(self, case: PosterCase) -> Markup:
+        missing = "cannot be shown" if case.there else "no poster"
+        return element("div", picture_or_note(self.pictures.get(case.number, ""), case.name, missing), *_told(case))
+
+
+def _told(case: PosterCase) -> list[Markup]:
+    """What is said under a poster: the points that are not met or not judged."""
+    if not case.there:
+        return [element("p", one_way(brief(case.name)), class_="told")]
+    if not case.points:
+        parts = [("asked for", case.wanted)] if case.wanted else []
+        parts += [("judge", case.said or "no verdict"), *([("oracle", case.oracle)] if case.oracle else [])]
+        return [labelled_text(label, one_way(words)) for label, words in parts]
+    met = sum(one.holds is True for one in case.points)
+    head = element("p", Markup("{} of {} points met").format(met, len(case.points)), class_="told")
+    open_ones = [one for one in case.points if one.holds is not True]
+    listed = element("div", element("ul", *(_point(one) for one in open_ones)), class_="told")
+    return [head, listed] if open_ones else [head]
+
+
+def _point(one: PointCase) -> Markup:
+    mark = element("span", _MARKS[one.holds], role="img", aria_label=_SAID[one.holds])
+    beside = " (the record says it is)" if one.holds is False and one.oracle else ""
+    why = element("span", f" {one_way(one.why)}{beside}", class_="soft") if one.why or beside else ""
+    return element("li", mark, element("span", one_way(one.text), why), class_="point")
+
+
+def poster_sections(report: PosterReport, pictures: Path | None) -> list[Section]:
+    """The posters of each task behind a line, those of the first one open."""
+    tasks = [task for task in report.tasks if task.posters]
+    blocks = [
+        Details(
+            Markup("{} <span class='soft'>{} of {}</span>").format(
+                task.title, len(task.posters), count_noun(task.items, "poster")
+            ),
+            [PosterGallery(task.posters, _urls(task.posters, pictures))],
+            open=number == 0,
+        )
+        for number, task in enumerate(tasks)
+    ]
+    told = "The worst of each task, with the points that are not met (✗) or not judged (?)."
+    return [Section("Posters", blocks, told)] if blocks else []
+
+
+def _urls(cases: tuple[PosterCase, ...], folder: Path | None) -> dict[int, str]:
+    return small_pictures({case.number: case.path for case in cases}, folder)

@@ -1,0 +1,193 @@
+"""Rewards as a page, from their tables alone: generators by category, or the quality report of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from salon.bench.rewards import RewardBoard, RewardPlace, RewardTables, Verdict
+from salon.report import Badge, Cell, Chart, Column, Page, Section, Table, charts, located
+from salon.report.numbers import count, estimate
+from salon.report.words import SIMULATED, brief, join_names, one_way, sentence
+from salon.stats.result import Estimate
+
+ALL = "All"
+_BADGES: dict[Verdict, Badge] = {
+    "ahead": Badge("ahead", "clear"),
+    "behind": Badge("behind", "alert"),
+    "not told apart": Badge("not told apart", "open"),
+    "alone": Badge("alone", "open"),
+    "no mean": Badge("no mean", "open"),
+}
+
+
+def reward_page(tables: RewardTables, generator: str | None = None) -> Page:
+    """All generators under each scorer; or one generator under all of them."""
+    here: RewardTables = located(tables)
+    many = f"{count(len(tables.generators))} generators"
+    sections = [_scorer_section(here, one.name) for one in tables.scorers] if generator is None else []
+    if generator is None and tables.orders:
+        sections.append(_order_section(here))
+    if generator is not None:
+        sections = [_lead_section(here, generator), _report_section(here, generator)]
+    return Page(
+        title="Mean rewards" if generator is None else f"Quality report: {brief(generator)}",
+        subtitle=f"{many} of {brief(tables.study)}"
+        + (", by category." if generator is None else f": where {brief(generator)} is ahead and where behind."),
+        kicker=f"Salon bench rewards · {brief(tables.study)}",
+        banner=SIMULATED if tables.simulated else "",
+        sections=sections,
+        notes=[sentence(words) for words in tables.policies],
+        signature=one_way(tables.signature_line),
+    )
+
+
+# -- all generators ----------------------------------------------------------------------------------------------------
+
+
+def _scorer_section(tables: RewardTables, name: str) -> Section:
+    boards = [board for board in tables.boards if board.scorer == name]
+    scorer = next(one for one in tables.scorers if one.name == name)
+    columns = [
+        Column("generator", "Generator"),
+        Column("rank", "Rank", "estimate", 0, "By the mean over all categories, with the ranks it may truly have."),
+        *(
+            Column(f"c{number}", f"{board.category or ALL} ({count(board.prompts)})", "estimate", 2)
+            for number, board in enumerate(boards)
+        ),
+    ]
+    rows = [_row(place, boards) for place in boards[0].places] if boards else []
+    about = sentence(scorer.measures) if scorer.measures else ""
+    unit = "Logits: one more is odds of e to one." if scorer.is_logit else "On the scorer's own scale."
+    return Section(
+        brief(name), [Table(columns, rows, label=f"Rewards by {name}"), *_reasons(boards)], f"{about} {unit}"
+    )
+
+
+def _row(first: RewardPlace, boards: Sequence[RewardBoard]) -> dict[str, object]:
+    places = {
+        f"c{number}": _cell(next((one for one in board.places if one.generator == first.generator), None), number > 0)
+        for number, board in enumerate(boards)
+    }
+    return {"generator": first.generator, "rank": _rank(first), **places}
+
+
+def _cell(place: RewardPlace | None, ranked: bool) -> Cell:
+    if place is None:
+        return Cell(None, why="no pictures in this category")
+    if place.mean is None:
+        return Cell(None, why=_lacking(place))
+    rank = _rank(place) if ranked else None
+    return Cell(place.mean, under="" if rank is None else f"rank {estimate(*rank, decimals=0)}")
+
+
+def _lacking(place: RewardPlace) -> str:
+    return f"{count(place.lacking)} prompts without a picture or a score"
+
+
+def _rank(place: RewardPlace) -> tuple[int, int | None, int | None] | None:
+    return None if place.rank is None else (place.rank, place.rank_low, place.rank_high)
+
+
+def _reasons(boards: Sequence[RewardBoard]) -> list[str]:
+    told = [f"{board.category or ALL}: {board.reason}." for board in boards if board.reason]
+    left = [f"{board.category or ALL}: {count(board.left_out)} prompts left out." for board in boards if board.left_out]
+    return [*told, *left]
+
+
+def _order_section(tables: RewardTables) -> Section:
+    """HPSv3's Table 3."""
+    columns = [
+        Column("scorer", "Scorer"),
+        Column("spearman", "Spearman", "estimate", 2),
+        Column("kendall", "Kendall", "estimate", 2),
+        Column("nmse", "Normalised MSE", "estimate", 3),
+        Column("generators", "Generators"),
+        Column("prompts", "Prompts", "count"),
+        Column("pairs", "Pairs", "count", hint="Pairs behind people's shares."),
+    ]
+    rows = [
+        {
+            "scorer": brief(one.scorer),
+            "spearman": Cell(one.spearman, why=one.reason or ""),
+            "kendall": one.kendall,
+            "nmse": one.nmse,
+            "generators": str(len(one.generators)),
+            "prompts": one.prompts,
+            "pairs": one.pairs,
+        }
+        for one in tables.orders
+    ]
+    missing = tables.orders[0].left_out
+    notes = [f"Not in both, so in no order: {', '.join(brief(name) for name in missing)}."] if missing else []
+    about = f"Do means and the people of {brief(tables.orders[0].people)} put generators in the same order?"
+    return Section("Order of generators", [Table(columns, rows, label="Order of generators"), *notes], about)
+
+
+# -- one generator -----------------------------------------------------------------------------------------------------
+
+
+def _lead_section(tables: RewardTables, generator: str) -> Section:
+    """A chart of its leads over all categories, and which of them are sure."""
+    places = [(board, one) for board, one in tables.of(generator) if board.category is None]
+    found = [(board, one, one.lead) for board, one in places if one.lead is not None]
+    if not found:
+        return Section("In short", ["No scorer has a mean of it and of another generator on all prompts."])
+    drawings = [
+        Chart(
+            charts.dot_intervals(
+                [(brief(board.scorer), lead.value, lead.low, lead.high, "")],
+                null_line=0.0,
+                title=f"Lead under {board.scorer}",
+                x_label="mean less the mean of the others",
+                null_label="the others",
+            )
+        )
+        for board, _, lead in found
+    ]
+    same_scale = all(scorer.is_logit for scorer in tables.scorers)
+    if same_scale:
+        rows = [(brief(board.scorer), lead.value, lead.low, lead.high, "") for board, _, lead in found]
+        drawings = [
+            Chart(
+                charts.dot_intervals(
+                    rows, null_line=0.0, title="Leads over the others", x_label="logits", null_label="the others"
+                )
+            )
+        ]
+    return Section("In short", [_sentence(found), *drawings], "Its mean less that of all others on the same prompts.")
+
+
+def _sentence(found: Sequence[tuple[RewardBoard, RewardPlace, Estimate]]) -> str:
+    parts = []
+    for verdict in ("ahead", "behind", "not told apart"):
+        names = [brief(board.scorer) for board, one, _ in found if one.verdict == verdict]
+        if names:
+            parts.append(f"{verdict} under {join_names(names).unescape()}")
+    return f"Over all categories: {'; '.join(parts)}."
+
+
+def _report_section(tables: RewardTables, generator: str) -> Section:
+    columns = [
+        Column("scorer", "Scorer"),
+        Column("category", "Category"),
+        Column("verdict", "Verdict", "badge"),
+        Column("prompts", "Prompts", "count"),
+        Column("mean", "Mean", "estimate", 2),
+        Column("lead", "Lead", "estimate", 2, "Its mean less that of all others on the same prompts."),
+        Column("beats", "Beats", "estimate", 2, "Share of the others that its picture exceeds, ties half."),
+        Column("rank", "Rank", "estimate", 0, "With the ranks it may truly have."),
+    ]
+    rows = [
+        {
+            "scorer": brief(board.scorer),
+            "category": board.category or ALL,
+            "prompts": board.prompts,
+            "mean": Cell(one.mean, why="" if one.mean else _lacking(one)),
+            "lead": one.lead,
+            "beats": one.beats,
+            "rank": _rank(one),
+            "verdict": _BADGES[one.verdict],
+        }
+        for board, one in tables.of(generator)
+    ]
+    return Section("Scorer by scorer", [Table(columns, rows, label=f"Rewards of {generator}")])

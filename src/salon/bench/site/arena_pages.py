@@ -1,0 +1,371 @@
+"""arena.html: what raters say of the generators, from the newest snapshot.
+
+Boards over all categories stand here; those of a category, and all that are too large, have pages of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from markupsafe import Markup
+
+from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot, Duel, RoutingJob
+from salon.bench.site.frame import Listing, ListRow, PageLink, SitePage
+from salon.bench.site.site_data import SiteData, page_names
+from salon.report import Badge, Block, Cell, Chart, Column, Details, Note, Section, Table, charts, numbers
+from salon.report.page import anchors
+from salon.report.svg import element
+from salon.report.words import SIMULATED, brief, join_names, sentence
+
+CELLS = 500
+"""Cells of win matrices that arena.html holds; of more, every matrix stands on the page of its board."""
+ALL_ROWS, LEAST_ROWS = 240, 8
+"""Rows of all charts of arena.html together, and of each at least."""
+NAMED = 4
+EVERY = "all"
+"""What stands for all categories together."""
+JOBS = [
+    Column("job", "Wanted"),
+    Column("category", "Category"),
+    Column("best", "Tier 1, best first"),
+    Column("margin", "Lead, logits", "estimate", 2),
+    Column("alone", "Alone", "badge"),
+]
+
+
+@dataclass(frozen=True)
+class ArenaPages:
+    """arena.html and the pages of boards; only where there is a snapshot."""
+
+    material: SiteData
+
+    @cached_property
+    def snapshot(self) -> ArenaSnapshot:
+        """The newest."""
+        return self.material.arenas[-1]
+
+    @cached_property
+    def together(self) -> list[ArenaBoard]:
+        """Boards over all categories."""
+        return [board for board in self.snapshot.boards if board.category is None]
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all that belongs to the boards over all categories has room on arena.html."""
+        return sum(len(board.places) ** 2 for board in self.together) <= CELLS
+
+    @cached_property
+    def apart(self) -> list[ArenaBoard]:
+        """Boards with a page of their own."""
+        return [board for board in self.snapshot.boards if board.category is not None or not self.whole]
+
+    @cached_property
+    def paths(self) -> dict[tuple[str | None, ...], str]:
+        """Where each board is, by criterion and category: on a page of its own, or in a section of arena.html."""
+        sections = [f"#{name}" for name in anchors([board.name for board in self.together])]
+        found = [*zip(self.together, sections), *zip(self.apart, board_paths(self.apart))]
+        return {(board.criterion, board.category): path for board, path in found}
+
+    @property
+    def count(self) -> int:
+        """How many pages there are."""
+        return 1 + len(self.apart)
+
+    def pages(self) -> Iterator[SitePage]:
+        """arena.html first."""
+        yield self._first()
+        yield from board_pages(self.material, self.snapshot, self.apart)
+
+    def _first(self) -> SitePage:
+        earlier = len(self.material.arenas) - 1
+        told = f" {earlier} earlier ones are among the downloads." if earlier else ""
+        return SitePage(
+            path="arena.html",
+            title="Arena",
+            subtitle=f"What raters say of the generators, in {_boards(self.snapshot)}. Snapshot "
+            f"{self.snapshot.number}: a fit that no later one changes.{told}",
+            head=self.material.head,
+            sections=[*self._sections()],
+            notes=self.snapshot.policies,
+            signature=self.snapshot.signature_line,
+            banner=SIMULATED if self.snapshot.simulated else "",
+            wide=True,
+        )
+
+    def _sections(self) -> Iterator[Section]:
+        for board in self.together:
+            yield Section(board.name, [*self._board(board)], coverage(board))
+        rows = [*self._jobs()]
+        if rows:
+            jobs = Listing(JOBS, rows, "jobs", "criterion, category, generator", "all categories")
+            yield Section("Which generator for which job", [jobs], "Tier 1 cannot be told apart.")
+
+    def _jobs(self) -> Iterator[ListRow]:
+        """Every job with the way to its board, and every board of a category that is no job."""
+        told = set()
+        for job in self.snapshot.routing.jobs:
+            key = (*[id for id, share in job.weights.items() if share], job.category)
+            told.add(key)
+            yield _job_row(job, self.paths.get(key, ""))
+        for board in self.apart:
+            if board.category is not None and (board.criterion, board.category) not in told:
+                yield _board_row(board, self.paths[board.criterion, board.category])
+
+    def _board(self, board: ArenaBoard) -> Iterator[Block | str]:
+        """All of a board, or its chart and the way to the rest."""
+        yield from board_notes(board)
+        if board.places:
+            rows = ROWS if self.whole else min(ROWS, max(LEAST_ROWS, ALL_ROWS // len(self.together)))
+            yield scores_chart(board, rows, "Board" if self.whole else "")
+        if not self.whole:
+            path = self.paths[board.criterion, board.category]
+            yield Markup("Who beats whom, and all generators: {}.").format(element("a", board.name, href=path))
+            return
+        if board.matrix and board.matrix.duels:
+            yield win_matrix_chart(board, "Who beats whom")
+        if board.adjusted:
+            yield from adjusted_blocks(board)
+
+
+def arena_summary(material: SiteData) -> Iterator[Section]:
+    """For the front page: who leads each criterion, with the way to the rest."""
+    if not material.arenas:
+        return
+    snapshot = material.arenas[-1]
+    rows = [_summary_row(board) for board in snapshot.boards if board.category is None]
+    columns = [Column("criterion", "Criterion"), Column("first", "Not told from the best"),
+               Column("answers", "Answers", "count"), Column("raters", "Raters")]  # fmt: skip
+    link = Markup("Boards, win matrices and a routing table: {}.").format(element("a", "Arena", href="arena.html"))
+    badge = [Note(SIMULATED, "alert")] if snapshot.simulated else []
+    yield Section(
+        "What raters say",
+        [*badge, Table(columns, rows, sortable=False, label="Leaders by criterion"), link],
+        f"Snapshot {snapshot.number}.",
+    )
+
+
+def _boards(snapshot: ArenaSnapshot) -> str:
+    n = len(snapshot.boards)
+    return "one board" if n == 1 else f"{n} boards"
+
+
+def _summary_row(board: ArenaBoard) -> dict[str, object]:
+    first = [place.generator for place in board.places if place.tier in (1, None)]
+    return {
+        "criterion": board.name,
+        "first": _names(first) if board.places else Cell(numbers.MISSING, board.reason or ""),
+        "answers": board.coverage.comparisons + board.coverage.rankings + board.coverage.ratings,
+        "raters": board.coverage.raters.words,
+    }
+
+
+def _job_row(job: RoutingJob, path: str) -> ListRow:
+    alone = Badge("yes", "clear") if len(job.best) == 1 else None
+    words = f"{job.name} {job.category or EVERY} {' '.join(job.best)}"
+    return _row(path, job.name, job.category, job.reason, words, (_names(job.best), job.margin, alone))
+
+
+def _board_row(board: ArenaBoard, path: str) -> ListRow:
+    first = [place.generator for place in board.places if place.tier in (1, None)]
+    return _row(path, board.name, board.category, board.reason, board.label, (_names(first), None, None))
+
+
+def _row(
+    path: str, name: str, category: str | None, reason: str | None, words: str, cells: tuple[object, object, object]
+) -> ListRow:
+    best, margin, alone = cells
+    return ListRow(
+        href=path,
+        label=brief(name, 60),
+        under=brief(reason or "", 120) if not best else "",
+        words=words.lower(),
+        group=brief(category or EVERY, 60),
+        cells={
+            "category": brief(category or EVERY, 60),
+            "best": best or numbers.MISSING,
+            "margin": margin,
+            "alone": alone,
+        },
+    )
+
+
+def _names(names: Sequence[str]) -> str:
+    """The first few; nothing of none."""
+    if not names:
+        return ""
+    more = len(names) - NAMED
+    return str(
+        join_names([*(brief(name, 40) for name in names[:NAMED]), *([f"{more} more"] if more > 0 else [])]).unescape()
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# One board of an arena: who stands where, who beats whom, what else moves answers. Each may have a page of its own.
+#
+# A page holds one board, because a board may be large: a win matrix of 24 generators alone weighs a quarter of a MB.
+# --------------------------------------------------------------------------------------------------
+
+ROWS = 40
+"""Generators on a board's chart; of more, the best and the worst."""
+MATRIX = 24
+"""Generators of a win matrix; of more, the best."""
+METHODS = {"plackett-luce": "Plackett-Luce", "bradley-terry": "Bradley-Terry", "mean": "mean of ratings"}
+UNMET: tuple[float | None, int, str] = (None, 0, "")
+
+
+def board_paths(boards: Sequence[ArenaBoard]) -> list[str]:
+    """The path of each board's page."""
+    keys = ["--".join(filter(None, (board.criterion, board.category))) for board in boards]
+    found = page_names(keys)
+    return [f"arena/{found[key]}.html" for key in keys]
+
+
+def board_pages(material: SiteData, snapshot: ArenaSnapshot, boards: Sequence[ArenaBoard]) -> Iterator[SitePage]:
+    """A page for each of `boards`, with ways to its neighbours."""
+    paths = board_paths(boards)
+    steps = [PageLink(brief(board.label, 40), path.removeprefix("arena/")) for board, path in zip(boards, paths)]
+    for n, (board, path) in enumerate(zip(boards, paths)):
+        yield SitePage(
+            path=path,
+            title=brief(board.label, 100).replace(" · ", "\u00a0· "),  # no line begins with the dot
+            subtitle=coverage(board),
+            head=material.head,
+            kicker=Markup('<a href="../arena.html">Arena</a> · snapshot {}').format(snapshot.number),
+            sections=[*_sections(board)],
+            before=steps[n - 1] if n else None,
+            after=steps[n + 1] if n + 1 < len(steps) else None,
+            notes=snapshot.policies,
+            signature=snapshot.signature_line,
+            banner=SIMULATED if snapshot.simulated else "",
+            wide=True,
+        )
+
+
+def _sections(board: ArenaBoard) -> Iterator[Section]:
+    yield Section("Board", [*board_notes(board), *([scores_chart(board, ROWS)] if board.places else [])])
+    if board.matrix and board.matrix.duels:
+        yield Section("Who beats whom", [win_matrix_chart(board)])
+    if board.adjusted:
+        yield Section("What else moves answers", [*adjusted_blocks(board)])
+
+
+def coverage(board: ArenaBoard) -> str:
+    """What a board rests on, and how it was made."""
+    cover = board.coverage
+    left = [
+        (cover.both_bad, "both bad"),
+        (cover.repeats, "repeats"),
+        (cover.same, "of one generator"),
+        (cover.unused, "unused"),
+    ]
+    out = ", ".join(f"{numbers.count(n)} {why}" for n, why in left if n)
+    answers = cover.comparisons + cover.rankings + cover.ratings
+    method = METHODS.get(board.method, board.method)
+    return (
+        f"{numbers.count(answers)} answers by {cover.raters.words} on {numbers.count(cover.prompts)} prompts; "
+        f"{numbers.share(cover.pairs_met, cover.pairs)} pairs of generators met. "
+        f"{sentence(method)} {sentence(board.errors)}" + (f" Left out: {out}." if out else "")
+    )
+
+
+def board_notes(board: ArenaBoard) -> Iterator[Note]:
+    """Why there is none, and what to beware of."""
+    if board.reason:
+        yield Note(sentence(board.reason), "thin", heading="No board.")
+    warnings = [sentence(one) for one in board.warnings]
+    yield from (Note(one, "open") for one in warnings if one != SIMULATED)  # the banner says it
+
+
+def scores_chart(board: ArenaBoard, rows: int, heading: str = "") -> Chart:
+    """Generators from best to worst; of more than `rows`, the best and the worst."""
+    return Chart(_caterpillar(board, board.places, "Arena board", rows), heading=heading)
+
+
+def _caterpillar(board: ArenaBoard, places: Sequence[ArenaPlace], title: str, rows: int = ROWS) -> str:
+    shown, left_out = [*places], None
+    if len(shown) > rows:
+        half = rows // 2
+        left_out = half, f"{len(shown) - 2 * half} more"
+        shown = [*shown[:half], *shown[-half:]]
+    marks = [
+        charts.ScoreMark(
+            brief(place.generator, 40), place.score.value, place.score.low, place.score.high, place.tier,
+            note=f"rank {place.rank}" + (f", may be {place.rank_low}–{place.rank_high}" if place.rank_low else "")
+            + f"; {numbers.count(place.n)} answers",
+        )
+        for place in shown
+    ]  # fmt: skip
+    return charts.caterpillar(marks, title=f"{title}: {board.label}", x_label=_scale(board), left_out=left_out)
+
+
+def _scale(board: ArenaBoard) -> str:
+    return f"mean rating, scale {board.scale}" if board.method == "mean" else board.scale
+
+
+def win_matrix_chart(board: ArenaBoard, heading: str = "") -> Chart:
+    """Shares won, row against column, of the best generators."""
+    matrix = board.matrix
+    assert matrix is not None
+    names = matrix.generators[:MATRIX]
+    held = _duels(matrix.duels)
+    shares, counts, notes = (
+        [[held.get((row, column), UNMET)[part] for column in names] for row in names] for part in range(3)
+    )
+    labels = [brief(name, 28) for name in names]
+    drawing = charts.heat_map(
+        shares,
+        labels,
+        labels,
+        n=counts,
+        notes=notes,
+        title=f"Win matrix: {board.label}",
+        center=0.5,
+        limit=0.5,
+        value_name="share won",
+    )
+    cut = f" The best {MATRIX} of {len(matrix.generators)}." if len(matrix.generators) > MATRIX else ""
+    never = matrix.never_met
+    unmet = f" {numbers.count(never)} {'pair' if never == 1 else 'pairs'} never met." if never else ""
+    return Chart(
+        drawing,
+        heading=heading,
+        caption=f"Share of answers that prefer the row to the column; a tie is half an answer for each.{cut}{unmet}",
+    )
+
+
+def _duels(duels: Sequence[Duel]) -> dict[tuple[str, str], tuple[float | None, int, str]]:
+    """Share, count and interval of each duel, from both sides."""
+    found: dict[tuple[str, str], tuple[float | None, int, str]] = {}
+    for one in duels:
+        n, share = one.wins + one.losses + one.ties, one.share
+        low, high = (None if end is None else 1 - end for end in (share.high, share.low))
+        found[one.first, one.second] = share.value, n, numbers.interval(share.low, share.high, 2)
+        found[one.second, one.first] = 1 - share.value, n, numbers.interval(low, high, 2)
+    return found
+
+
+def adjusted_blocks(board: ArenaBoard) -> Iterator[Block]:
+    """Covariates, and the board without them."""
+    adjusted = board.adjusted
+    assert adjusted is not None
+    rows = [{"covariate": one.covariate, "beta": one.beta, "unit": one.unit, "p": one.p} for one in adjusted.effects]
+    if rows:
+        columns = [
+            Column("covariate", "Covariate"),
+            Column("beta", "Logits", "estimate"),
+            Column("unit", "For"),
+            Column("p", "p", "p"),
+        ]
+        yield Table(
+            columns,
+            rows,
+            caption=f"What else moves answers, {board.label}. {sentence(adjusted.method)}",
+            sortable=False,
+        )
+    if adjusted.places:
+        drawing = _caterpillar(board, adjusted.places, "Adjusted board")
+        yield Details("The board if all pictures had the same covariates", [Chart(drawing)])
+    elif adjusted.reason:
+        yield Note(sentence(adjusted.reason), "thin", heading="No adjusted board.")

@@ -1,0 +1,349 @@
+"""Pictures somebody brings for a suite: looked at one by one, and made an entry's card.
+
+Missing pictures are counted and fail. One that cannot be read, has another size or belongs to no prompt is refused,
+because whoever sent it can put it right.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from salon.bench import entry as entry_names
+from salon.bench.entry import Entry, EntryPicture
+from salon.bench.entry_files import read_entry
+from salon.bench.suite import Suite
+from salon.bench.suite_folder import prompts_hash, read_lines, read_text
+from salon.errors import BadColumns, BadFile, BadValue, SalonError
+from salon.store.pictures import ENDINGS, is_inside, open_header, read_bytes, read_picture
+from salon.study.nouns import Noun
+
+MISSING = "not among the pictures that were sent"
+WITHHELD = "the prompt is private: only its keeper has pictures of it"
+_SHOWN = 3
+Key = tuple[str, int]
+"""Prompt and seed."""
+Watch = Callable[[int, int], None]
+
+
+class EntryTerms(Noun):
+    """What is said of an entry beside its pictures."""
+
+    name: str = Field(default="", max_length=100)
+    title: str = Field(default="", max_length=200)
+    generator: str = Field(default="", max_length=200)
+    by: str = Field(default="", max_length=200)
+    link: str = Field(default="", max_length=500)
+    licence: str = Field(default="", max_length=100)
+    about: str = Field(default="", max_length=2000)
+
+
+@dataclass(frozen=True)
+class SubmittedFiles:
+    """Files that claim to be pictures of prompts."""
+
+    where: str
+    files: Mapping[Key, str]
+    read: Callable[[str], bytes]
+    """The bytes of a file by its name."""
+    hashes: Mapping[Key, str] = field(default_factory=dict)
+    """What is promised of them."""
+    exact: bool = False
+    """Pictures are taken as they are or not at all: their hashes are promised."""
+    missing: Mapping[Key, str] = field(default_factory=dict)
+    """Why some are not there, where the source says."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Submission:
+    """An entry whose pictures were looked at; `read` gives their bytes once more."""
+
+    entry: Entry
+    read: Callable[[EntryPicture], bytes]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> int:
+        """Pictures that are not there, each of which counts as a failure."""
+        return sum(picture.image is None for picture in self.entry.pictures)
+
+
+def read_submission(
+    source: SubmittedFiles, suite: Suite, terms: EntryTerms, *, publish: bool = False, watch: Watch | None = None
+) -> Submission:
+    """The entry that `source` makes; `publish` leaves out the pictures of private prompts."""
+    check_licence(suite, terms)
+    _check_known(source, suite)
+    looked, faults = _looked_at(source, suite, suite.private if publish else frozenset(), watch or _nobody)
+    _refuse(faults, source.where)
+    if not looked:
+        raise BadFile("pictures of the suite's prompts are needed", found="none", where=source.where,
+                      remedy="name them PROMPT.png, or PROMPT__SEED.png")  # fmt: skip
+    pictures = tuple(
+        _pictured(key, terms.name, looked.get(key), _why(key, source, suite)) for key in required_keys(suite)
+    )
+    entry = Entry.parse({**terms.record(), "suite": prompts_hash(suite), "pictures": pictures}, where=source.where)
+    changed = [f"{key[0]}__{key[1]}: {'; '.join(one.notes)}" for key, one in looked.items() if one.notes]
+    notes = (*source.notes, *([f"{len(changed):,} pictures were made plain: {first_few(changed)}"] if changed else []))
+    return Submission(entry, lambda picture: _again(source, picture), notes)
+
+
+def required_keys(suite: Suite) -> list[Key]:
+    """Every picture the suite asks for."""
+    return [(one.prompt.id, seed) for one in suite.prompts for seed in suite.seeds]
+
+
+def check_licence(suite: Suite, terms: EntryTerms) -> None:
+    """BadValue where no licence is stated, or one that the suite does not take."""
+    allowed = suite.card.image_licences
+    if terms.licence.strip() and (not allowed or terms.licence.casefold() in {one.casefold() for one in allowed}):
+        return
+    raise BadValue(
+        "a licence of the pictures that the suite takes is needed"
+        if allowed
+        else "a licence of the pictures is needed",
+        found=repr(terms.licence) if terms.licence.strip() else "none",
+        remedy=f"--licence one of: {', '.join(allowed)}" if allowed else "--licence CC-BY-4.0, or what holds for them",
+    )
+
+
+# -- looking -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _CheckedPicture:
+    sha256: str
+    width: int
+    height: int
+    ending: str
+    notes: tuple[str, ...]
+
+
+def _check_known(source: SubmittedFiles, suite: Suite) -> None:
+    strange = [source.files[key] for key in source.files.keys() - set(required_keys(suite))]
+    if strange:
+        seeds = f"{suite.seeds.start} to {suite.seeds.stop - 1}"
+        form = "PROMPT.png" if len(suite.seeds) == 1 else f"PROMPT__SEED.png, seeds {seeds}"
+        prompts = first_few([one.prompt.id for one in suite.prompts])
+        raise BadFile(
+            "pictures of the suite's prompts and seeds are needed",
+            found=f"{len(strange):,} of other prompts or seeds: {first_few(sorted(strange))}",
+            where=source.where,
+            remedy=f"name them {form}; the prompts are {prompts}; remove what does not belong to the suite",
+        )
+
+
+def _looked_at(
+    source: SubmittedFiles, suite: Suite, private: frozenset[str], watch: Watch
+) -> tuple[dict[Key, _CheckedPicture], dict[str, list[str]]]:
+    looked: dict[Key, _CheckedPicture] = {}
+    faults: dict[str, list[str]] = defaultdict(list)
+    keys = [key for key in required_keys(suite) if key in source.files and key[0] not in private]
+    for done, key in enumerate(keys, 1):
+        try:
+            looked[key] = _look(source, key, suite.card.size)
+        except _RefusedPicture as refused:
+            faults[refused.kind].append(f"{source.files[key]}: {refused.told}")
+        except SalonError as error:
+            faults["cannot be read"].append(f"{source.files[key]}: {error.found}")
+        watch(done, len(keys))
+    return looked, faults
+
+
+class _RefusedPicture(Exception):
+    def __init__(self, kind: str, told: str) -> None:
+        self.kind, self.told = kind, told
+
+
+def _look(source: SubmittedFiles, key: Key, size: str | None) -> _CheckedPicture:
+    """One picture decoded, after all that can be told without decoding it."""
+    data = source.read(source.files[key])
+    promised = source.hashes.get(key)
+    found = hashlib.sha256(data).hexdigest()
+    if promised is not None and found != promised:
+        raise _RefusedPicture("have another hash", f"{found[:16]}, promised {promised[:16]}")
+    if source.exact:
+        header = open_header(data)
+        _check_size(size, header.width, header.height)
+    picture = read_picture(data)
+    if source.exact and not picture.is_plain:
+        raise _RefusedPicture("do not look the same everywhere", "; ".join(picture.notes))
+    _check_size(size, picture.width, picture.height)
+    plain, format = picture.plain()
+    digest = hashlib.sha256(plain).hexdigest()
+    return _CheckedPicture(digest, picture.width, picture.height, ENDINGS[format], picture.notes)
+
+
+def _check_size(size: str | None, width: int, height: int) -> None:
+    if size not in (None, f"{width}x{height}"):
+        raise _RefusedPicture(f"are not {size}", f"{width}x{height}")
+
+
+def _refuse(faults: Mapping[str, list[str]], where: str) -> None:
+    if faults:
+        told = "; ".join(f"{len(found):,} {kind} ({first_few(found)})" for kind, found in faults.items())
+        raise BadFile("pictures as the suite asks for them are needed", found=told, where=where,
+                      remedy="put them right or leave them out: a missing picture counts as a failure")  # fmt: skip
+
+
+def first_few(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
+
+
+def _nobody(done: int, wanted: int) -> None:
+    """Watches nothing."""
+
+
+def _why(key: Key, source: SubmittedFiles, suite: Suite) -> str:
+    return source.missing.get(key, WITHHELD if key[0] in suite.private else MISSING)
+
+
+def _pictured(key: Key, name: str, looked: _CheckedPicture | None, missing: str) -> EntryPicture:
+    prompt, seed = key
+    told: dict[str, Any] = {"prompt": prompt, "seed": seed, "item": f"{prompt}/{name}/{seed}"}
+    if looked is None:
+        return EntryPicture(**told, missing=missing)
+    image = f"images/{prompt}__{seed}{looked.ending}"
+    return EntryPicture(**told, image=image, sha256=looked.sha256, width=looked.width, height=looked.height)
+
+
+def _again(source: SubmittedFiles, picture: EntryPicture) -> bytes:
+    name = source.files[picture.prompt, picture.seed]
+    data = source.read(name)
+    if hashlib.sha256(data).hexdigest() != picture.sha256:  # one that had to be made plain, or another one
+        data, _ = read_picture(data).plain()
+    if hashlib.sha256(data).hexdigest() != picture.sha256:
+        raise BadFile("a picture that stays as it was is needed", found="one that changed meanwhile", where=name)
+    return data
+
+
+# --------------------------------------------------------------------------------------------------
+# Where pictures that somebody brings come from.
+#
+# A folder holds PROMPT.png (the first seed) or PROMPT__SEED.png. A table (CSV or JSONL) has the columns prompt and
+# file,
+# and seed where there are several; files stand relative to it. An entry's folder has its entry.json.
+# --------------------------------------------------------------------------------------------------
+
+PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif"})
+TABLES = frozenset({".csv", ".jsonl"})
+_NAME = re.compile(r"(?P<prompt>.+?)(?:__(?P<seed>\d{1,9}))?")
+
+
+def submitted_files(place: Path, suite: Suite) -> SubmittedFiles:
+    """The pictures in a folder, a table of files, or the folder of an entry."""
+    if (place / entry_names.CARD).is_file():
+        return submitted_entry(place, read_entry(place), suite)
+    if place.is_dir():
+        return _folder_source(place, suite)
+    if place.suffix.lower() in TABLES and place.is_file():
+        return _table_source(place, suite)
+    raise BadFile(
+        "a bundle, a folder of pictures, a table of files (.csv, .jsonl) or an entry's folder is needed",
+        found=f"a file {place.name!r}" if place.exists() else "nothing there",
+        where=str(place),
+    )
+
+
+def submitted_entry(folder: Path, entry: Entry, suite: Suite) -> SubmittedFiles:
+    """The pictures of an entry, which must be those its card names."""
+    check_prompts(entry, suite, where=str(folder))
+    there = [one for one in entry.pictures if one.image is not None]
+    return SubmittedFiles(
+        where=str(folder),
+        files={(one.prompt, one.seed): str(one.image) for one in there},
+        read=lambda name: _inside(folder, name),
+        hashes={(one.prompt, one.seed): str(one.sha256) for one in there},
+        exact=True,
+        missing={(one.prompt, one.seed): one.missing or MISSING for one in entry.pictures if one.image is None},
+    )
+
+
+def check_prompts(entry: Entry, suite: Suite, *, where: str) -> None:
+    """BadFile for an entry made for other prompts, or one that names a picture twice."""
+    if entry.suite != prompts_hash(suite):
+        raise BadFile(
+            f"pictures for the prompts {prompts_hash(suite)[:16]} of {suite.card.name}/{suite.card.version} are needed",
+            found=f"an entry for {entry.suite[:16]}",
+            where=where,
+            remedy="make the pictures with this version of the suite",
+        )
+    if len({(one.prompt, one.seed) for one in entry.pictures}) < len(entry.pictures):
+        raise BadFile("an entry names each prompt and seed once", found="one that stands twice", where=where)
+
+
+def _inside(folder: Path, name: str) -> bytes:
+    path = folder / name
+    if not is_inside(path, folder):
+        raise BadFile("a file inside the folder is needed", found="one that leads out of it, or nowhere", where=name)
+    return read_bytes(path)
+
+
+def _folder_source(folder: Path, suite: Suite) -> SubmittedFiles:
+    known = {one.prompt.id for one in suite.prompts}
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    pictures = [name for name in names if Path(name).suffix.lower() in PICTURES]
+    others = [name for name in names if name not in set(pictures)]
+    pairs = [(_key(Path(name).stem, known, suite.seeds.start), name) for name in pictures]
+    notes = (f"{len(others):,} files are no pictures: {first_few(others)}",) if others else ()
+    return SubmittedFiles(str(folder), _each_once(pairs, str(folder)), lambda name: _inside(folder, name), notes=notes)
+
+
+def _key(stem: str, known: set[str], first: int) -> Key:
+    if stem in known:
+        return stem, first
+    match = _NAME.fullmatch(stem)
+    return (match["prompt"], int(match["seed"] or first)) if match else (stem, first)
+
+
+def _table_source(path: Path, suite: Suite) -> SubmittedFiles:
+    rows = [_row(record, where, suite.seeds.start) for where, record in _table_rows(path)]
+    return SubmittedFiles(str(path), _each_once(rows, str(path)), lambda name: _inside(path.parent, name))
+
+
+def _table_rows(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
+    if path.suffix.lower() == ".jsonl":
+        return read_lines(path)
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), restkey="more")
+    try:
+        return [(f"{path}:{reader.line_num}", {str(k): v for k, v in row.items() if v}) for row in reader]
+    except csv.Error as error:
+        raise BadFile("a table as CSV is needed", found=error, where=str(path)) from None
+
+
+def _row(record: Mapping[str, Any], where: str, first: int) -> tuple[Key, str]:
+    for name in ("prompt", "file"):
+        if not isinstance(record.get(name), str):
+            raise BadColumns.missing(name, record, where=where)
+    seed = str(record.get("seed", first))
+    if not re.fullmatch(r"\d{1,9}", seed):
+        raise BadValue("a seed is a whole number", found=seed, where=where)
+    return (record["prompt"], int(seed)), record["file"]
+
+
+def _each_once(pairs: Iterable[tuple[Key, str]], where: str) -> dict[Key, str]:
+    found: dict[Key, str] = {}
+    twice = []
+    for key, name in pairs:
+        if key in found:
+            twice.append(f"{found[key]} and {name}")
+        found[key] = name
+    if twice:
+        raise BadFile(
+            "one picture of each prompt and seed is needed",
+            found=f"{len(twice):,} twice: {first_few(twice)}",
+            where=where,
+            remedy="leave one of each",
+        )
+    return found

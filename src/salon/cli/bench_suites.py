@@ -1,0 +1,457 @@
+"""The commands for suites: list, new, hide, verify."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from salon.bench.board import Board, entry_folder, is_board, open_board, read_published, read_result
+from salon.bench.diff import AxisMove, BoardDiff, BoardSide, EntryDiff, What, board_diff
+from salon.bench.judging import MEASURED, suite_roles
+from salon.bench.reference import check_field, field_reference, with_reference
+from salon.bench.result import entry_result
+from salon.bench.suite import Suite, check_suite
+from salon.bench.suite_drafts import copy_suite, example_suite, hide_prompts, suite_from_prompts, write_draft
+from salon.bench.suite_folder import builtin_suites, is_suite, lock_suite, open_suite, save_suite
+from salon.bench.verify import VerifyReport
+from salon.bench.verify import verify as verified
+from salon.cli.console import count, json_option, print_json, print_table, say, spinner
+from salon.errors import BadFile, BadValue
+from salon.generate.prompts import read_prompts
+from salon.judge.scorers.registry import TableScorer
+from salon.report.numbers import MINUS, fixed
+from salon.stats.result import Estimate
+
+# -- list ----------------------------------------------------------------------------------------------------------
+
+
+@click.command("list")
+@click.argument("place", required=False)
+@json_option
+def list_(place: str | None, as_json: bool) -> None:
+    """The suites that come with Salon, or what PLACE holds: a suite's tags and judges, a board's entries.
+
+    \b
+      salon bench list
+      salon bench list broad
+      salon bench list board
+    """
+    if place is None:
+        _show("suites", [_suite_row(open_suite(name)) for name in builtin_suites()], as_json, left=("hash", "about"))
+    elif is_board(Path(place)):
+        board = open_board(Path(place))
+        _show("entries", _entry_rows(board), as_json, left=("status", "licence", "by"), title=_board_title(board))
+    else:
+        suite = open_suite(place)
+        roles = {name: len(points) for name, points in suite_roles(suite).items()}
+        more = {"judges": roles, "oracle": suite.card.oracle}
+        _show("tags", _tag_rows(suite), as_json, left=("group", "name"), title=_suite_title(suite), more=more)
+        if not as_json:
+            _say_judges(roles, suite.card.oracle)
+
+
+def _say_judges(roles: Mapping[str, int], oracle: str | None) -> None:
+    for name, points in roles.items():
+        kind = "oracle, beside the board" if name == oracle else "judge"
+        free = ", needs no --judge" if name in MEASURED else f", named with --judge {name}=KIND:NAME"
+        say(f"{kind}: {name}, {points:,} points{free}")
+
+
+def _show(
+    kind: str,
+    rows: Sequence[dict[str, Any]],
+    as_json: bool,
+    *,
+    left: Sequence[str],
+    title: str | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    if as_json:
+        print_json({kind: list(rows), **(more or {})})
+        return
+    if title:
+        say(title, bold=True)
+    columns = list(rows[0]) if rows else []
+    cells = [[_cell(row[name]) for name in columns] for row in rows]
+    print_table(None, columns, cells, left=[0, *(columns.index(name) for name in left if name in columns)])
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _suite_row(suite: Suite) -> dict[str, Any]:
+    return {
+        "suite": f"{suite.card.name}/{suite.card.version}",
+        "prompts": len(suite.prompts),
+        "tags": len(suite.tags),
+        "points": len(suite.points),
+        "images": suite.card.images,
+        "frozen": suite.frozen,
+        "hash": suite.hash[:16],
+        "about": suite.card.title,
+    }
+
+
+def _suite_title(suite: Suite) -> str:
+    state = "frozen" if suite.frozen else "not frozen"
+    named = f"{suite.card.title} ({suite.card.name}/{suite.card.version}, {state}, {suite.hash[:16]})"
+    private = f", {len(suite.private):,} of them private" if suite.private else ""
+    return f"{named}: {len(suite.prompts):,} prompts{private}"
+
+
+def _tag_rows(suite: Suite) -> list[dict[str, Any]]:
+    prompts = Counter(one.tag for one in suite.prompts)
+    tags = {one.prompt.id: one.tag for one in suite.prompts}
+    points = Counter(tags[point.prompt] for point in suite.points if point.prompt in tags)
+    return [
+        {"tag": one.id, "prompts": prompts[one.id], "points": points[one.id], "eps": one.eps, "group": one.group,
+         "name": one.name}
+        for one in suite.tags
+    ]  # fmt: skip
+
+
+def _board_title(board: Board) -> str:
+    card = board.suite.card
+    return f"{board.name}: {len(board.entries):,} entries of {card.name}/{card.version} ({board.card.suite[:16]})"
+
+
+def _entry_rows(board: Board) -> list[dict[str, Any]]:
+    return [
+        {
+            "entry": one.name,
+            "pictures": sum(picture.image is not None for picture in one.pictures),
+            "missing": sum(picture.image is None for picture in one.pictures),
+            "status": f"retracted: {one.retracted.reason}" if one.retracted else _status(board, one.name),
+            "licence": one.licence,
+            "by": one.by,
+        }
+        for one in board.entries
+    ]
+
+
+def _status(board: Board, name: str) -> str:
+    folder = entry_folder(board, name)
+    if read_published(folder) is not None:
+        return "published"
+    result = read_result(folder)
+    return "not judged yet" if result is None else "provisional"
+
+
+# -- new -----------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--from", "source", metavar="PLACE",
+    help="A built-in suite, a suite folder, a study, or a file of prompts  [default: two example prompts]",
+)  # fmt: skip
+@json_option
+def new(folder: Path, source: str | None, as_json: bool) -> None:
+    """Start a suite of your own in FOLDER.
+
+    Prompts from a study or a file get a tag from their category and one point each, to be replaced by points that can
+    be told from the picture. A copy of a suite has everything but its reference.
+
+    \b
+      salon bench new house-style
+      salon bench new ours --from broad
+      salon bench new ours --from prompts.csv
+    """
+    draft, given = _draft(source, folder.resolve().name)
+    suite = write_draft(draft, folder)
+    again = given - len(suite.prompts)
+    if as_json:
+        print_json({"folder": str(folder), **_suite_row(suite), "left_out": again})
+        return
+    sizes = ((suite.prompts, "prompt"), (suite.tags, "tag"), (suite.points, "point"))
+    say(f"{folder}: {', '.join(count(len(some), one) for some, one in sizes)}", bold=True)
+    if again:
+        say(f"{again:,} of {given:,} prompts read as another one does: each text is taken once", fg="yellow")
+    say("next: edit its files, then salon bench verify, and salon bench freeze once nothing is to change", dim=True)
+
+
+def _draft(source: str | None, name: str) -> tuple[Suite, int]:
+    """The draft, and how many prompts it was made from."""
+    if source is not None and source not in builtin_suites() and not is_suite(Path(source)):
+        prompts = read_prompts(source)
+        return suite_from_prompts(prompts, name), len(prompts)
+    draft = example_suite(name) if source is None else copy_suite(open_suite(source), name)
+    return draft, len(draft.prompts)
+
+
+# -- hide ----------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("suite", type=click.Path(path_type=Path))
+@click.argument("prompts", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path, dir_okay=False),
+    help="The keeper's file for their texts; kept out of the suite's folder, and added to where it is there.",
+)  # fmt: skip
+@json_option
+def hide(suite: Path, prompts: Sequence[str], output: Path, as_json: bool) -> None:
+    """Make prompts of SUITE private, by their ids: the suite keeps a digest of each, OUTPUT the texts and the points.
+
+    Do it before the suite is shown to anybody. Who runs the suite names the file with --private; nothing that is
+    published holds these texts, or pictures made from them.
+
+    \b
+      salon bench hide ours red-kite -o ours.private.jsonl
+    """
+    made = hide_prompts(suite, prompts, output)
+    if as_json:
+        print_json({"suite": str(suite), "private": sorted(made.private), "texts": str(output)})
+        return
+    say(f"{len(set(prompts)):,} prompts of {suite} are private now, {len(made.private):,} in all", bold=True)
+    say(f"their texts and points are only in {output}: keep it, and keep it to yourself")
+
+
+# -- verify --------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("place")
+@click.option("--suite", metavar="SUITE", help="The suite of a bundle, where it is no built-in one.")
+@json_option
+def verify(place: str, suite: str | None, as_json: bool) -> None:
+    """Is PLACE, a suite, a board or a bundle, what it says it is?
+
+    Every file is held against its hash, every picture against its entry, and every published number is computed again
+    from the answers and scores on the board. Exit code 0 when everything holds, 1 when something does not.
+
+    \b
+      salon bench verify posters
+      salon bench verify board
+      salon bench verify flux.salon.zip --suite ours
+    """
+    with spinner("verifying"):
+        report = verified(place, entry_result, suite=suite)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _print_checks(report)
+    if not report.holds:
+        click.get_current_context().exit(1)
+
+
+def _print_checks(report: VerifyReport) -> None:
+    wrong = sum(not check.holds for check in report.checks)
+    answer = "everything holds" if report.holds else f"{wrong:,} of {len(report.checks):,} checks fail"
+    say(f"{report.place}, a {report.kind}: {answer}", bold=True, fg="green" if report.holds else "red")
+    rows = [(check.where, check.what, "yes" if check.holds else "NO", check.told) for check in report.checks]
+    print_table(None, ("of", "checked", "holds", "found"), rows, left=(0, 1, 2, 3))
+
+
+# --------------------------------------------------------------------------------------------------
+# salon bench freeze: lock a suite, with a reference from a field of entries where it measures preference.
+# --------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("suite")
+@click.option(
+    "--field", metavar="BOARD", type=click.Path(path_type=Path),
+    help="Board of the baseline field: its median logit of every prompt becomes the reference of EPS.",
+)  # fmt: skip
+@click.option(
+    "--scorer", "scorers", multiple=True, metavar="COLUMN=table:FILE",
+    help="With --field: logits of a column that were made elsewhere, for the pictures of the field (repeatable).",
+)  # fmt: skip
+@click.option("--note", default="", help="What the scorer is, in one sentence  [default: what its card says]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write the frozen suite here, and leave SUITE be."
+)
+@json_option
+def freeze(
+    suite: str, field: Path | None, scorers: Sequence[str], note: str, output: Path | None, as_json: bool
+) -> None:
+    """Lock the files of SUITE: from now on any change of what they say is refused, with both hashes.
+
+    With --field the scores of a board's entries make the reference that EPS compares with, once and for all. A suite
+    without one has Capability alone.
+
+    \b
+      salon bench freeze ours
+      salon bench freeze posters --field board -o posters-frozen
+      salon bench freeze ours --field board --scorer eps=table:hpsv3.csv     logits that were made elsewhere
+    """
+    if scorers and field is None:
+        raise BadValue(
+            "tables of logits need the field whose pictures they score", found="no --field", where="--scorer"
+        )
+    reference = None if field is None else field_reference(_field(field, suite), note, _score_tables(scorers))
+    if output is None:
+        frozen = lock_suite(_own_folder(suite), reference)
+    else:
+        opened = open_suite(suite)
+        made = opened if reference is None else with_reference(opened, reference)
+        check_suite(made, where=suite)
+        frozen = save_suite(replace(made, frozen=True), output)
+    _print_frozen(frozen, output or Path(suite), as_json)
+
+
+def _field(place: Path, suite: str) -> Board:
+    """The board of the field, which must have answered the suite's prompts."""
+    board, known = open_board(place), open_suite(suite)
+    check_field(board, known)
+    return board
+
+
+def _score_tables(texts: Sequence[str]) -> dict[str, TableScorer]:
+    """COLUMN=table:FILE, each column once."""
+    found: dict[str, TableScorer] = {}
+    for text in texts:
+        column, _, name = text.partition("=")
+        kind, _, file = name.partition(":")
+        if not column or kind != "table" or not file or column in found:
+            raise BadValue(
+                "a table as COLUMN=table:FILE is needed, one a column", found=repr(text), where="--scorer",
+                remedy="other scorers run on the pictures: salon bench run BOARD --scorer COLUMN=NAME",
+            )  # fmt: skip
+        found[column] = TableScorer(Path(file))
+    return found
+
+
+def _own_folder(suite: str) -> Path:
+    if not is_suite(Path(suite)):
+        known = suite in builtin_suites()
+        raise BadFile(
+            "the folder of a suite is needed to freeze it in its place",
+            found=f"the built-in suite {suite!r}, which stays as it is" if known else "no suite.toml there",
+            where=suite,
+            remedy="add -o FOLDER" if known else "salon bench new makes one",
+        )
+    return Path(suite)
+
+
+def _print_frozen(frozen: Suite, target: Path, as_json: bool) -> None:
+    if as_json:
+        print_json({"suite": str(target), "hash": frozen.hash, "files": frozen.hashes})
+        return
+    say(f"{target}: {frozen.card.name}/{frozen.card.version} is frozen as {frozen.hash}", bold=True)
+    print_table(None, ("file", "hash"), [(name, hash[:16]) for name, hash in frozen.hashes.items()], left=(0, 1))
+    if frozen.reference is not None:
+        names = ", ".join(one.name for one in frozen.reference.field)
+        say(f"reference: the median of {len(frozen.reference.field):,} entries ({names})")
+    elif frozen.card.preferences:
+        say("no reference: entries have Capability, and no EPS, until a suite is frozen with --field BOARD")
+
+
+# --------------------------------------------------------------------------------------------------
+# salon bench diff: two boards, or two suites, and what moved between them.
+# --------------------------------------------------------------------------------------------------
+
+MOST_PROMPTS = 5
+"""Prompts printed of each axis that moved; all of them are in --json."""
+UNCHANGED_WORDS: dict[What, str] = {
+    "identical": "bit-identical",
+    "unmoved": "with the same numbers and intervals, made from other data",
+    "added": "new",
+    "removed": "gone",
+}
+
+
+@click.command()
+@click.argument("before", metavar="BEFORE")
+@click.argument("after", metavar="AFTER")
+@json_option
+def diff(before: str, after: str, as_json: bool) -> None:
+    """What moved from board BEFORE to board AFTER, by how much, and why; or what differs between two suites.
+
+    The change of every axis is split into its prompts, and each part is given to what differs there: the picture,
+    the answers of a judge, the prompt, a point, a route, the scorer, the reference, or a rule. Entries that did not
+    move are said to be bit-identical.
+
+    \b
+      salon bench diff board-june board-july
+      salon bench diff suites/posters-1 posters
+    """
+    found = board_diff(_side(before), _side(after))
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    _print_suites(found)
+    for what, told in UNCHANGED_WORDS.items():
+        if names := found.named(what):
+            say(f"{len(names):,} {'entry' if len(names) == 1 else 'entries'} {told}: {', '.join(names)}")
+    for entry in found.entries:
+        _print_standing(entry)
+        if entry.what == "moved":
+            _print_moves(entry)
+
+
+def _side(place: str) -> BoardSide:
+    """A board with its entries, or a suite without any."""
+    if not is_board(Path(place)):
+        return BoardSide(place, _suite(place), {}, {})
+    board = open_board(Path(place))
+    results = {one.name: read_result(entry_folder(board, one.name)) for one in board.entries}
+    found = {name: result for name, result in results.items() if result is not None}
+    return BoardSide(place, board.suite, {one.name: one for one in board.entries}, found)
+
+
+def _suite(place: str) -> Suite:
+    if Path(place).exists() or place in builtin_suites():
+        return open_suite(place)
+    raise BadFile("a board or a suite is needed", found="nothing there", where=place)
+
+
+def _print_suites(found: BoardDiff) -> None:
+    one, other = (hash[:16] for hash in found.suites)
+    if one == other:
+        say(f"the same suite, {one}", bold=True)
+        return
+    say(f"the suite {one} became {other}", bold=True)
+    for reason in found.suite:
+        say(f"- {reason.cause}: {reason.told}")
+
+
+def _print_standing(entry: EntryDiff) -> None:
+    if entry.before != entry.after and entry.before and entry.after:
+        why = f": {entry.retracted}" if entry.retracted else ""
+        say(f"{entry.entry}: {entry.before} before, {entry.after} now{why}", fg="yellow")
+
+
+def _print_moves(entry: EntryDiff) -> None:
+    say(f"{entry.entry} moved", bold=True)
+    rows = [
+        (move.axis, _figure(move.before), _figure(move.after), _signed(move.change), _causes(move))
+        for move in entry.axes
+        if move.before != move.after or move.prompts
+    ]
+    print_table(None, ("axis", "before", "after", "change", "why"), rows, left=(0, 4))
+    for move in entry.axes:
+        for prompt in move.prompts[:MOST_PROMPTS]:
+            told = "; ".join(reason.told for reason in prompt.reasons)
+            say(f"  {move.axis}, {prompt.prompt}: {_signed(prompt.moved)}: {told}")
+        if len(move.prompts) > MOST_PROMPTS:
+            say(f"  {move.axis}: and {len(move.prompts) - MOST_PROMPTS:,} more prompts (--json prints all)")
+
+
+def _causes(move: AxisMove) -> str:
+    if not move.by_cause:
+        return "its interval alone" if move.change == 0 else ""
+    return ", ".join(f"{cause} {_signed(value)}" for cause, value in move.by_cause.items())
+
+
+def _figure(figure: Estimate | None) -> str:
+    if figure is None:
+        return "none"
+    return f"{fixed(figure.value, 1)} [{fixed(figure.low, 1)}, {fixed(figure.high, 1)}]"
+
+
+def _signed(value: float | None) -> str:
+    if value is None:
+        return "not known"
+    text = fixed(value, 2)
+    return text if text.startswith(MINUS) else f"+{text}"

@@ -1,0 +1,278 @@
+"""The demo: posters drawn, judged, checked, fused, learned from and ranked, from one command and without a network.
+
+Four houses draw the same briefs; simulated designers answer in a studio, and rank the posters: do they share a taste,
+and which house does what best? Simulated judges are asked about the same pairs: what is their word worth? Simulated
+experts compare and rate the same paintings: which score has each? A model learns what the designers prefer, and a
+leaderboard is measured with it. Last, the model and a reader of words pick the best of several new drawings.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from salon.check.check import check_study
+from salon.check.report import check_page
+from salon.check.results import CheckReport
+from salon.cli.demo_board import DemoBoard, make_board
+from salon.collect.simulate.designers import designers_study
+from salon.collect.simulate.studies import ppaint_like_study
+from salon.errors import BadFile, MissingExtra
+from salon.evaluate.judges import report_judges, report_page
+from salon.evaluate.results import JudgeReport
+from salon.fuse.fuse import fuse_study
+from salon.fuse.report import fuse_page
+from salon.fuse.results import FuseReport, FuseSettings
+from salon.generate.gallery import write_gallery
+from salon.generate.houses import house_generator
+from salon.generate.prompts import read_prompts
+from salon.generate.record import GenerateReport, GenerateSettings
+from salon.generate.run import generate_items
+from salon.judge.protocol import JudgeSettings
+from salon.judge.run import judge_study
+from salon.judge.simulation import SimulatedVlm, panel_truth
+from salon.report.numbers import estimate, with_interval
+from salon.stats.result import Estimate
+from salon.store.folder import open_study, save_study
+from salon.store.plain_files import write_plain
+from salon.study import Prompt, Study
+
+if TYPE_CHECKING:
+    from salon.cli.demo_board import DemoPicks
+
+PRINTED_CRITERION = "ppaint/overall"
+"""The criterion whose best items are printed."""
+HOUSES = ("atelier", "carnival", "ledger", "mirage")
+EVERY = 10
+"""Every tenth of the built-in briefs is drawn: 24 over all categories."""
+JUDGES = {
+    "sharp": {"accuracy": 0.85, "position_bias": 0.1},
+    "leaning": {"accuracy": 0.85, "position_bias": 0.5},
+}
+"""Simulated judges: how often they are right when they look, and how often they name the first picture instead."""
+FILES = {
+    "gallery.html": "the posters: 24 briefs by four houses",
+    "check.html": "is there signal in the designers' answers?",
+    "houses.html": "a score with its interval for every house",
+    "judges.html": "what two judges of known worth turn out to be worth",
+    "paintings-check.html": "comparing against rating, by the same experts",
+    "fuse.html": "a score with its interval for every painting; as a table: scores.csv",
+    "board-site/index.html": "the leaderboard: six entries, every picture and answer",
+    "best/best/index.html": "the best of six drawings of each brief, and why",
+}
+
+
+def draw_posters(folder: Path, prompts: Sequence[Prompt]) -> GenerateReport:
+    """The prompts drawn by four houses, with their gallery: `folder`/posters and `folder`/gallery.html."""
+    houses = [house_generator(name) for name in HOUSES]
+    made = generate_items(prompts, houses, GenerateSettings(), folder / "posters")
+    write_gallery(folder / "posters", folder / "gallery.html")
+    return made
+
+
+def judge_posters(folder: Path) -> tuple[CheckReport, FuseReport]:
+    """Simulated designers rank the posters in `folder`/posters; checked and fused by house, with pages and JSON."""
+    study = designers_study(folder / "posters")
+    save_study(study, folder / "posters", overwrite=True)
+    fused = fuse_study(study, FuseSettings(by="generator"))
+    (folder / "houses.json").write_text(fused.model_dump_json(indent=2), encoding="utf-8")
+    fuse_page(fused).write(folder / "houses.html")
+    return _check_and_write(study, folder / "check.html"), fused
+
+
+def ask_judges(folder: Path) -> JudgeReport:
+    """Two simulated judges on the pairs that the designers ranked; what the report finds of what was planted."""
+    study, posters = open_study(folder / "posters"), folder / "posters"
+    for seed, (name, rates) in enumerate(JUDGES.items()):  # of one seed they would make the same mistakes
+        judge = SimulatedVlm(name, panel_truth(study), seed=seed, **rates)
+        judge_study(study, posters, judge, JudgeSettings(), looks=False)
+    report = report_judges(study, posters, check=False)
+    (folder / "judges.json").write_text(report.model_dump_json(indent=2), encoding="utf-8")
+    report_page(report, study, posters).write(folder / "judges.html")
+    return report
+
+
+def fuse_paintings(folder: Path, study: Study | None = None) -> tuple[CheckReport, FuseReport]:
+    """The experts' study (or `study` in its place), checked and fused, with pages, JSON and a table of scores."""
+    study = study or ppaint_like_study()
+    save_study(study, folder / "paintings", overwrite=True)
+    checked = _check_and_write(study, folder / "paintings-check.html")
+    fused = fuse_study(study, compare=True)
+    (folder / "fuse.json").write_text(fused.model_dump_json(indent=2), encoding="utf-8")
+    fuse_page(fused).write(folder / "fuse.html")
+    write_plain(fused.table(), folder / "scores.csv", overwrite=True)
+    return checked, fused
+
+
+def _check_and_write(study: Study, page: Path) -> CheckReport:
+    report = check_study(study)
+    page.with_suffix(".json").write_text(report.model_dump_json(indent=2), encoding="utf-8")
+    check_page(report).write(page)
+    return report
+
+
+def run(folder: Path) -> None:
+    """The whole demo, told on the terminal; its pages and files in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    prompts = read_prompts("briefs")[::EVERY]
+    words = f"Simulated raters: no person gave these answers. Four houses draw {len(prompts)} briefs ... "
+    click.echo(words, nl=False)
+    drawn = draw_posters(folder, prompts)
+    click.echo(f"{drawn.made + drawn.reused} posters")
+    with ProcessPoolExecutor(1, get_context("spawn")) as beside:  # the experts need nothing of what comes before them
+        _print_stages(folder, beside.submit(fuse_paintings, folder))
+    _print_question("Open:")
+    there = {folder / name: about for name, about in FILES.items() if (folder / name).exists()}
+    width = max(len(str(place)) for place in there)
+    for place, about in there.items():
+        click.echo(f"  {place!s:<{width}}  {about}")
+
+
+def _print_stages(folder: Path, paintings: Future[tuple[CheckReport, FuseReport]]) -> None:
+    """The stages after drawing, one after the other."""
+    _print_question("Three designers answer in the studio, one question at a time ...")
+    _print_studio(folder)
+    _print_question("Five designers rank the posters. Do they share a taste? ...")
+    _print_posters(*judge_posters(folder))
+    _print_question("Two judges are asked about the same pairs, in both orders. What is their word worth? ...")
+    _print_judges(ask_judges(folder))
+    _print_question("Experts compare and rate the same paintings. Which score has each? ...")
+    _print_paintings(*paintings.result())
+    _print_question("A model learns what the designers prefer, and a board is measured with it. Who leads? ...")
+    _print_board(folder)
+    _print_question("The model and OCR pick the best of six new drawings of each brief. Are the picks better? ...")
+    _print_picks(folder)
+
+
+def _print_question(question: str) -> None:
+    """What comes next; bold, so that it needs no empty line."""
+    click.secho(question, bold=True)
+
+
+def _print_studio(folder: Path) -> None:
+    """What was collected; or what is not installed."""
+    try:
+        studio = importlib.import_module("salon.cli.demo_studio")  # a database, for who has one
+    except ImportError:
+        click.echo(f"  no studio: {MissingExtra('serve').remedy}")
+        return
+    found = studio.collect_answers(folder)
+    click.echo(f"  {found.answers} answers, each saved before the next; {_share(found.right)} name the better poster")
+    click.echo(f"  be one of them: salon serve {folder / 'studio'}")
+
+
+def _print_posters(checked: CheckReport, fused: FuseReport) -> None:
+    for criterion in checked.criteria:
+        rows = [row for row in fused.scores if row.criterion == criterion.criterion]
+        if rows:  # flags have no order of houses
+            best = min(rows, key=lambda row: row.rank)
+            click.echo(f"  {criterion.name:<26} {criterion.answer:<36} best house: {best.generator}")
+
+
+def _print_judges(report: JudgeReport) -> None:
+    for judge in report.judges:
+        found, planted = judge.pooled, JUDGES[judge.judge]
+        click.echo(
+            f"  {judge.judge:<10} accuracy {_share(found.accuracy)}, "
+            f"follows the position {_share(found.position_bias)} (planted {planted['position_bias']:.0%})"
+        )
+
+
+def _share(figure: Estimate | None) -> str:
+    if figure is None:
+        return "not known"
+    known = figure.low is not None and figure.high is not None
+    return f"{figure.value:.0%}" + (f" [{figure.low:.0%}, {figure.high:.0%}]" if known else "")
+
+
+def _print_paintings(checked: CheckReport, fused: FuseReport) -> None:
+    """How far two experts agree, and the best painting."""
+    assert checked.protocols_together is not None  # the paintings are compared and rated
+    agreement = next(row for row in checked.protocols_together.rows if row.name == "two raters' Spearman")
+    click.echo(
+        f"  two experts agree (Spearman): comparing {with_interval(agreement.comparisons, 2)}, "
+        f"rating {with_interval(agreement.ratings, 2)}"
+    )
+    best = max((row for row in fused.scores if row.criterion == PRINTED_CRITERION), key=lambda row: row.value)
+    score = estimate(best.value, best.low, best.high, 2)
+    click.echo(
+        f"  {len(fused.scores)} scores by {fused.method}; the best overall: {best.item}, {score}, "
+        f"rank {best.rank_low}-{best.rank_high}"
+    )
+
+
+def _print_board(folder: Path) -> None:
+    """Every entry's axes and rank, and what EPS rests on; or what is not installed."""
+    try:
+        board = make_board(folder)
+    except MissingExtra as error:
+        click.echo(f"  no board: {error.needed} ({error.remedy})")
+        return
+    for line in board_lines(board):
+        click.echo(f"  {line}")
+
+
+def _print_picks(folder: Path) -> None:
+    """True quality of the picks; or what is not installed."""
+    try:
+        found = importlib.import_module("salon.cli.demo_board").pick_best(folder)
+    except (MissingExtra, BadFile) as error:
+        click.echo(f"  no picks: {error.needed} ({error.remedy})")
+        return
+    click.echo(
+        f"  true quality of {found.prompts} picks {found.picks:.2f}, of all drawn {found.everything:.2f}: "
+        f"gain {with_interval(found.gain, 2)}; {_misspelling_words(found)}"
+    )
+
+
+def _misspelling_words(found: DemoPicks) -> str:
+    """How many picks are misspelled; where some are, why."""
+    counts = f"misspelled {found.misspelled} of {found.prompts}, of all {found.drawn_misspelled} of {found.drawn}"
+    if found.unread:
+        return f"{counts}: nothing was read"
+    return counts + (": looks count too" if found.misspelled else "")
+
+
+def board_lines(board: DemoBoard) -> list[str]:
+    """A small table, best entry first, and a line on EPS."""
+    results = {one.entry: one for one in board.results}
+    rows: list[tuple[str, ...]] = [("entry", "Capability", "EPS", "Overall", "rank")]
+    for place in board.standings.places:
+        one = results[place.entry]
+        axes = (one.capability, *one.eps.values(), one.overall)
+        told = [with_interval(axis.figure, 1) if axis else "" for axis in axes]
+        ranks = f"{place.low}-{place.high}" if place.low < place.high else f"{place.rank}"
+        rows.append((place.entry, *(told + [""] * 3)[:3], ranks))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    if board.missing:
+        return [*lines, f"no EPS: {board.missing}"]
+    return [*lines, f"EPS: a model trained just now on simulated designers; validation {_validation_words(board)}"]
+
+
+def _validation_words(board: DemoBoard) -> str:
+    """How often the model is right on validation pairs, and how often one more designer would be."""
+    found = board.validation
+    if found is None:
+        return "not known"
+    return _share(found.accuracy) + (f", a designer {_share(found.ceiling)}" if found.ceiling else "")
+
+
+# --------------------------------------------------------------------------------------------------
+# `python -m salon.cli.demo FOLDER`.
+# --------------------------------------------------------------------------------------------------
+
+if __name__ == "__main__":  # a process that it starts must not start it again
+    run(Path(sys.argv[1] if len(sys.argv) > 1 else "demo"))
+
+
+# --------------------------------------------------------------------------------------------------
+# The demo: all eight stages from one command.
+# --------------------------------------------------------------------------------------------------

@@ -1,1 +1,0 @@
-"""The demo: all eight stages from one command."""

@@ -1,0 +1,121 @@
+"""A group of commands in the order they are used in; some are loaded only when called, as imports can take seconds."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+
+class LazyGroup(click.Group):
+    """`later`: name to (module:attribute, what the list of commands says of it)."""
+
+    def __init__(self, *args: Any, later: Mapping[str, tuple[str, str]] | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.later = dict(later or {})
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*self.commands, *self.later]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self.later:
+            return super().get_command(ctx, name)
+        module, attribute = self.later[name][0].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own = [(name, command.get_short_help_str(100)) for name, command in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl([*own, *((name, help) for name, (_, help) in self.later.items())])
+
+
+# --------------------------------------------------------------------------------------------------
+# salon bench: suites, entries, boards and their sites.
+# --------------------------------------------------------------------------------------------------
+
+BENCH_COMMANDS: dict[str, tuple[str, str]] = {
+    "list": ("salon.cli.bench_suites:list_", "The suites that come with Salon, or what a suite or a board holds."),
+    "run": ("salon.cli.bench_boards:run", "Run generators on a suite, have their pictures judged, and keep a board."),
+    "verify": ("salon.cli.bench_suites:verify", "Is a suite, a board or a bundle what it says it is?"),
+    "diff": ("salon.cli.bench_suites:diff", "What moved between two boards, by how much, and why."),
+    "site": ("salon.cli.bench_boards:site", "A board as a folder of pages."),
+    "add": ("salon.cli.bench_boards:add", "Add pictures to a board as a new entry."),
+    "pack": ("salon.cli.bench_boards:pack", "Put pictures for a suite into one file to send."),
+    "retract": ("salon.cli.bench_boards:retract", "Take an entry off a board, with the reason in its place."),
+    "new": ("salon.cli.bench_suites:new", "Start a suite of your own."),
+    "hide": ("salon.cli.bench_suites:hide", "Make prompts of a suite private."),
+    "freeze": ("salon.cli.bench_suites:freeze", "Lock a suite: any change is refused from now on."),
+    "arena": ("salon.cli.bench_arena:arena", "Which generators raters prefer: boards by criterion, as snapshots."),
+    "raters": ("salon.cli.bench_arena:raters", "What scorers and judges are worth against people, on several studies."),
+    "rewards": ("salon.cli.bench_rewards:rewards", "Mean scores of generators by category; a report on one of them."),
+    "posters": ("salon.cli.bench_posters:posters", "Understanding and making posters: PosterIQ's tasks, done right."),
+}
+"""Commands whose module is loaded when they are called, and what the list says of them."""
+
+
+@click.group(cls=LazyGroup, later=BENCH_COMMANDS)
+def bench() -> None:
+    """Leaderboards of generators whose published numbers never move.
+
+    \b
+      salon bench run posters -g atelier -g proof -o board     draw a suite, have it judged, keep a board
+      salon bench verify board                                 is every number still what was published?
+      salon bench site board -o site                           pages
+    """
+
+
+# --------------------------------------------------------------------------------------------------
+# salon distill: from a VLM's own comparisons to a scorer that needs one pass.
+# --------------------------------------------------------------------------------------------------
+
+DISTILL_COMMANDS: dict[str, tuple[str, str]] = {
+    "label": ("salon.cli.distill:label", "Labels for items from a VLM's own answers, without any person."),
+    "train": ("salon.cli.distill:train", "Train a VLM to score pictures in one pass, from labels."),
+    "evaluate": ("salon.cli.distill:evaluate", "Predicted scores against what people gave, with intervals."),
+    "ablate": ("salon.cli.distill:ablate", "The same distillation with one setting changed at a time."),
+}
+"""Commands whose module is loaded when they are called, and what the list says of them."""
+
+
+@click.group(cls=LazyGroup, later=DISTILL_COMMANDS)
+def distill() -> None:
+    """Turn a VLM's comparisons into calibrated pseudo-scores, and train it to give them in one pass.
+
+    \b
+      salon distill label study -o labels --model openai:qwen@http://localhost:8000/v1
+      salon distill train study --labels labels --vlm weights/Qwen3-VL-8B-Instruct -o scorer
+      salon distill evaluate study --model scorer --html report.html
+    """
+
+
+# --------------------------------------------------------------------------------------------------
+# salon select: put scores to work.
+# --------------------------------------------------------------------------------------------------
+
+SELECT_COMMANDS: dict[str, tuple[str, str]] = {
+    "best": ("salon.cli.select_best:best", "The best picture of each prompt: of a study, of files, or of N drawn."),
+    "gate": ("salon.cli.select_decisions:gate", "Hold back what is likely to be flagged, with a promised recall."),
+    "route": ("salon.cli.select_decisions:route", "Which generator to call, by criterion weights and category."),
+    "cohp": ("salon.cli.select_loops:cohp", "Scores choose who draws, then draw on from the best picture."),
+    "refine": ("salon.cli.select_loops:refine", "Draw, have a VLM look and revise the prompt, draw again."),
+    "reference": ("salon.cli.select_best:reference", "Freeze where scores lie on a study, to weigh criteria by."),
+    "explain": ("salon.cli.select_best:explain_command", "Why a picture has its score, or stands above another."),
+    "pairs": ("salon.cli.select_decisions:pairs", "Preference pairs for DPO, in the columns of diffusers and TRL."),
+    "feedback": ("salon.cli.select_decisions:feedback", "Later human choices of a service's log, as a study."),
+    "drift": ("salon.cli.select_decisions:drift", "Have a service's scores moved, and do people still agree?"),
+}
+"""Commands whose module is loaded when they are called, and what the list says of them."""
+
+
+@click.group(cls=LazyGroup, later=SELECT_COMMANDS)
+def select() -> None:
+    """Pick the best picture, hold back the bad ones, choose who draws, and draw better ones.
+
+    \b
+      salon select best study --model taste-heads                                   the best picture of every prompt
+      salon select best briefs:posters -g atelier -n 8 -s palette -o picked --limit 4    the best of eight drawings
+      salon select explain poster.png --model taste-heads --html why.html           why a picture has its score
+    """

@@ -1,0 +1,530 @@
+"""The command that makes a gate, and the same one that uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from salon.cli.console import (
+    count,
+    json_option,
+    print_json,
+    print_table,
+    say,
+    seed_option,
+    spinner,
+    staged_progress_bar,
+)
+from salon.cli.options import options_from, settings_from
+from salon.cli.study import output_option
+from salon.errors import BadFile, InputError
+from salon.generate.prompts import read_prompts
+from salon.judge.scoring import ScoreSettings
+from salon.report.numbers import MISSING, fixed, with_interval
+from salon.select.gate import Gate, GateRow, GateSettings, read_gate
+from salon.select.gate_run import (
+    SIMULATED_GATE,
+    GateRun,
+    flag_criterion,
+    gate_for_study,
+    gate_page,
+    page_beside,
+    pass_gate,
+)
+from salon.select.pair_export import (
+    PAIR_FORMATS,
+    PairReport,
+    fused_candidates,
+    scorer_candidates,
+    vote_candidates,
+    write_pairs,
+)
+from salon.select.pairs import PairCandidate, PreferencePairSettings
+from salon.select.route import Explore, RouteChoice, Routes, apply_feedback, choose_routes, read_feedback
+from salon.select.route_sources import read_any_routes, study_routes
+from salon.select.scores import StepCallback
+from salon.select.service.drift import (
+    AgreementDrift,
+    CriterionDrift,
+    DriftReport,
+    DriftSettings,
+    read_drift_reference,
+    watch_log,
+    write_drift_reference,
+)
+from salon.select.service.feedback_study import FeedbackStudy, feedback_study, save_feedback
+from salon.select.weights import write_sealed
+from salon.stats.agreement import wilson
+from salon.stats.result import Estimate
+from salon.store.atomic_files import wait_turn
+from salon.store.folder import local_path, open_study
+from salon.store.plain_files import check_target, write_plain
+from salon.study import Study
+
+
+@click.command()
+@click.argument("place", metavar="STUDY|IMAGES", type=click.Path(path_type=Path))
+@click.option(
+    "-s", "--scorer", "name", metavar="NAME", help="The scorer that says what is dangerous, as for salon score."
+)
+@click.option("--model", type=click.Path(path_type=Path), help="Folder of a trained model: its flag head.")
+@click.option("--criterion", help="Criterion of the flags  [default: the only one of the study]")
+@options_from(GateSettings)
+@click.option("--use", type=click.Path(path_type=Path, dir_okay=False),
+              help="Use this gate on the items of STUDY or IMAGES, in place of making one.")  # fmt: skip
+@click.option("--prompt", help="With --use and IMAGES: the text that all of them were made for.")
+@click.option("--device", help="Of networks: cpu, cuda, mps  [default: the best there is]")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
+              help="File of the gate, .json; with --use of what was held, .csv, .parquet or .jsonl.")  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
+@json_option
+def gate(
+    place: Path,
+    name: str | None,
+    model: Path | None,
+    criterion: str | None,
+    use: Path | None,
+    prompt: str | None,
+    device: str | None,
+    output: Path | None,
+    overwrite: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Hold back items that are likely to be flagged, at a threshold whose recall is promised.
+
+    The threshold is chosen on the flags of STUDY that the scorer has not learned from, so that with the given
+    confidence at least the wanted share of flagged items is found, exactly and for any number of items. What that
+    costs in precision is printed beside it. With too few flagged items there is no gate, and the error says how many
+    are needed. --use applies a gate to new items, and leaves a page of what was held back in gate/index.html.
+
+    \b
+      salon select gate study --model taste-heads --recall 0.9 -o gate.json
+      salon select gate study -s words --criterion taste/hallucination --recall 0.8 --confidence 0.9 -o gate.json
+      salon select gate renders/ --use gate.json -o held.csv
+    """
+    scoring = ScoreSettings(device=device)
+    found: Gate | GateRun
+    with staged_progress_bar("scoring", quiet=as_json) as watch:
+        if use is not None:
+            found = _use_gate(place, use, name, prompt, output, overwrite, scoring, watch)
+        else:
+            _require_absent(output, overwrite)
+            settings = settings_from(GateSettings, flags)
+            word = _scorer_name(place, name, model, criterion)
+            gate = gate_for_study(place, word, settings, criterion=criterion, scoring=scoring, watch=watch)
+            if output is not None:
+                write_sealed(gate, output, overwrite=overwrite)
+            found = gate
+    if as_json:
+        print_json({**found.model_dump(mode="json"), **({"hash": found.hash} if isinstance(found, Gate) else {})})
+    elif isinstance(found, Gate):
+        _print_gate(found, output)
+    else:
+        _print_gate_run(found, output, page_beside(place))
+
+
+def _require_absent(output: Path | None, overwrite: bool) -> None:
+    if output is not None and output.exists() and not overwrite:
+        raise BadFile("a file is only replaced when asked to", found="a file that is there already", where=str(output),
+                      remedy="choose another place, or add --overwrite")  # fmt: skip
+
+
+def _scorer_name(place: Path, name: str | None, model: Path | None, criterion: str | None) -> str:
+    """How the scorer is named: as given, or the head of the model that speaks about the flags."""
+    if (name is None) == (model is None):
+        raise InputError("one scorer is needed: -s NAME or --model FOLDER", found="none" if name is None else "both")
+    if name is not None:
+        return name
+    return f"model:{model}@{flag_criterion(open_study(place), criterion).id}"
+
+
+def _use_gate(
+    place: Path,
+    use: Path,
+    name: str | None,
+    prompt: str | None,
+    output: Path | None,
+    overwrite: bool,
+    scoring: ScoreSettings,
+    watch: StepCallback,
+) -> GateRun:
+    if output is not None:
+        check_target(output, overwrite=overwrite)
+    run = pass_gate(read_gate(use), place, prompt=prompt, scorer=name, scoring=scoring, watch=watch)
+    if output is not None:
+        write_plain(run.table(), output, overwrite=overwrite)
+    gate_page(run, place).write(page_beside(place))
+    return run
+
+
+def _print_gate(gate: Gate, output: Path | None) -> None:
+    side = "at or above" if gate.holds == "above" else "at or below"
+    say(f"hold back {gate.column.scorer} {side} {gate.threshold:.4g}", bold=True)
+    say(gate.promise)
+    if gate.simulated:
+        say("Simulated study: no person gave these answers.", fg="yellow")
+    costs = gate.settings.miss_cost is not None and gate.settings.hold_cost is not None
+    head = ("recall promised", "threshold", "expected", "precision", "held back", "missed of 1,000",
+            "good held of 1,000", *(("cost",) if costs else ()))  # fmt: skip
+    print_table(None, head, [_gate_row(row, costs, row.recall == gate.settings.recall) for row in gate.table])
+    say(f"{gate.positives:,} flagged and {gate.negatives:,} other held-out items; {gate.unscored:,} without a score")
+    for why, items in gate.left_out.items():
+        say(f"- left out: {items:,} {why}")
+    for words in (gate.missing, *gate.notes):
+        say(f"- {words}", dim=True)
+    say(str(gate.signature), dim=True)
+    if output is not None:
+        say(f"wrote {output}")
+
+
+def _gate_row(row: GateRow, costs: bool, chosen: bool) -> Sequence[str]:
+    first = f"{'> ' if chosen else ''}{row.recall:g}"
+    if row.threshold is None or row.expected is None or row.precision is None or row.held is None:
+        why = "no flagged item has a score" if row.needed is None else f"needs {row.needed} flagged"
+        return (first, why, *[MISSING] * (5 + costs))
+    return (
+        first, fixed(row.threshold, 3), with_interval(row.expected),
+        with_interval(row.precision),
+        with_interval(row.held), fixed(row.missed, 1), fixed(row.held_good, 1),
+        *((fixed(row.cost, 1),) if costs else ()),
+    )  # fmt: skip
+
+
+def _print_gate_run(run: GateRun, output: Path | None, page: Path) -> None:
+    say(f"{run.held:,} of {run.items:,} items of {run.place} are held back", bold=True)
+    if run.simulated:
+        say(SIMULATED_GATE, fg="yellow")
+    if run.unscored:
+        say(f"- {run.unscored:,} of them because they have no score")
+    shown = [row for row in run.rows if row.held][:20]
+    print_table(None, ("held", "score", "why"), [(row.item, fixed(row.value),
+                                                  row.why) for row in shown], left=(0, 2))  # fmt: skip
+    say(f"- {run.promise}", dim=True)
+    say(f"- {run.missing}", dim=True)
+    say(f"gate {run.gate}|{run.signature}", dim=True)
+    for path in (output, page):
+        if path is not None:
+            say(f"wrote {path}")
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that says which generator to call.
+# --------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("place", metavar="STUDY|ARENA|FUSED|ROUTES", type=click.Path(path_type=Path))
+@click.option("-w", "--weights", help="Criterion weights: typography=3,mood=1  [default: all criteria alike]")
+@click.option("--prior", type=click.FloatRange(0, 100, min_open=True),
+              help="With STUDY: standard deviation of a prior on scores, for generators that never lost.")  # fmt: skip
+@click.option("--prompts", help="Say who draws each of these prompts; as for salon generate.")
+@click.option("--explore", type=click.Choice(["no", "thompson", "ucb"]), default="no", show_default=True,
+              help="With --prompts: try others than the best, by how uncertain their scores are.")  # fmt: skip
+@click.option("-c", "bound", type=click.FloatRange(0), default=1.0, show_default=True,
+              help="With --explore ucb: standard errors above the score.")  # fmt: skip
+@click.option("--feedback", type=click.Path(path_type=Path, dir_okay=False),
+              help="With ROUTES: comparisons that came back, as lines of JSON; they move the scores.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File of the routes, .json.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
+@seed_option
+@json_option
+def route(
+    place: Path,
+    weights: str | None,
+    prior: float | None,
+    prompts: str | None,
+    explore: Explore,
+    bound: float,
+    feedback: Path | None,
+    output: Path | None,
+    overwrite: bool,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Which generator for which job: criteria weighed against each other, category by category.
+
+    Made from the judgments of a STUDY, from a snapshot of an ARENA (salon bench arena --json), or from FUSED scores
+    (salon fuse --by generator --json). A job's answer is the generator with the highest score; those that cannot be
+    told from it are named. A prompt of a category without an answer is decided by all categories together. salon
+    select best --route takes the file.
+
+    \b
+      salon select route study -o routes.json
+      salon select route study -w typography=3,mood=1 -o routes.json
+      salon select route routes.json --prompts briefs:posters --explore thompson --seed 7
+      salon select route routes.json --feedback heard.jsonl -o routes.json --overwrite
+    """
+    if output is not None and output.exists() and not overwrite:
+        raise BadFile("a file is only replaced when asked to", found="a file that is there already", where=str(output),
+                      remedy="choose another place, or add --overwrite")  # fmt: skip
+    with wait_turn(output) if output is not None else nullcontext():  # two that heed feedback both move the routes
+        routes = _routes(place, weights, prior, seed)
+        if feedback is not None:
+            routes = apply_feedback(routes, read_feedback(feedback))
+        if output is not None:
+            write_sealed(routes, output, overwrite=overwrite)
+    chosen = None
+    if prompts is not None:
+        asked = read_prompts(prompts)
+        chosen = choose_routes(routes, asked, weights=weights, explore=explore, c=bound, seed=seed)
+    if as_json:
+        told = {**routes.model_dump(mode="json"), "hash": routes.hash}
+        if chosen is not None:
+            told["choices"] = [one.model_dump(mode="json") for one in chosen]
+        print_json(told)
+        return
+    _print_routes(routes, chosen, output)
+
+
+def _routes(place: Path, weights: str | None, prior: float | None, seed: int) -> Routes:
+    if place.is_dir():
+        with spinner("fitting boards") as step:
+            return study_routes(place, weights=weights, prior=prior, seed=seed, progress=step)
+    if prior is not None:
+        raise InputError("--prior goes with a study", found=str(place))
+    return read_any_routes(place, weights)
+
+
+def _print_routes(routes: Routes, chosen: list[RouteChoice] | None, output: Path | None) -> None:
+    say(f"routes from {routes.source}" + (" (simulated raters)" if routes.simulated else ""), bold=True)
+    rows = []
+    for one in routes.routes:
+        where = one.category or "all"
+        if not one.arms:
+            rows.append((one.job, where, MISSING, MISSING, one.reason or "no answer"))
+            continue
+        top = one.arms[0]
+        score = f"{top.score:.3f}" + ("" if top.sd is None else f" ± {top.sd:.3f}")
+        tied = ", ".join(arm.generator for arm in one.arms[1:] if arm.best) or MISSING
+        rows.append((one.job, where, top.generator, score, tied))
+    print_table(None, ("job", "category", "call", "score ± se", "not told from it"), rows, left=(0, 1, 2, 4))
+    if chosen is not None:
+        lines = [(one.prompt, one.asked or MISSING, one.generator, one.why) for one in chosen]
+        print_table("\nwho draws what", ("prompt", "category", "generator", "why"), lines, left=(0, 1, 2, 3))
+    for words in routes.policies:
+        say(f"- {words}", dim=True)
+    if routes.heard:
+        say(f"- {count(routes.heard, 'comparison')} came back since", dim=True)
+    say(str(routes.signature), dim=True)
+    if output is not None:
+        say(f"wrote {output}")
+
+
+# --------------------------------------------------------------------------------------------------
+# The command that writes preference pairs for DPO.
+# --------------------------------------------------------------------------------------------------
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write."
+)
+@click.option("--criterion", "criteria", multiple=True, help="Only the criterion with this id (repeatable).")
+@click.option("--scores", type=_FILE, help="Order items by fused scores: a table written by salon fuse -o.")
+@click.option("-s", "--scorer", help="Order items by the scores of this name in STUDY/scores (salon score).")
+@click.option(
+    "--format",
+    "kinds",
+    multiple=True,
+    type=click.Choice(PAIR_FORMATS),
+    help="For this trainer (repeatable)  [default: both]",
+)
+@options_from(PreferencePairSettings)
+@click.option("--overwrite", is_flag=True, help="Replace a folder that is there already.")
+@json_option
+def pairs(
+    study: Path,
+    output: Path,
+    criteria: Sequence[str],
+    scores: Path | None,
+    scorer: str | None,
+    kinds: Sequence[Any],
+    overwrite: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Preference pairs of STUDY for DPO, split by prompt, as Parquet for diffusers and TRL.
+
+    By default a pair is what people said of two pictures, by majority. Pairs that are even, too close, too uncertain,
+    said twice or of near copies are left out and counted; no prompt and no picture stands in two splits.
+
+    \b
+      salon select pairs study -o pairs --criterion taste/mood --least-gap 0.5
+      salon select pairs study -o pairs --scores scores.parquet --least-errors 2 --most 3
+      salon select pairs study -o pairs --scorer words --format diffusers
+    """
+    if scores and scorer:
+        raise InputError("pairs are ordered by --scores or by --scorer", found="both of them")
+    if criteria and scorer:
+        raise InputError("a scorer speaks of its own criterion", found="--criterion with --scorer")
+    settings = settings_from(PreferencePairSettings, flags)
+    opened = open_study(study)
+    with spinner("making pairs"):
+        candidates, source = _candidates(opened, local_path(study), settings, criteria, scores, scorer)
+        report = write_pairs(
+            opened,
+            local_path(study),
+            output,
+            candidates,
+            settings,
+            source=source,
+            kinds=kinds or PAIR_FORMATS,
+            overwrite=overwrite,
+        )
+    if as_json:
+        line = str(report.signature)
+        print_json({"folder": str(output), **report.model_dump(mode="json"), "signature_line": line})
+    else:
+        _print_pairs(report, output)
+
+
+def _candidates(
+    study: Study,
+    folder: Path,
+    settings: PreferencePairSettings,
+    criteria: Sequence[str],
+    scores: Path | None,
+    scorer: str | None,
+) -> tuple[list[PairCandidate], str]:
+    ids = [study.criterion(id).id for id in criteria]
+    if scores is not None:
+        return fused_candidates(study, settings, scores, ids), f"scores {scores.name}"
+    if scorer is not None:
+        return scorer_candidates(study, settings, folder, scorer), f"scorer {scorer}"
+    return vote_candidates(study, settings, ids), "votes"
+
+
+def _print_pairs(report: PairReport, output: Path) -> None:
+    if report.simulated:
+        say("SIMULATED: nobody gave these answers.")
+    say(f"{report.pairs:,} of {report.candidates:,} candidates are pairs, of {report.prompts:,} prompts", bold=True)
+    splits = ", ".join(f"{count:,} {name}" for name, count in report.splits.items())
+    say(f"- {splits}; the better picture stands first in {report.first:.0%}")
+    print_table(None, ("criterion", "pairs"), [(id, f"{count:,}") for id, count in report.criteria.items()])
+    gone = [(reason, f"{count:,}") for reason, count in report.dropped.items() if count]
+    if gone:
+        print_table("left out", ("why", "candidates"), gone)
+    for note in report.notes:
+        say(f"- {note}")
+    say(f"wrote {output}")
+    say(str(report.signature), dim=True)
+
+
+# --------------------------------------------------------------------------------------------------
+# The commands that read the decision log of a scoring service: later choices as a study, and the drift watch.
+# --------------------------------------------------------------------------------------------------
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@click.argument("log", type=_FOLDER)
+@output_option("Folder of the study to write.")
+@click.option("--pictures", type=_FOLDER, help="Folder with the pictures; the log knows them by their hashes.")
+@click.option("--name", default="feedback", show_default=True, help="Name of the study.")
+@click.option("--overwrite", is_flag=True, help="Replace a study that is there already.")
+@json_option
+def feedback(log: Path, output: Path, pictures: Path | None, name: str, overwrite: bool, as_json: bool) -> None:
+    """The later choices in LOG as a study, for check, fuse and train.
+
+    Each choice becomes comparisons: the chosen picture over each other one. People saw what the model had picked, so
+    these choices lean towards it: do not train on them alone.
+
+    \b
+      salon select feedback log -o later --pictures uploads
+    """
+    made = feedback_study(log, name=name, pictures=pictures)
+    save_feedback(made, output, overwrite=overwrite)
+    agreed = wilson(made.agreed, made.decided, unit="choice") if made.decided else None
+    if as_json:
+        print_json(_feedback_record(made, output, agreed))
+        return
+    say(f"wrote {output}: {made.choices:,} choices, {made.comparisons:,} comparisons", bold=True)
+    if agreed is not None:
+        say(f"- {_percent(agreed)} of {agreed.n:,} choices fell on the picture the service had chosen")
+    if made.lost:
+        say(f"- {made.lost:,} choices are left out: their decisions are no longer in the log")
+    say(f"- {len(made.pictures):,} of {made.wanted:,} pictures found" + ("" if pictures else "; name --pictures"))
+    say("- people saw what the model had picked: these choices lean towards it")
+
+
+def _feedback_record(made: FeedbackStudy, output: Path, agreed: Estimate | None) -> dict[str, Any]:
+    return {
+        "study": str(output), "choices": made.choices, "comparisons": made.comparisons, "lost": made.lost,
+        "pictures": len(made.pictures), "wanted": made.wanted, "hash": made.study.hash[:12],
+        "agreement": None if agreed is None else asdict(agreed),
+    }  # fmt: skip
+
+
+@click.command()
+@click.argument("log", type=_FOLDER)
+@click.option("--reference", type=_FILE, help="File with a frozen reference (see --freeze).")
+@click.option("--freeze", type=_FILE, help="Write the reference of this watch to a file, for later ones.")
+@options_from(DriftSettings)
+@json_option
+def drift(log: Path, reference: Path | None, freeze: Path | None, as_json: bool, **flags: Any) -> None:
+    """Have the scores in LOG moved away from a reference, and do people still agree with the service?
+
+    Without --reference the first values in the log are the reference. Exit code 1 when there was an alarm. An
+    endless watch without drift alarms with a chance of at most --level.
+
+    \b
+      salon select drift log --freeze reference.json
+      salon select drift log --reference reference.json
+    """
+    given = None if reference is None else read_drift_reference(reference)
+    monitor = watch_log(log, settings_from(DriftSettings, flags), given)
+    report = monitor.report()
+    if freeze is not None:
+        write_drift_reference(monitor.frozen(), freeze)
+    if as_json:
+        print_json({**report.model_dump(mode="json"), "signature_line": str(report.signature)})
+    else:
+        _print_drift(report, freeze)
+    if report.alarm:
+        click.get_current_context().exit(1)
+
+
+def _print_drift(report: DriftReport, freeze: Path | None) -> None:
+    say(f"{report.decisions:,} decisions of {report.model or 'a model without a name'}", bold=True)
+    columns = ("criterion", "state", "windows", "shift, sd", "distance", "p", "alarms at", "PSI", "PSI expected")
+    print_table(None, columns, [_drift_row(one) for one in report.criteria], left=(0, 1))
+    _print_agreement(report.agreement)
+    if report.other_models:
+        say(f"- {report.other_models:,} decisions of other models are left out")
+    if report.unwatched:
+        say(f"- not watched: {', '.join(report.unwatched)}")
+    say(f"- {report.policy}", dim=True)
+    if freeze is not None:
+        say(f"wrote {freeze}")
+    say(str(report.signature), dim=True)
+
+
+def _drift_row(one: CriterionDrift) -> tuple[str, ...]:
+    state = one.status if one.first_alarm is None else f"{one.status}, first in window {one.first_alarm}"
+    numbers = (one.shift, one.distance, one.p, one.level, one.psi, one.psi_expected)
+    shown = [MISSING if number is None else f"{number:.3g}" for number in numbers]
+    return (one.criterion, state, str(one.looks), *shown)
+
+
+def _print_agreement(one: AgreementDrift) -> None:
+    if one.overall is None:
+        say("- no later choices to agree with")
+        return
+    chance = "" if one.chance is None else f", blind {one.chance:.0%}"
+    say(f"- agreement with {one.overall.n:,} later choices: {_percent(one.overall)}{chance}; {one.status}")
+
+
+def _percent(figure: Estimate) -> str:
+    if figure.low is None or figure.high is None:
+        return f"{figure.value:.0%}"
+    return f"{figure.value:.0%} [{figure.low:.0%}, {figure.high:.0%}]"

@@ -1,0 +1,553 @@
+"""How many answers each question has, from whom they are awaited, and whether that is enough.
+
+A `Tallies` is kept in memory by whoever serves the studio, and can be rebuilt at any time from the tasks and
+judgments in the database: it only steers which question comes next, it is never the record of an answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.collect.design import free_to_repeat, next_adaptive_pair, rotated_order, seeded_rng
+from salon.collect.plan import PairGroup, PhaseRun, StudioPlan
+from salon.collect.questions import RaterQuestion, RaterScreen, Why, code_names
+from salon.collect.settings import SEVERAL_ITEMS, Qualification, Stop, StudioSettings
+from salon.errors import BadValue
+from salon.study import Choice, Comparison, Judgment, Rating
+
+HOLD_MS = 60 * 60 * 1000
+"""A question that was asked so long ago without an answer is given to somebody else."""
+
+
+@dataclass
+class QuestionTally:
+    """Answers to one question by all raters."""
+
+    raters: set[str] = field(default_factory=set)
+    """Who answered; skipping does not count."""
+    held: dict[str, int] = field(default_factory=dict)
+    """Who was asked and has not answered, and when, in milliseconds."""
+    votes: dict[str, Counter[str]] = field(default_factory=dict)
+    """By criterion: what was answered how often. A winning item by id; "tie" and "both_bad"; a value as text."""
+
+    def awaited(self, now: int) -> int:
+        """Answers that may still come from those who were asked not too long ago."""
+        return sum(now - asked < HOLD_MS for asked in self.held.values())
+
+
+_NOTHING = QuestionTally()
+
+
+class Tallies:
+    """The tally of every question, by `Question.key`."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[str, QuestionTally] = {}
+
+    def __getitem__(self, key: str) -> QuestionTally:
+        return self._tallies.get(key, _NOTHING)
+
+    def begun(self, keys: Iterable[str]) -> Iterator[tuple[int, QuestionTally]]:
+        """Place in `keys` and tally of those that were asked of anybody."""
+        return ((place, self._tallies[key]) for place, key in enumerate(keys) if key in self._tallies)
+
+    def ask(self, question: RaterQuestion, rater: str, at: int) -> None:
+        """Note that `rater` is being asked, at `at` milliseconds."""
+        if question.why == "ordinary":
+            self._own(question).held[rater] = at
+
+    def answer(self, question: RaterQuestion, rater: str, judgments: Iterable[Judgment]) -> None:
+        """Note an answer. Repeats and planted questions say nothing new about the items."""
+        self._change(question, rater, judgments, +1)
+
+    def undo(self, question: RaterQuestion, rater: str, judgments: Iterable[Judgment]) -> None:
+        """Take an answer back: after an undo, or when its rater withdraws."""
+        self._change(question, rater, judgments, -1)
+
+    def _change(self, question: RaterQuestion, rater: str, judgments: Iterable[Judgment], by: int) -> None:
+        if question.why != "ordinary":
+            return
+        tally = self._own(question)
+        tally.held.pop(rater, None)
+        for judgment in judgments:
+            vote = vote_word(judgment)
+            if judgment.skipped is None and vote is not None:
+                tally.votes.setdefault(judgment.criterion, Counter())[vote] += by
+            if judgment.skipped is None:
+                (tally.raters.add if by > 0 else tally.raters.discard)(rater)
+
+    def _own(self, question: RaterQuestion) -> QuestionTally:
+        return self._tallies.setdefault(question.key, QuestionTally())
+
+
+def is_settled(tally: QuestionTally, stop: Stop) -> bool:
+    """Has the question enough answers? Never, where everyone answers everything."""
+    if stop.kind == "everyone":
+        return False
+    if stop.kind == "fixed":
+        return len(tally.raters) >= stop.raters_each
+    if len(tally.raters) < stop.least:
+        return False
+    return len(tally.raters) >= stop.most or all(
+        _share(votes) >= stop.agreement - 1e-9 for votes in tally.votes.values()
+    )
+
+
+def is_open(tally: QuestionTally, stop: Stop, now: int) -> bool:
+    """May one more rater be asked, counting the answers that are awaited?"""
+    if stop.kind == "everyone":
+        return True
+    most = stop.raters_each if stop.kind == "fixed" else stop.most
+    return not is_settled(tally, stop) and len(tally.raters) + tally.awaited(now) < most
+
+
+def _share(votes: Counter[str]) -> float:
+    """Share of the largest side; ties are on neither."""
+    sides = [n for vote, n in votes.items() if vote not in ("tie", "both_bad")]
+    return max(sides, default=0) / max(votes.total(), 1)
+
+
+def vote_word(judgment: Judgment) -> str | None:
+    """What a judgment says, as a word to count by; None for rankings and checklists, which say too much for one."""
+    if isinstance(judgment, Comparison):
+        return {"a": judgment.a, "b": judgment.b}.get(str(judgment.outcome), judgment.outcome)
+    if isinstance(judgment, Choice):
+        return judgment.chosen
+    return f"{judgment.value:g}" if isinstance(judgment, Rating) and judgment.value is not None else None
+
+
+# --------------------------------------------------------------------------------------------------
+# Planted questions: a repeat, gold, and a screen that says which answer to give.
+# --------------------------------------------------------------------------------------------------
+
+
+def repeat_question(
+    plan: StudioPlan, run: PhaseRun, rater: str, history: Sequence[RaterQuestion]
+) -> RaterQuestion | None:
+    """One of the run's ordinary questions again; None when none is far enough back. `repeat_of` counts in the run."""
+    places = free_to_repeat([(question.why, question.repeat_of) for question in history], run.phase.gap)
+    if not places:
+        return None
+    chosen = places[int(seeded_rng(run.seed, "repeat", *run.name, rater, len(history)).integers(len(places)))]
+    return history[chosen].model_copy(update={"why": "repeat", "repeat_of": chosen})
+
+
+def attention_question(
+    plan: StudioPlan, run: PhaseRun, rater: str, history: Sequence[RaterQuestion]
+) -> RaterQuestion | None:
+    """Items seen before, under an instruction. None before the first question, or where no answer can be asked for."""
+    ordinary = [question for question in history if question.why == "ordinary"]
+    if not ordinary:
+        return None
+    rng = seeded_rng(run.seed, "attention", *run.name, rater, len(history))
+    chosen = ordinary[int(rng.integers(len(ordinary)))]
+    if run.phase.protocol in SEVERAL_ITEMS:
+        item = chosen.items[int(rng.integers(len(chosen.items)))]
+        return chosen.model_copy(update={"why": "attention", "expected_item": item})
+    if run.phase.protocol not in ("rate", "flag") or not run.levels:
+        return None
+    value = run.levels[int(rng.integers(len(run.levels)))]
+    return chosen.model_copy(update={"why": "attention", "expected_value": value})
+
+
+def gold_question(
+    plan: StudioPlan, run: PhaseRun, rater: str, history: Sequence[RaterQuestion]
+) -> RaterQuestion | None:
+    """A gold question of the run's protocol that the rater has not met in this run; None without one.
+
+    On a screen of several criteria all are asked, so that gold looks like any question; only its own is checked.
+    """
+    met = {question.items for question in history if question.why == "gold"}
+    free = [
+        number
+        for number, gold in enumerate(plan.settings.gold)
+        if gold.protocol == run.phase.protocol and gold.criterion in run.criteria and gold.items not in met
+    ]
+    if not free:
+        return None
+    chosen = free[int(seeded_rng(run.seed, "gold", *run.name, rater, len(history)).integers(len(free)))]
+    about = {"phase": run.phase.id, "criteria": run.criteria, "view": run.view}
+    return ask_gold(plan, chosen, run.cohort.id, "gold", **about)
+
+
+def ask_gold(plan: StudioPlan, number: int, cohort: str, why: Why, **more: Any) -> RaterQuestion:
+    """Gold `number` as it is asked."""
+    gold = plan.settings.gold[number]
+    return RaterQuestion(
+        kind=gold.protocol,
+        cohort=cohort,
+        items=gold.items,
+        prompt=plan.gold_prompts[number],
+        why=why,
+        expected_item=gold.better,
+        expected_value=gold.value,
+        expected_within=gold.within,
+        expected_for=(gold.criterion,),
+        **more,
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Who may begin: the eligibility screener and the qualification.
+# --------------------------------------------------------------------------------------------------
+
+
+class TaskLike(Protocol):
+    """A question a rater was asked, and whether its known answer was hit."""
+
+    @property
+    def question(self) -> RaterQuestion: ...
+    @property
+    def right(self) -> bool | None: ...
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at the qualification."""
+
+    answered: int
+    right: int
+    passed: bool
+    """Known only once all its questions are answered."""
+
+
+def is_eligible(settings: StudioSettings, answers: Mapping[str, str]) -> bool:
+    """Does the screener let a rater with these answers in? Every question needs one of its options."""
+    for question in settings.screener:
+        if answers.get(question.id) not in question.options:
+            raise BadValue(
+                f"one of {', '.join(question.options)} is needed",
+                found=repr(answers.get(question.id)),
+                where=f"screener question {question.id!r}",
+            )
+    return all(answers[question.id] in question.accept for question in settings.screener)
+
+
+def attempts(test: Qualification, asked: Sequence[TaskLike]) -> list[Attempt]:
+    """The tries so far, the one under way included."""
+    tasks = [task for task in asked if task.question.why == "qualification"]
+    made = []
+    for start in range(0, len(tasks), test.questions):
+        part = tasks[start : start + test.questions]
+        right = sum(task.right is True for task in part)
+        made.append(Attempt(len(part), right, len(part) == test.questions and right >= test.right))
+    return made
+
+
+def entry_question(
+    plan: StudioPlan, rater: str, cohort: str, asked: Sequence[TaskLike]
+) -> RaterQuestion | Literal["failed"] | None:
+    """The next question of the qualification; None when there is none or it is passed.
+
+    Every try asks its full number: one right answer more or less must not tell which answers were right. A second try
+    draws first from gold that the first did not show.
+    """
+    test = plan.settings.qualification
+    if test is None:
+        return None
+    made = attempts(test, asked)
+    if any(attempt.passed for attempt in made):
+        return None
+    done = sum(attempt.answered for attempt in made)
+    if done >= test.questions * test.attempts:
+        return "failed"
+    return _qualification_question(plan, rater, cohort, done)
+
+
+def _qualification_question(plan: StudioPlan, rater: str, cohort: str, place: int) -> RaterQuestion:
+    """Gold number `place` of the rater's own order; each try begins where the one before ended."""
+    assert plan.settings.qualification is not None
+    size, gold = plan.settings.qualification.questions, len(plan.settings.gold)
+    order = seeded_rng(plan.settings.seed, "qualification", rater).permutation(gold).tolist()
+    attempt, within = divmod(place, size)
+    again = [order[(attempt * size + k) % gold] for k in range(size)]
+    mixed = seeded_rng(plan.settings.seed, "qualification", rater, attempt).permutation(size).tolist()
+    number = again[mixed[within]]
+    criterion = plan.settings.gold[number].criterion
+    return ask_gold(plan, number, cohort, "qualification", phase="", criteria=(criterion,))
+
+
+# --------------------------------------------------------------------------------------------------
+# The next pair of an adaptive design: which group is behind with its budget, and what its answers tell so far.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _PairStanding:
+    """What is known about the m pairs of a group."""
+
+    votes: NDArray[np.float64]
+    """(m, 3) first better, second better, tie; all criteria of a screen together."""
+    awaited: NDArray[np.int64]
+    """(m,) asked and not answered yet."""
+    answers: NDArray[np.int64]
+    """(m,) raters who answered."""
+    raters: int
+    """Who answered anything."""
+
+
+def group_budget(run: PhaseRun, group: PairGroup) -> int:
+    """Answers an adaptive design spends on one group."""
+    return run.phase.design.pairs_of(group.items) * run.phase.stop.raters_each
+
+
+def choose_adaptive_unit(
+    run: PhaseRun, tallies: Tallies, *, rater: str, number: int, now: int, seen: Iterable[int]
+) -> int | None:
+    """The most telling unit of the group that has had the smallest part of its budget; None when all is spent."""
+    seen = list(seen)
+    rng = seeded_rng(run.seed, "adaptive", *run.name, rater, len(seen))
+    free = run.allowed(number).copy()
+    free[seen] = False
+    spent = []
+    for place, group in enumerate(run.pair_groups):
+        used = _spent(run, group, tallies, now) / group_budget(run, group)
+        if used < 1 and free[group.units].any():
+            spent.append((used, rng.random(), place))
+    if not spent:
+        return None
+    group = run.pair_groups[min(spent)[2]]
+    known = _pair_standing(run, group, tallies, now)
+    chosen = next_adaptive_pair(
+        group.items,
+        group.pairs,
+        known.votes,
+        known.awaited,
+        free[group.units],
+        surplus=_surplus(group, known, np.isin(group.units, seen)),
+        rng=rng,
+    )
+    return None if chosen is None else int(group.units[chosen])
+
+
+def _spent(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) -> int:
+    """Answers a group has had, and those it awaits."""
+    begun = tallies.begun(run.keys[unit] for unit in group.units)
+    return sum(len(tally.raters) + tally.awaited(now) for _, tally in begun)
+
+
+def _pair_standing(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) -> _PairStanding:
+    pairs = len(group.units)
+    votes, awaited, answers = np.zeros((pairs, 3)), np.zeros(pairs, np.int64), np.zeros(pairs, np.int64)
+    raters: set[str] = set()
+    for row, tally in tallies.begun(run.keys[unit] for unit in group.units):
+        first, second = run.units[group.units[row]].items
+        for counted in tally.votes.values():
+            votes[row] += counted[first], counted[second], counted["tie"] + counted["both_bad"]
+        awaited[row], answers[row] = tally.awaited(now), len(tally.raters)
+        raters |= tally.raters
+    return _PairStanding(votes, awaited, answers, len(raters))
+
+
+def _surplus(group: PairGroup, known: _PairStanding, mine: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(items,) how many more questions about each item this rater had than the others who answered, on average."""
+    own = np.bincount(group.pairs[mine].ravel(), minlength=group.items)
+    everybody = np.bincount(group.pairs.ravel(), np.repeat(known.answers, 2), group.items)
+    return own - everybody / max(known.raters, 1)
+
+
+# --------------------------------------------------------------------------------------------------
+# Which question a rater gets next.
+#
+# `next_question(plan, state)` is a pure function: what a rater was asked so far, the tallies and the clock go in, a
+# question, a rest or the end comes out. Where everyone answers everything, the n-th question of a rater follows from
+# the studio's seed and the rater's name alone; where a question needs R raters, the next one is the question that has
+# the fewest answers so far (ties in the rater's own order), so that raters who drop out leave no holes; in an adaptive
+# design it is the most telling pair. Planted questions stand at places drawn beforehand.
+# --------------------------------------------------------------------------------------------------
+
+HOUR_MS = 60 * 60 * 1000
+
+Status = Literal["invited", "active", "paused", "removed", "withdrawn", "done"]
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """One task of a rater."""
+
+    question: RaterQuestion
+    answered: int | None = None
+    """When it was answered, in milliseconds; None while it is open."""
+    right: bool | None = None
+    """Gold, attention and qualification: whether the answer was right."""
+
+
+@dataclass(frozen=True)
+class AssignmentState:
+    """All that decides what comes next for one rater."""
+
+    rater: str
+    number: int
+    """0 for the first rater of the cohort, 1 for the second, and so on."""
+    cohort: str
+    now: int
+    """Milliseconds since 1970."""
+    status: Status = "active"
+    asked: Sequence[AskedQuestion] = ()
+    """Every task so far, by position."""
+    tallies: Tallies = field(default_factory=Tallies)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Come back later."""
+
+    until: int
+    """Milliseconds since 1970."""
+    phase: str
+    """The phase that begins then."""
+
+
+@dataclass(frozen=True)
+class NoMoreQuestions:
+    """Nothing more to ask."""
+
+    reason: Literal["done", "enough answers", "not qualified", "paused", "removed", "withdrawn"]
+    """enough answers: no question needs this rater, though some were never asked of them."""
+
+
+_PLANTED_QUESTIONS = {"repeat": repeat_question, "attention": attention_question, "gold": gold_question}
+
+NextStep = RaterQuestion | Rest | NoMoreQuestions
+
+
+def next_question(plan: StudioPlan, state: AssignmentState) -> NextStep:
+    """The open question, if there is one (after a reload or an undo); else what comes next."""
+    if state.status in ("paused", "removed", "withdrawn"):
+        return NoMoreQuestions(state.status)
+    waiting = next((task.question for task in state.asked if task.answered is None), None)
+    if waiting is not None:
+        return waiting
+    entry = entry_question(plan, state.rater, state.cohort, state.asked)
+    if entry == "failed":
+        return NoMoreQuestions("not qualified")
+    return entry if isinstance(entry, RaterQuestion) else _next_in_runs(plan, state)
+
+
+def _next_in_runs(plan: StudioPlan, state: AssignmentState) -> NextStep:
+    runs = plan.runs[state.cohort]
+    questions = [task.question for task in state.asked]
+    histories = [_history(run, questions) for run in runs]
+    begun = max((k for k, history in enumerate(histories) if history), default=0)
+    for run, history in zip(runs[begun:], histories[begun:]):
+        question = _next_in_run(plan, run, state, history)
+        if question is None:
+            continue
+        until = _rest_end(plan, run, state)
+        return Rest(until, run.phase.id) if until > state.now else question
+    asked = sum(question.why == "ordinary" for history in histories for question in history)
+    return NoMoreQuestions("done" if asked >= sum(_quota(run, state.number) for run in runs) else "enough answers")
+
+
+def _history(run: PhaseRun, asked: Sequence[RaterQuestion]) -> list[RaterQuestion]:
+    return [question for question in asked if question.phase == run.phase.id and question.criteria == run.criteria]
+
+
+def _rest_end(plan: StudioPlan, run: PhaseRun, state: AssignmentState) -> int:
+    """When the rest before `run` is over; it counts from the last answer to an earlier phase."""
+    earlier = set()
+    for other in plan.runs[state.cohort]:
+        if other.phase.id == run.phase.id:
+            break
+        earlier.add(other.phase.id)
+    ended = [task.answered or 0 for task in state.asked if task.question.phase in earlier]
+    return max(ended, default=0) + int(run.phase.rest_hours * HOUR_MS) if ended else 0
+
+
+def _next_in_run(
+    plan: StudioPlan, run: PhaseRun, state: AssignmentState, history: list[RaterQuestion]
+) -> RaterQuestion | None:
+    """The next question of a run; None when it is over for this rater."""
+    why = _slot(run, state, len(history))
+    planted = None if why == "ordinary" else _PLANTED_QUESTIONS[why](plan, run, state.rater, history)
+    return planted or _ordinary(run, state, history)
+
+
+def _slot(run: PhaseRun, state: AssignmentState, place: int) -> Why:
+    """What stands at `place` of the run: planned for as many ordinary questions as the rater is expected to get."""
+    planned = run.planned(state.rater, expected_questions(run, state.number))
+    return planned[place] if place < len(planned) else "ordinary"
+
+
+def _quota(run: PhaseRun, number: int) -> int:
+    """Ordinary questions the rater with this `number` may be asked at most."""
+    may = int(run.allowed(number).sum())
+    return may if run.phase.questions_each is None else min(may, run.phase.questions_each)
+
+
+def expected_questions(run: PhaseRun, number: int) -> int:
+    """Ordinary questions the rater with this `number` will probably get: all, or a fair share of the answers wanted."""
+    quota, stop = _quota(run, number), run.phase.stop
+    if stop.kind == "everyone":
+        return quota
+    each = stop.raters_each if stop.kind == "fixed" else stop.most
+    pairs = len(run.units)
+    if run.phase.design.kind == "adaptive":
+        pairs = sum(group_budget(run, group) for group in run.pair_groups) // each
+    return min(quota, -(-pairs * each // max(run.cohort.raters, 1)))
+
+
+def _ordinary(run: PhaseRun, state: AssignmentState, history: list[RaterQuestion]) -> RaterQuestion | None:
+    ordinary = [question for question in history if question.why == "ordinary"]
+    if len(ordinary) >= _quota(run, state.number):
+        return None
+    seen = {run.place[question.key] for question in ordinary if question.key in run.place}
+    if run.phase.design.kind == "adaptive":
+        unit = choose_adaptive_unit(
+            run, state.tallies, rater=state.rater, number=state.number, now=state.now, seen=seen
+        )
+    else:
+        unit = _most_needed(run, state, seen, ordinary)
+    return None if unit is None else run.question(unit)
+
+
+def _most_needed(run: PhaseRun, state: AssignmentState, seen: set[int], ordinary: list[RaterQuestion]) -> int | None:
+    """The unit with the fewest answers, in the rater's own order; a prompt once begun is finished first."""
+    stop = run.phase.stop
+    unseen = (unit for unit in run.order(state.rater, state.number) if unit not in seen)
+    if stop.kind == "everyone":
+        return next(unseen, None)
+    order = list(unseen)
+    tallies = {unit: state.tallies[run.keys[unit]] for unit in order}
+    free = [unit for unit in order if is_open(tallies[unit], stop, state.now)]
+    if ordinary and run.phase.prompt_in_a_row and ordinary[-1].prompt is not None:
+        free = [unit for unit in free if run.units[unit].prompt == ordinary[-1].prompt] or free
+    answers = [len(tallies[unit].raters) + tallies[unit].awaited(state.now) for unit in free]
+    return free[int(np.argmin(answers))] if free else None
+
+
+# --------------------------------------------------------------------------------------------------
+# From a question to a screen: sides, places and code-names for one rater.
+# --------------------------------------------------------------------------------------------------
+
+
+def make_screen(plan: StudioPlan, question: RaterQuestion, *, rater: str, number: int, position: int) -> RaterScreen:
+    """The screen for task `position` of a rater, the same whenever it is made; `number` as in `State`."""
+    if question.counts:
+        order = _balanced(plan.find_run(question), question, number)
+    else:
+        order = rotated_order(question.items, 0, rng=seeded_rng(plan.settings.seed, "planted", rater, position))
+    return RaterScreen(
+        question=question,
+        order=order,
+        code_names=code_names(len(order), plan.settings.seed, "names", rater, position),
+    )
+
+
+def _balanced(run: PhaseRun, question: RaterQuestion, number: int) -> tuple[str, ...]:
+    if question.kind == "compare":
+        order = question.items if _first_left(run, question, number) else question.items[::-1]
+    else:
+        order = rotated_order(question.items, number, rng=seeded_rng(run.seed, "places", *run.name, question.key))
+    return order[::-1] if question.why == "repeat" else order
+
+
+def _first_left(run: PhaseRun, question: RaterQuestion, number: int) -> bool:
+    couple, second = divmod(number, 2)
+    return bool(run.first_left(couple)[run.place[question.key]]) != bool(second)

@@ -1,0 +1,150 @@
+"""Answers from elsewhere into a running study: a Label Studio or Argilla export, a table of votes, any known file.
+
+The file is read as a study of its own, its items and criteria are found among those of the studio, and all of it is
+validated together before one row is written. Raters of the file become raters of the cohort `imported`, under names
+that no rater of the studio has. The same file again changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from salon.collect.studio.studio import Studio
+from salon.errors import BadValue, UnknownReference
+from salon.store.database.records import KIND_OF, judged_items
+from salon.store.formats import ImportOptions, Policies, format_named, import_files, recognize
+from salon.study import Item, Judgment, Rater, Study
+from salon.study.tables import JUDGMENTS, table_from_nouns
+
+IMPORTED = "imported"
+"""The cohort of raters that came with a file, and what their names begin with."""
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What became of a file."""
+
+    kind: str
+    about: str
+    judgments: dict[str, int]
+    """By criterion."""
+    raters: int
+    notes: tuple[str, ...]
+    left_out: dict[str, int] = field(default_factory=dict)
+    repeated: bool = False
+    """The same file was imported before; nothing was written now."""
+
+
+def import_answers(
+    studio: Studio, path: Path, *, criterion: str, kind: str | None = None, only_known: bool = False
+) -> ImportReport:
+    """Put the answers of a file into the study of a studio.
+
+    criterion     what they are about, where the file does not name a criterion of the study
+    only_known    leave out answers about items that the study does not have, instead of refusing the file
+    """
+    if criterion not in studio.criteria:
+        raise BadValue("a criterion of the study is needed", found=repr(criterion))
+    kind = kind or recognize(path)
+    found = import_files(kind, [path], ImportOptions(policies=Policies(criterion_id=criterion)))
+    left_out = Counter(found.left_out)
+    people = {rater.id: _rename_rater(rater) for rater in found.study.nouns("raters")}
+    items = _item_map(studio, found.study)
+    answers = []
+    for judgment in _judgments(found.study):
+        unknown = [item for item in judged_items(judgment) if item not in items]
+        if unknown and not only_known:
+            raise _unknown_item(unknown[0], found.study, items)
+        if unknown:
+            left_out["about items that are not in this study"] += 1
+        else:
+            answers.append(_translate(judgment, people, items, _criterion(studio, judgment.criterion, criterion)))
+    if not answers:
+        raise BadValue("a file with answers about items of this study is needed", found="none in it")
+    new = [people[id] for id in dict.fromkeys(one.rater.removeprefix(f"{IMPORTED}-") for one in answers)]
+    key = f"import {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    if not studio.database.has_key(key):
+        _check_together(studio, new, answers)
+    saved = studio.database.add_judgments([(one.rater, one) for one in answers], key=key, what="file imported", new=new)
+    studio.recount()
+    counts = Counter(one.criterion for one in answers)
+    about = format_named(kind).about
+    return ImportReport(kind, about, dict(counts), len(new), found.notes, dict(left_out), saved.repeated)
+
+
+def _judgments(study: Study) -> Iterator[Judgment]:
+    for kind in JUDGMENTS:
+        yield from (noun for noun in study.nouns(kind) if isinstance(noun, Judgment))
+
+
+def _rename_rater(rater: Rater) -> Rater:
+    return rater.model_copy(update={"id": f"{IMPORTED}-{rater.id}", "cohort": IMPORTED})
+
+
+def _item_map(studio: Studio, study: Study) -> dict[str, str]:
+    """Items of the file by what they are called in the studio: by id, or else by the name of their picture."""
+    by_name = Counter(_picture(item) for item in studio.items.values())
+    names = {_picture(item): item.id for item in studio.items.values() if by_name[_picture(item)] == 1}
+    found: dict[str, str] = {}
+    for item in study.nouns("items"):
+        same = item.id if item.id in studio.items else names.get(_picture(item)) or names.get(_last(item.id))
+        if same is not None:
+            found[item.id] = same
+    twice = [id for id, n in Counter(found.values()).items() if n > 1]
+    if twice:
+        raise BadValue("each item of the study may stand once in the file", found=f"{twice[0]!r} under two names")
+    return found
+
+
+def _picture(item: Item) -> str:
+    return _last(item.image or item.id)
+
+
+def _last(name: str) -> str:
+    return name.rstrip("/").rpartition("/")[2]
+
+
+def _criterion(studio: Studio, named: str, wanted: str) -> str:
+    return named if named in studio.criteria else wanted
+
+
+def _translate(judgment: Judgment, people: dict[str, Rater], items: dict[str, str], criterion: str) -> Judgment:
+    changes: dict[str, Any] = {"rater": people[judgment.rater].id, "criterion": criterion}
+    for name in ("a", "b", "item", "chosen"):
+        value = getattr(judgment, name, None)
+        if value is not None:
+            changes[name] = items[value]
+    if hasattr(judgment, "items"):
+        changes["items"] = tuple(items[item] for item in judgment.items)
+    return judgment.model_copy(update=changes)
+
+
+def _check_together(studio: Studio, new: list[Rater], answers: list[Judgment]) -> None:
+    """Validate the study as it would be: what is written cannot spoil a reading afterwards."""
+    study = studio.database.read_study()
+    tables: dict[str, Any] = dict(study.tables)
+    added: list[tuple[str, Any]] = [("raters", new), *_by_kind(answers)]
+    for kind, nouns in added:
+        more = table_from_nouns(kind, nouns)
+        tables[kind] = pa.concat_tables([study.table(kind), more], promote_options="permissive")
+    Study.build(study.name, study.criteria, tables=tables, compare_within=study.compare_within)
+
+
+def _by_kind(answers: list[Judgment]) -> Iterator[tuple[str, list[Judgment]]]:
+    for noun in dict.fromkeys(type(one) for one in answers):
+        yield KIND_OF[noun], [one for one in answers if type(one) is noun]
+
+
+def _unknown_item(item: str, study: Study, known: dict[str, str]) -> UnknownReference:
+    return UnknownReference(
+        "items of this study are needed, by id or by the name of their picture",
+        found=f"{item!r}; {len(known)} of the file's {study.table('items').num_rows} items are known here",
+        remedy="leave out answers about other items, or name the items as the gallery does",
+    )

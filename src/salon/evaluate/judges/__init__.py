@@ -1,1 +1,0 @@
-"""Judges against the people of a study: the judge report."""

@@ -1,0 +1,448 @@
+"""The pairs that models are tested on, with the votes of people; and what a model or scorer said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from salon.errors import BadColumns, BadFile, DesignError, TooFew
+from salon.evaluate.judges import people_only
+from salon.evaluate.leaks import LeakGuard, Leaks, find_leaks, picture_keys
+from salon.evaluate.model_results import ContestantKind, EvaluateSettings
+from salon.fuse.labels import LabelSettings, make_labels
+from salon.models.cards import AnyCard, PreferenceModel
+from salon.models.embeddings import encode_pictures, encode_texts
+from salon.models.encoders import Encoder, Vectors
+from salon.store.folder import local_path, open_study
+from salon.store.near_pictures import PictureKey
+from salon.store.pictures import read_picture
+from salon.study import Prompt, Study
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+COLUMNS = ("criterion", "group", "item_a", "item_b", "for_a", "for_b", "ties", "text")
+
+
+@dataclass(frozen=True)
+class TestPairs:
+    """The pairs of one study that models are tried on; an entry of each array for each pair."""
+
+    study: str
+    data: str
+    split: str
+    criteria: tuple[tuple[str, str], ...]
+    """Id and name of each criterion that has a pair."""
+    criterion: Ints
+    """Place in `criteria`."""
+    group: Ints
+    item_a: NDArray[np.object_]
+    item_b: NDArray[np.object_]
+    votes: Ints
+    """(pairs, 3): for a, for b, ties."""
+    text: NDArray[np.object_]
+    """Whole text of the prompt; empty where the two items answer different ones."""
+    generators: Mapping[str, str] = field(default_factory=dict)
+    """By item, where it is known."""
+    simulated: bool = False
+
+    def __len__(self) -> int:
+        return len(self.criterion)
+
+    @cached_property
+    def winner(self) -> Ints:
+        """1 a, -1 b, 0 no majority."""
+        values: Ints = np.sign(self.votes[:, 0] - self.votes[:, 1])
+        return values
+
+    @cached_property
+    def decided(self) -> Bools:
+        """Pairs with a majority."""
+        mask: Bools = self.winner != 0
+        return mask
+
+    @property
+    def items(self) -> list[str]:
+        """Items of all pairs, each once."""
+        return list(dict.fromkeys([*self.item_a, *self.item_b]))
+
+
+def make_test_pairs(
+    labels: pa.Table,
+    *,
+    study: str,
+    data: str,
+    split: str,
+    names: Mapping[str, str],
+    generators: Mapping[str, str] | None = None,
+    simulated: bool = False,
+) -> TestPairs:
+    """The pairs of a table of labels, ties kept; `split` says in a word which part of the study they are."""
+    for name in COLUMNS:
+        if name not in labels.column_names:
+            raise BadColumns.missing(name, labels.column_names, where="labels")
+    if not labels.num_rows:
+        raise TooFew(
+            "pairs that people voted on are needed",
+            found=f"none ({split})",
+            where=f"study {study!r}",
+            remedy="--split all takes every prompt; few prompts may leave a split empty",
+        )
+    here = list(dict.fromkeys(_words(labels, "criterion")))
+    groups = _words(labels, "group")
+    _, group = np.unique(np.array([str(name) for name in groups]), return_inverse=True)
+    return TestPairs(
+        study=study,
+        data=data,
+        split=split,
+        criteria=tuple((id, names.get(id, id)) for id in here),
+        criterion=np.array([here.index(id) for id in _words(labels, "criterion")], np.int64),
+        group=group.astype(np.int64),
+        item_a=np.array(_words(labels, "item_a"), object),
+        item_b=np.array(_words(labels, "item_b"), object),
+        votes=np.stack([np.asarray(labels.column(name), np.int64) for name in ("for_a", "for_b", "ties")], axis=1),
+        text=np.array([text or "" for text in _words(labels, "text")], object),
+        generators=generators or {},
+        simulated=simulated,
+    )
+
+
+def _words(rows: pa.Table, column: str) -> list[Any]:
+    result: list[Any] = rows.column(column).cast(pa.string()).to_pylist()
+    return result
+
+
+@dataclass(frozen=True)
+class PairContestant:
+    """What a model or scorer says about test pairs."""
+
+    name: str
+    kind: ContestantKind
+    margin: Floats
+    """(pairs,) above 0: a is better; log-odds where `is_logit`. NaN: no number."""
+    speaks: Bools
+    """(pairs,) whether the pair is one of its criteria."""
+    is_logit: bool = False
+    turned: Floats | None = None
+    """The margin with the pair shown the other way round, sign turned back; None where order leaves no trace."""
+    form: str = ""
+    signature: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """How it was trained, for telling seeds from other differences."""
+    leaks: Leaks | None = None
+    guarded: bool = False
+    unscored: Mapping[str, int] = field(default_factory=dict)
+    """Items without a number, by reason."""
+
+    @property
+    def known(self) -> Bools:
+        """Pairs with a number."""
+        return self.speaks & ~np.isnan(self.margin)
+
+
+# --------------------------------------------------------------------------------------------------
+# What models and scores say about the pairs of a trial.
+#
+# A model is asked about every pair. Heads are given vectors from the cache, so no picture is looked at twice; others
+# see
+# the pictures. Where the order of a pair leaves a trace (the pairwise form) it is shown both ways round and the mean of
+# the two log-odds counts.
+# --------------------------------------------------------------------------------------------------
+
+ONE_WAY = ("pairwise",)
+"""Forms of heads that may answer otherwise when a pair is turned round."""
+_TOGETHER = 64
+"""Pairs whose pictures are held in memory at once."""
+
+Texts = Callable[[int], Sequence[str]]
+"""For the place of a criterion in the trial the text that the model reads, for every pair."""
+
+
+class Margins(NamedTuple):
+    """Log-odds of all pairs; NaN where the model does not know the criterion."""
+
+    margin: Floats
+    turned: Floats | None
+    speaks: Bools
+
+
+@runtime_checkable
+class ReadsVectors(Protocol):
+    """A model that can be given vectors in the place of pictures."""
+
+    encoder: Encoder
+
+    def conditioned(self, texts: Sequence[str], criterion: str) -> list[str]: ...
+
+    def vector_logits(
+        self, a: Mapping[str, Vectors], b: Mapping[str, Vectors], texts: Vectors, criterion: str
+    ) -> NDArray[np.float64]: ...
+
+
+def model_margins(model: PreferenceModel, trial: TestPairs, paths: Mapping[str, Path], texts: Texts) -> Margins:
+    """What `model` says about the pairs of `trial`; `paths` finds each item's picture."""
+    known = match_criteria(model.card, [id for id, _ in trial.criteria])
+    ask = _by_vectors(model, trial, paths) if isinstance(model, ReadsVectors) else _by_pictures(model, trial, paths)
+    both = model.card.form in ONE_WAY
+    straight, turned = np.full(len(trial), np.nan), np.full(len(trial), np.nan)
+    speaks = np.zeros(len(trial), bool)
+    for place, (criterion, _) in enumerate(trial.criteria):
+        if criterion not in known:
+            continue
+        rows = np.flatnonzero(trial.criterion == place)
+        read = [texts(place)[int(row)] for row in rows]
+        speaks[rows] = True
+        a, b = list(trial.item_a[rows]), list(trial.item_b[rows])
+        straight[rows] = ask(a, b, read, known[criterion])
+        if both:
+            turned[rows] = -ask(b, a, read, known[criterion])
+    return Margins((straight + turned) / 2 if both else straight, turned if both else None, speaks)
+
+
+def match_criteria(card: AnyCard, criteria: Sequence[str]) -> dict[str, str]:
+    """Criteria of a study, each with the model's own that it is held against: the same id, or the only one of both."""
+    taught = [one.id for one in card.criteria]
+    if len(taught) == len(criteria) == 1:
+        return {criteria[0]: taught[0]}
+    return {id: id for id in criteria if id in taught}
+
+
+_Ask = Callable[[Sequence[str], Sequence[str], Sequence[str], str], Floats]
+
+
+def _by_vectors(model: ReadsVectors, trial: TestPairs, paths: Mapping[str, Path]) -> _Ask:
+    items = trial.items
+    row = {item: number for number, item in enumerate(items)}
+    pictures = encode_pictures(model.encoder, _paths(items, paths))
+
+    def ask(a: Sequence[str], b: Sequence[str], texts: Sequence[str], criterion: str) -> Floats:
+        first, second = (
+            {part: rows[[row[item] for item in side]] for part, rows in pictures.items()} for side in (a, b)
+        )
+        words = encode_texts(model.encoder, model.conditioned(texts, criterion))
+        return model.vector_logits(first, second, words, criterion)
+
+    return ask
+
+
+def _by_pictures(model: PreferenceModel, trial: TestPairs, paths: Mapping[str, Path]) -> _Ask:
+    where = dict(zip(trial.items, _paths(trial.items, paths)))
+
+    def ask(a: Sequence[str], b: Sequence[str], texts: Sequence[str], criterion: str) -> Floats:
+        found = []
+        for start in range(0, len(a), _TOGETHER):
+            part = slice(start, start + _TOGETHER)
+            images = {item: read_picture(where[item]).image for item in {*a[part], *b[part]}}
+            first, second = ([images[item] for item in side[part]] for side in (a, b))
+            found.append(model.pair_logits(first, second, texts[part], criterion))
+        return np.concatenate(found)
+
+    return ask
+
+
+def _paths(items: Sequence[str], paths: Mapping[str, Path]) -> list[Path]:
+    missing = [item for item in items if item not in paths]
+    if missing:
+        raise BadFile(
+            "a picture for every item of the test is needed",
+            found=f"{len(missing):,} of {len(items):,} items without one ({', '.join(missing[:3])})",
+            remedy="give items their pictures (docs/guide/import.md, Pictures)",
+        )
+    return [paths[item] for item in items]
+
+
+def score_margins(trial: TestPairs, values: Mapping[str, float], *, higher_is_better: bool = True) -> Floats:
+    """Differences of the numbers that a scorer gave to items; NaN where one of the two has none."""
+    first, second = (np.array([values.get(item, np.nan) for item in side]) for side in (trial.item_a, trial.item_b))
+    result: Floats = first - second if higher_is_better else second - first
+    return result
+
+
+def criterion_rows(trial: TestPairs, criterion: str | None) -> Bools:
+    """Pairs of one criterion, or all: what a scorer speaks about."""
+    known: Ints = trial.criterion
+    if criterion is None:
+        return np.ones(len(trial), bool)
+    return np.array([trial.criteria[place][0] == criterion for place in known], bool)
+
+
+# --------------------------------------------------------------------------------------------------
+# The pairs of a study that models may be tried on, past the leak guard of every one of them.
+#
+# Of a study that a model was trained on, the split that its card names; of any other study all pairs. A study is taken
+# for the one it was trained on when the data are the same, or when it holds more than half of the pictures in the
+# model's
+# guard (a study that has grown since). Several models are tried on the pairs that all of them may be tried on.
+# --------------------------------------------------------------------------------------------------
+
+Progress = Callable[[str], None]
+_OWN = 0.5
+"""Share of a guard's pictures in a study above which the model was trained on that study."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model with its place and its guard."""
+
+    name: str
+    folder: Path
+    card: AnyCard
+    model: PreferenceModel | None
+    """None for a one-pass scorer, whose numbers come from its answers."""
+    guard: LeakGuard | None
+    """None where it has none and that was allowed."""
+
+
+@dataclass(frozen=True)
+class OpenStudy:
+    """A study with what contestants need of it."""
+
+    study: Study
+    folder: Path
+    labels: pa.Table
+    """Of the people alone, all splits, ties kept."""
+    paths: Mapping[str, Path]
+    """By item, of those with a picture."""
+    keys: Mapping[str, PictureKey]
+    prompts: Mapping[str, Prompt]
+    prompt_of: Mapping[str, str | None]
+    """By item."""
+
+
+def open_for_models(
+    place: Path, models: Sequence[LoadedModel], criteria: Sequence[str] = (), progress: Progress = lambda step: None
+) -> OpenStudy:
+    """A study folder, its votes under `criteria` (those that a model knows, when none are named), its pictures."""
+    study, folder = open_study(place), local_path(place)
+    known = study.ids("criteria").to_pylist()
+    wanted = [study.criterion(id).id for id in criteria]
+    if models and not wanted:
+        spoken = {id for one in models for id in match_criteria(one.card, known)}
+        wanted = [id for id in known if id in spoken]
+        if not wanted:
+            taught = sorted({one.id for loaded in models for one in loaded.card.criteria})
+            raise TooFew(
+                "a criterion of the study that a model was trained on is needed",
+                found=f"criteria {', '.join(known)}",
+                where=f"study {study.name!r}",
+                remedy=f"the models know {', '.join(taught)}",
+            )
+    labels = make_labels(people_only(study), LabelSettings(ties="keep", train=1, validation=0, test=0), criteria=wanted)
+    items = {item.id: item for item in study.nouns("items")}
+    met = pc.unique(
+        pa.chunked_array([*text_of(labels.table, "item_a").chunks, *text_of(labels.table, "item_b").chunks])
+    )
+    paths = {id: folder / image for id in met.to_pylist() if (image := items[id].image)}
+    progress(f"looking at {len(paths):,} pictures of {study.name}")
+    keys = dict(zip(paths, picture_keys(list(paths.values())))) if models else {}  # scorers have no guard
+    return OpenStudy(
+        study, folder, labels.table, paths, keys,
+        {prompt.id: prompt for prompt in study.nouns("prompts")}, {id: item.prompt for id, item in items.items()},
+    )  # fmt: skip
+
+
+def test_pairs_for(
+    opened: OpenStudy, models: Sequence[LoadedModel], settings: EvaluateSettings
+) -> tuple[TestPairs, list[str]]:
+    """The pairs that all models may be tried on, and what to say about them."""
+    rows = np.ones(opened.labels.num_rows, bool)
+    own = [one for one in models if settings.split != "all" and is_own(one, opened)]
+    for one in own:
+        rows &= _in_split(opened, one, settings.split)
+    study = opened.study
+    word = settings.split if own else "all"
+    notes = _notes(opened, models) if own else [*_notes(opened, models), *_foreign_notes(opened, models, settings)]
+    table = opened.labels.filter(pa.array(rows))
+    if not table.num_rows and len(own) > 1:
+        raise TooFew(
+            f"pairs in the {word} split of every model are needed",
+            found="none",
+            where=f"study {study.name!r}, models {', '.join(one.name for one in own)}",
+            remedy="train the models with the same --split-seed and shares, or evaluate them one by one",
+        )
+    generators = {item.id: item.generator for item in study.nouns("items") if item.generator}
+    names = {criterion.id: criterion.title for criterion in study.criteria}
+    trial = make_test_pairs(
+        table,
+        split=word,
+        names=names,
+        generators=generators,
+        study=study.name,
+        data=study.hash,
+        simulated=study.simulated,
+    )
+    return trial, notes
+
+
+def _foreign_notes(opened: OpenStudy, models: Sequence[LoadedModel], settings: EvaluateSettings) -> list[str]:
+    if not models or settings.split == "all":
+        return []
+    return [f"no model was trained on {opened.study.name}, so all its prompts are taken"]
+
+
+def _notes(opened: OpenStudy, models: Sequence[LoadedModel]) -> list[str]:
+    """Criteria of different names that are held against each other."""
+    known = pc.unique(text_of(opened.labels, "criterion")).to_pylist()
+    pairs = [(one.name, *pair) for one in models for pair in match_criteria(one.card, known).items()]
+    return [
+        f"{id} of {opened.study.name} is held against {own}, the only criterion that {name} knows"
+        for name, id, own in pairs
+        if id != own
+    ]
+
+
+def is_own(one: LoadedModel, opened: OpenStudy) -> bool:
+    """Whether the model was trained on this study, perhaps in an earlier state."""
+    if one.card.data == opened.study.hash:
+        return True
+    if one.guard is None or not one.guard.pictures:
+        return one.card.study == opened.study.name
+    here = {key.sha256 for key in opened.keys.values()}
+    return sum(key.sha256 in here for key in one.guard.pictures) > _OWN * len(one.guard.pictures)
+
+
+def _in_split(opened: OpenStudy, one: LoadedModel, split: str) -> np.ndarray:
+    """Rows of the labels in a split of the model; the split depends on the study's prompts alone, not on its votes."""
+    card = one.card
+    if not {"train", "validation", "test", "seed"} <= card.split.keys():
+        raise BadFile(
+            "a model's card with its split is needed",
+            found=f"keys {', '.join(card.split) or 'none'}",
+            where=str(one.folder),
+            remedy="--split all",
+        )
+    shares = {name: card.split[name] for name in ("train", "validation", "test")}
+    asked = LabelSettings(ties="keep", seed=card.split["seed"], **shares)
+    criteria = pc.unique(text_of(opened.labels, "criterion")).to_pylist()
+    table = make_labels(people_only(opened.study), asked, criteria=criteria).table
+    return np.asarray(pc.equal(text_of(table, "split"), split))
+
+
+def text_of(table: pa.Table, column: str) -> pa.ChunkedArray:
+    """A column of words, whatever holds them."""
+    return table.column(column).cast(pa.string())
+
+
+def check_leaks(one: LoadedModel, opened: OpenStudy, trial: TestPairs, settings: EvaluateSettings) -> Leaks | None:
+    """What of the trial the model was trained on; DesignError unless that is allowed."""
+    if one.guard is None:
+        return None
+    pictures = {item: opened.keys[item] for item in trial.items if item in opened.keys}
+    texts = {opened.prompt_of[item] or item: text for item, text in zip(trial.item_a, trial.text)}
+    leaks = find_leaks(one.guard, pictures, texts)
+    if leaks and not settings.allow_leak:
+        raise DesignError(
+            "a model is evaluated on what it was not trained on",
+            found=leaks.words,
+            where=f"model {str(one.folder)!r}, study {trial.study!r}, split {trial.split}",
+            remedy="evaluate on its test split or on another study; --allow-leak prints the numbers, marked as leaking",
+        )
+    return leaks

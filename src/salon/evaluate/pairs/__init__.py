@@ -1,1 +1,0 @@
-"""Models and scorers on labelled pairs: `salon evaluate`."""

@@ -1,1 +1,0 @@
-"""Predicted scores against fused scores, ratings or pseudo-scores: `salon distill evaluate`."""

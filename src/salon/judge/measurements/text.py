@@ -1,0 +1,238 @@
+"""Are the words there that the brief asks for?
+
+A word is what stands between spaces and holds a letter or a digit. Words are compared without case and without
+anything but letters and digits; accents count. Engines put spaces wrong, so runs are compared: consecutive words of
+one text as asked, written together, with consecutive words of one line as read, written together. The longest runs are
+struck out first, and every word read accounts for at most one run: a word asked for three times has to be read three
+times.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import cv2
+import numpy as np
+
+from salon.judge.measurements.pixels import LINEAR, PictureView
+from salon.models.ocr import TextLine
+
+_Run = tuple[int, int, int]
+_Words = list[list[str | None]]
+
+
+def word_accuracy(seen: PictureView) -> float | None:
+    """Share of the words asked for that were read; None where the prompt quotes none."""
+    wanted = [fold_words(text.split()) for text in seen.asked.values()]
+    found = [one for text in found_words(wanted, (line.text for line in seen.lines)) for one in text]
+    return sum(found) / len(found) if found else None
+
+
+def fold_words(words: Iterable[str]) -> list[str]:
+    """Words as they are compared; those without a letter or digit are gone."""
+    plain = (unicodedata.normalize("NFKC", word).casefold() for word in words)
+    return [word for word in ("".join(filter(str.isalnum, word)) for word in plain) if word]
+
+
+def found_words(wanted: Sequence[Sequence[str]], lines: Iterable[str]) -> list[list[bool]]:
+    """For every word of every text in `wanted` (as `folded` gives them), whether it is in the lines read."""
+    left: _Words = [list(fold_words(line.split())) for line in lines]
+    open_: _Words = [list(text) for text in wanted]
+    places: dict[str, list[_Run]] = {}
+    for run, text in _runs(left):
+        places.setdefault(text, []).append(run)
+    for run, text in sorted(_runs(open_), key=lambda one: -len(one[1])):
+        there = next((place for place in places.get(text, ()) if _is_whole(left, place)), None)
+        if there and _is_whole(open_, run):
+            _strike(left, there)
+            _strike(open_, run)
+    return [[word is None for word in text] for text in open_]
+
+
+def _runs(rows: _Words) -> list[tuple[_Run, str]]:
+    """Every run of consecutive words of a row: (row, start, end), and the words written together."""
+    return [
+        ((number, start, stop), "".join(filter(None, row[start:stop])))
+        for number, row in enumerate(rows)
+        for start in range(len(row))
+        for stop in range(start + 1, len(row) + 1)
+    ]
+
+
+def _is_whole(rows: _Words, run: _Run) -> bool:
+    number, start, stop = run
+    return None not in rows[number][start:stop]
+
+
+def _strike(rows: _Words, run: _Run) -> None:
+    number, start, stop = run
+    rows[number][start:stop] = [None] * (stop - start)
+
+
+# --------------------------------------------------------------------------------------------------
+# Order on the page, from the boxes of the text that was found: alignment, hierarchy, room, place.
+# --------------------------------------------------------------------------------------------------
+
+_HEIGHTS = {"top": 1 / 6, "middle": 1 / 2, "bottom": 5 / 6}
+"""Where the middle of a headline is meant to be, as a share of the height."""
+_REACH = 0.1
+"""Distance, as a share of the shorter side, from which an edge counts as fully out of line."""
+_SAME_SIZE, _LEADING = 1.35, 0.9
+"""What lines of one block have in common: nearly one height, and less than this many heights between them."""
+
+
+def alignment(seen: PictureView) -> float | None:
+    """1 where every two blocks of text share their left edge, middle or right edge, 0 where no two nearly do.
+
+    For each pair of blocks the least distance of one of the three to the same of the other, in the shorter side and
+    cut at a tenth of it; the mean over pairs. None with fewer than two blocks.
+    """
+    edges = np.array([_edges(block) for block in blocks(seen.lines)])
+    if len(edges) < 2:
+        return None
+    first, second = np.triu_indices(len(edges), 1)
+    apart = np.abs(edges[first] - edges[second]).min(axis=1) / min(seen.image.size)
+    return float(1 - np.minimum(apart / _REACH, 1).mean())
+
+
+def blocks(lines: Sequence[TextLine]) -> list[list[TextLine]]:
+    """Lines that were set together: of one size, close below each other, over the same ground."""
+    found: list[list[TextLine]] = []
+    for line in sorted(lines, key=lambda line: line.top):
+        above = next((block for block in found if _continues(block[-1], line)), None)
+        if above is None:
+            found.append([line])
+        else:
+            above.append(line)
+    return found
+
+
+def _continues(above: TextLine, line: TextLine) -> bool:
+    small, large = sorted((above.height, line.height))
+    close = line.top - above.bottom < _LEADING * line.height and line.bottom > above.bottom
+    return large < _SAME_SIZE * small and close and min(line.right, above.right) > max(line.left, above.left)
+
+
+def _edges(block: Sequence[TextLine]) -> tuple[float, float, float]:
+    left, right = min(line.left for line in block), max(line.right for line in block)
+    return left, (left + right) / 2, right
+
+
+def hierarchy(seen: PictureView) -> float | None:
+    """How much larger the largest line is than the text around it: log2 of its height over the median letter's."""
+    if len(seen.lines) < 2:
+        return None
+    heights = np.array([line.height for line in seen.lines])
+    order, letters = np.argsort(heights), np.array(_letter_counts(seen))
+    reached = np.cumsum(letters[order]) / letters.sum()
+    return float(np.log2(heights.max() / heights[order][np.searchsorted(reached, 0.5)]))
+
+
+def room(seen: PictureView) -> float | None:
+    """Space around the text: the mean distance of lines to the nearest edge or other line, in the shorter side."""
+    if not seen.lines:
+        return None
+    width, height = seen.image.size
+    free = [min(_to_edge(line, width, height), _to_others(line, seen.lines)) for line in seen.lines]
+    return float(np.average(free, weights=_letter_counts(seen)) / min(width, height))
+
+
+def _to_edge(line: TextLine, width: int, height: int) -> float:
+    return max(0.0, min(line.left, line.top, width - line.right, height - line.bottom))
+
+
+def _to_others(line: TextLine, lines: tuple[TextLine, ...]) -> float:
+    return min((_gap(line, other) for other in lines if other is not line), default=np.inf)
+
+
+def _gap(a: TextLine, b: TextLine) -> float:
+    across = max(0.0, a.left - b.right, b.left - a.right)
+    down = max(0.0, a.top - b.bottom, b.top - a.bottom)
+    return float(np.hypot(across, down))
+
+
+def headline_place(seen: PictureView) -> float | None:
+    """1 where the headline is in the third the brief asks for, less by the share of the height it is away.
+
+    None where the brief names no place, or no line read holds a word of the headline.
+    """
+    if seen.brief is None or seen.brief.headline_at is None or "headline" not in seen.asked:
+        return None
+    lines = headline_lines(seen)
+    if not lines:
+        return None
+    middle = (min(line.top for line in lines) + max(line.bottom for line in lines)) / 2
+    return float(1 - abs(middle / seen.image.height - _HEIGHTS[seen.brief.headline_at]))
+
+
+def headline_lines(seen: PictureView) -> list[TextLine]:
+    """The lines that hold words of the headline, without those much smaller than the largest of them."""
+    wanted = set(fold_words(seen.asked.get("headline", "").split()))
+    found = [line for line in seen.lines if wanted & set(fold_words(line.text.split()))]
+    largest = max((line.height for line in found), default=0.0)
+    return [line for line in found if line.height > 0.6 * largest]
+
+
+def _letter_counts(seen: PictureView) -> list[float]:
+    return [float(max(1, len(line.text))) for line in seen.lines]
+
+
+# --------------------------------------------------------------------------------------------------
+# Are the letters of the headline evenly set?
+# --------------------------------------------------------------------------------------------------
+
+_WEIGHTS = np.array([0.2126, 0.7152, 0.0722])
+_FEWEST = 4
+"""Letters that a line needs for its gaps to say anything."""
+_LINE_HEIGHT = 64
+"""Pixels that a line is brought to, upright."""
+
+
+def even_spacing(seen: PictureView) -> float | None:
+    """Minus the spread of the distances between neighbouring letters of the headline, in heights of the line.
+
+    Letters are pieces of ink side by side in the upright line. The spread is the median absolute difference of
+    neighbouring distances; overlapping letters count as distance 0, so pushing letters into each other shows.
+    None where the headline is not found, or its letters run together as in a script.
+    """
+    found = [gap for line in headline_lines(seen) if (gap := _unevenness(upright(seen.pixels, line), line.text))]
+    return -float(np.mean(found)) if found else None
+
+
+def _unevenness(pixels: np.ndarray, text: str) -> float | None:
+    letters = letter_spans(pixels)
+    wanted = sum(one.isalnum() for one in text)
+    if len(letters) < _FEWEST or len(letters) < 0.6 * wanted:
+        return None
+    gaps = (letters[1:, 0] - letters[:-1, 1]) / _LINE_HEIGHT
+    inner = gaps[gaps < np.median(gaps) + 0.25]  # the space between words is none between letters
+    return float(np.std(inner)) if len(inner) >= _FEWEST - 1 else None
+
+
+def upright(pixels: np.ndarray, line: TextLine) -> np.ndarray:
+    """The line turned upright at 64 pixels' height."""
+    corners = np.array(line.corners, np.float32)
+    width = np.linalg.norm(corners[1] - corners[0])
+    wide = max(8, round(_LINE_HEIGHT * float(width) / max(1.0, line.height)))
+    target = np.array([(0, 0), (wide, 0), (wide, _LINE_HEIGHT), (0, _LINE_HEIGHT)], np.float32)
+    return cv2.warpPerspective(pixels, cv2.getPerspectiveTransform(corners, target), (wide, _LINE_HEIGHT))
+
+
+def letter_spans(pixels: np.ndarray) -> np.ndarray:
+    """Left and right end of each letter (n, 2): pieces of ink, those above each other taken together."""
+    _, _, stats, _ = cv2.connectedComponentsWithStats(ink_of(pixels).astype(np.uint8))
+    pieces = stats[1:]
+    tall = pieces[pieces[:, cv2.CC_STAT_HEIGHT] > 0.25 * _LINE_HEIGHT]
+    spans = sorted((x, x + w) for x, w in tall[:, [cv2.CC_STAT_LEFT, cv2.CC_STAT_WIDTH]].tolist())
+    return np.array(spans).reshape(-1, 2)
+
+
+def ink_of(pixels: np.ndarray) -> np.ndarray:
+    """Which pixels (height, width, RGB) are ink: of light and dark, the one that the upper and lower edges lack."""
+    light = np.log(LINEAR[pixels] @ _WEIGHTS + 0.05)
+    scaled = cv2.normalize(light, np.empty_like(light), 0, 255, cv2.NORM_MINMAX).astype(np.uint8)
+    _, found = cv2.threshold(scaled, 0, 1, cv2.THRESH_OTSU)
+    is_ground = np.concatenate([found[0], found[-1]]).mean() > 0.5  # the ground is the lighter
+    values: np.ndarray = (found == 0) if is_ground else (found == 1)
+    return values

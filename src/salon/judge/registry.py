@@ -1,0 +1,300 @@
+"""The judge that the command line names: a VLM at an endpoint or here, a trained model, a measurement, a simulation."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from salon.calls.service import Budget, Limits, Prices, Secret, base_address, is_local
+from salon.calls.store import CallStore
+from salon.engine.work import EngineSettings
+from salon.errors import BadValue, SalonError
+from salon.judge.chat_protocol import PictureSettings
+from salon.judge.openai_chat import MOST_REPLY_TOKENS, OpenAIChat
+from salon.judge.reply_storage import CachedVlm, DistributedVlm
+from salon.judge.simulation import ScriptedVlm, SimulatedVlm, panel_truth
+from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
+from salon.study import Study
+from salon.study.answers import Point
+from salon.study.nouns import Noun
+from salon.study.plugins import LoadedPlugin, load_plugin, plugin_lines
+
+RATES = {"accuracy": "accuracy", "bias": "position_bias", "ties": "tie_rate", "unparsed": "unparsed_rate"}
+"""What a simulation may be told, and what `Simulated` calls it."""
+OPENAI_URL = "https://api.openai.com/v1"
+WAYS = ("model", "transformers", "trained", "measured", "simulated", "script", "plugin")
+"""The ways to answer."""
+FLAGS = {"plugin": "judge"}
+"""Flags whose names are not those of their fields."""
+_QUESTIONS_PER_TASK = 16
+"""Questions given to a worker at once: few enough that a worker that dies costs little."""
+
+
+class JudgeSpec(Noun):
+    """Who answers, and on which terms. One of the ways to answer (`WAYS`) is given."""
+
+    model: str | None = Field(
+        None, description="Model at an endpoint that speaks the OpenAI chat protocol: MODEL or openai:MODEL@URL."
+    )
+    endpoint: str = Field(OPENAI_URL, description="Address of the endpoint.")
+    key_env: str = Field(
+        "OPENAI_API_KEY",
+        description="Environment variable with the key; none for one without. This machine needs none.",
+    )
+    allow_http: bool = Field(False, description="Allow plain http beyond this machine.")
+    structured: Literal["auto", "schema", "json", "none"] = Field(
+        "auto", description="How the endpoint is held to JSON; auto finds out what it can."
+    )
+    pixels: int = Field(1024 * 1024, ge=64, description="Most pixels of a picture; larger ones are made smaller.")
+    picture_url: str | None = Field(
+        None, description="Where the endpoint finds the pictures itself, such as https://host/{file}."
+    )
+    most_tokens: int = Field(
+        MOST_REPLY_TOKENS, ge=0,
+        description="A reply cut off at the token limit is asked again with more, up to this many; 0: never.",
+    )  # fmt: skip
+    concurrency: int = Field(32, ge=1, le=1000, description="Most requests at a time; fewer where the server asks.")
+    per_minute: float | None = Field(None, gt=0, description="Most requests in a minute.")
+    prices: Path | None = Field(None, description="Price list, TOML; what a call costs is not known without one.")
+    budget: float | None = Field(None, ge=0, description="The most this run may spend, in the price list's currency.")
+    calls: Path | None = Field(
+        None, description="File that keeps bought answers  [default: beside the study, STUDY.calls.sqlite]"
+    )
+    transformers: str | None = Field(None, description="A VLM in this process: a folder with its weights, or its name.")
+    trained: Path | None = Field(None, description="A preference model that salon train made: its folder.")
+    measured: Literal["pixels", "layout"] | None = Field(
+        None,
+        description="No model: points answered by their rules, from pixels, or from the record of a drawn poster.",
+    )
+    device: str = Field("auto", description="With --transformers and --trained: cpu, cuda, mps.")
+    dtype: str = Field("auto", description="With --transformers: float32, bfloat16, float16.")
+    batch_size: int = Field(1, ge=1, description="With --transformers: questions at a time.")
+    engine: Literal["here", "pool", "ray"] = Field(
+        "here", description="With --transformers: where it runs, in this process, in several, or on Ray."
+    )
+    workers: int | None = Field(
+        None, ge=1, description="Workers of a pool, on Ray, or of --measured pixels  [default: one for each core]"
+    )
+    address: str | None = Field(None, description="Address of a Ray cluster  [default: one on this machine]")
+    simulated: str | None = Field(
+        None, description="No model: a judge of known worth, such as accuracy=0.7,bias=0.2,ties=0.1,unparsed=0.01."
+    )
+    simulated_seed: int = Field(0, ge=0, description="Seed of a simulated judge.")
+    script: Path | None = Field(None, description="No model: the answers in a file of JSON lines.")
+    plugin: str | None = Field(
+        None,
+        description="A judge of another package by its name, or of your own: python:MODULE:NAME.",
+        json_schema_extra={"flag": FLAGS["plugin"]},
+    )
+    canaries: int = Field(
+        8, ge=0, le=1000, description="Questions a hosted model is asked anew every day, to notice a change; 0: none."
+    )
+    name: str | None = Field(None, description="What to call it  [default: the name of its model]")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_model(cls, given: Any) -> Any:
+        """`openai:MODEL@URL` as model and endpoint."""
+        model = given.get("model") if isinstance(given, dict) else None
+        if not isinstance(model, str):
+            return given
+        model = model.removeprefix("openai:")
+        name, mark, url = model.rpartition("@http")
+        if not mark:
+            return given | {"model": model}
+        if given.get("endpoint", OPENAI_URL) not in (OPENAI_URL, f"http{url}"):
+            raise ValueError(f"the endpoint is named twice: {model} and {given['endpoint']}; leave --endpoint out")
+        return given | {"model": name, "endpoint": f"http{url}"}
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The key for the endpoint; none where it is said so, and for a server of this machine when no key is set."""
+        needless = is_local(base_address(self.endpoint)) and not os.environ.get(self.key_env)
+        return () if self.key_env in ("", "none") or needless else (Secret(self.key_env),)
+
+    @property
+    def judge(self) -> str:
+        """The judge's name."""
+        local = None if self.transformers is None else Path(self.transformers).name
+        trained = None if self.trained is None else self.trained.resolve().name
+        script = None if self.script is None else self.script.stem
+        plugin = None if self.plugin is None else self.plugin.rpartition(":")[2]
+        return self.name or self.model or local or trained or self.measured or script or plugin or "simulated"
+
+    @property
+    def looks(self) -> bool:
+        """Whether it is shown pictures and reads the question; models and measurements look for themselves."""
+        return self.model is not None or self.transformers is not None or self.plugin is not None
+
+    def check(self) -> None:
+        """Raise BadValue unless exactly one of the ways to answer was given."""
+        given = [FLAGS.get(way, way) for way in WAYS if getattr(self, way) is not None]
+        if len(given) != 1:
+            flags = [f"--{FLAGS.get(way, way)}" for way in WAYS]
+            raise BadValue(
+                f"one of {', '.join(flags[:-1])} and {flags[-1]} is needed",
+                found=" and ".join(f"--{way}" for way in given) or "none of them",
+                remedy="--model openai:NAME@URL for a server, --simulated accuracy=0.7,bias=0.2 to try it out",
+            )
+        if self.engine != "here" and self.transformers is None:
+            raise BadValue(
+                "--engine is for a VLM that runs in Salon's own processes: --transformers",
+                found=f"--{given[0]}",
+                remedy="an endpoint is asked many questions at once already: see --concurrency",
+            )
+
+
+@contextmanager
+def open_judge(named: JudgeSpec, study: Study, folder: Path, points: Sequence[Point] = ()) -> Iterator[Vlm]:
+    """The VLM, for as long as the block lasts. Wrong files and a store of another version are found here.
+
+    `points` are those it will be asked, for a measurement, which answers by their rules.
+    """
+    named.check()
+    if named.model is not None:
+        with CallStore(calls_file(named, folder)) as store, endpoint_vlm(named, named.model, store) as vlm:
+            yield vlm
+    elif named.transformers is not None:
+        yield _open_local(named, folder)
+    elif named.trained is not None:
+        trained = importlib.import_module("salon.judge.trained_model")  # torch only for those who need it
+        device = None if named.device == "auto" else named.device
+        yield trained.TrainedJudge(named.judge, named.trained, study, device=device)
+    elif named.measured is not None:
+        yield _open_measuring(named, study, folder, points)
+    elif named.simulated is not None:
+        rates = {RATES[name]: value for name, value in read_rates(named.simulated).items()}
+        yield SimulatedVlm(named.judge, panel_truth(study), seed=named.simulated_seed, **rates)
+    elif named.script is not None:
+        yield ScriptedVlm(named.judge, named.script)
+    elif named.plugin is not None:
+        yield make_plugin_judge(named.judge, named.plugin)
+
+
+def make_plugin_judge(name: str, word: str) -> Vlm:
+    """The judge that another package or module brings, called `name`, with its origin in the signature."""
+    loaded = load_plugin("judges", word)
+    if loaded is None:
+        known = ", ".join(plugin for plugin, _ in plugin_lines("judges"))
+        raise BadValue(
+            "the name of an installed judge, or python:MODULE:NAME, is needed",
+            found=repr(word),
+            where="--judge",
+            remedy=f"installed are {known}" if known else "salon plugins list names those installed: none",
+        )
+    return PluginJudge(name, loaded)
+
+
+class PluginJudge:
+    """A plugin as a VLM of Salon."""
+
+    def __init__(self, name: str, loaded: LoadedPlugin) -> None:
+        self.name, self.signature, self._loaded = name, loaded.signed(), loaded
+
+    def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
+        """What the plugin says."""
+        replies: Iterator[tuple[int, Reply | NoReply]] = self._loaded.part.reply(conversations)
+        while True:
+            try:
+                found = next(replies, None)
+            except SalonError:
+                raise
+            except Exception as error:  # somebody else's code may raise anything
+                raise self._loaded.failed(error) from error
+            if found is None:
+                return
+            yield found
+
+
+def calls_file(named: JudgeSpec, folder: Path) -> Path:
+    """Where bought answers are kept: beside the study, so that a copy of the study does not carry them along."""
+    home = folder.resolve()
+    return named.calls or home.with_name(f"{home.name}.calls.sqlite")
+
+
+def endpoint_vlm(named: JudgeSpec, model: str, store: CallStore, budget: Budget | None = None) -> OpenAIChat:
+    """The model at the endpoint; `budget` is one that several share, in place of its own."""
+    return OpenAIChat(
+        named.judge,
+        model=model,
+        base_url=named.endpoint,
+        store=store,
+        secrets=named.secrets,
+        limits=Limits(concurrency=named.concurrency, per_minute=named.per_minute),
+        prices=None if named.prices is None else Prices.load(named.prices),
+        budget=budget or Budget(named.budget),
+        pictures=PictureSettings(pixels=named.pixels, address=named.picture_url),
+        structured=named.structured,
+        most_tokens=named.most_tokens,
+        allow_http=named.allow_http,
+    )
+
+
+def _open_local(named: JudgeSpec, folder: Path) -> Vlm:
+    local = importlib.import_module("salon.judge.local_vlm")  # torch only for those who need it
+    pictures = PictureSettings(pixels=named.pixels)
+    terms = {"device": named.device, "dtype": named.dtype, "batch": named.batch_size, "pictures": pictures}
+    vlm: Vlm = local.LocalVlm(named.transformers, name=named.judge, **terms)
+    home = folder.resolve()
+    if named.engine == "here":
+        return CachedVlm(vlm, named.calls or home.with_name(f"{home.name}.replies.jsonl"))
+    engine = EngineSettings(
+        engine=named.engine,
+        workers=named.workers,
+        address=named.address,
+        batch=max(_QUESTIONS_PER_TASK, named.batch_size),
+    )
+    return DistributedVlm(vlm, named.calls or home.with_name(f"{home.name}.replies"), engine)
+
+
+def _open_measuring(named: JudgeSpec, study: Study, folder: Path, points: Sequence[Point]) -> Vlm:
+    if named.measured == "layout":
+        oracle: Vlm = importlib.import_module("salon.judge.measuring_judge").layout_judge(
+            named.judge, study, folder, points
+        )
+        return oracle
+    pixels = importlib.import_module("salon.judge.measuring_judge")  # the reader of text only for those who need it
+    judge: Vlm = pixels.pixel_judge(named.judge, study, points, processes=named.workers)
+    return judge
+
+
+def read_rates(text: str) -> dict[str, float]:
+    """`accuracy=0.7,bias=0.2` as numbers by name; accuracy is needed."""
+    rates: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        try:
+            rates[name.strip()] = float(value)
+        except ValueError:
+            raise _bad_rates(text) from None
+    if "accuracy" not in rates or not rates.keys() <= RATES.keys():
+        raise _bad_rates(text)
+    return rates
+
+
+def _bad_rates(text: str) -> BadValue:
+    return BadValue(
+        "a simulated judge is described by shares, accuracy among them",
+        found=repr(text),
+        remedy="for instance accuracy=0.7,bias=0.2,ties=0.1,unparsed=0.01",
+    )
+
+
+def check_budget(budget: float | None, cost: Decimal | None, questions: int) -> str | None:
+    """What to say about a budget that may not suffice; BadValue where it is not even enough for one question."""
+    if budget is None or cost is None or not questions or cost <= Decimal(str(budget)):
+        return None
+    if Decimal(str(budget)) * questions < cost:
+        raise BadValue(
+            f"a budget for at least one question is needed; one may cost {cost / questions:.6f}",
+            found=f"{budget:g}",
+            remedy="raise --budget, lower --max-tokens or --pixels, or ask a cheaper model",
+        )
+    return f"the budget of {budget:g} may end before the questions do: they cost {cost:.4f} at the most"

@@ -1,0 +1,235 @@
+"""A trained preference model as a scorer: one for each criterion that it knows.
+
+The model reads what it was trained on: the picture, and the parts of the prompt that its card names. Scores of two
+pictures of one prompt may be compared; what their distance means is said by the card (`is_logit`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.errors import BadFile, BadValue
+from salon.judge.model_scorers import known_criterion, scores_name
+from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
+from salon.judge.vlm import Conversation, NoReply, Reply
+from salon.models.cache import ResultCache
+from salon.models.cards import ModelCard, ModelCriterion, PreferenceModel, read_model_card
+from salon.models.cards import ModelScore as Given
+from salon.models.embeddings import encode_pictures, encode_texts
+from salon.models.preference_model import HeadsModel, load_model
+from salon.models.weights import model_fingerprint
+from salon.store.pictures import read_picture
+from salon.study import Study
+from salon.study.interfaces import ScorerCard
+from salon.study.nouns import Setting, Signature
+
+
+def trained_scorer(
+    folder: Path, criterion: str | None = None, *, device: str | None = None, batch: int = 8
+) -> PictureScorer:
+    """The scorer that the model in `folder` is for `criterion`, which may be left out where it knows only one."""
+    model, weights = opened(folder, device)
+    known = known_criterion(model.card, criterion, where=str(folder))
+    card = served_card(model.card, known)
+    signature = trained_signature(model.card, known.id, weights)
+
+    def look(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
+        return [_finite_result(one) for one in model_scores(model, shown, known.id)]
+
+    return PictureScorer(scores_name(model.card, known.id), card, signature, look, batch=batch)
+
+
+def served_card(card: ModelCard, known: ModelCriterion) -> ScorerCard:
+    """What one has to know before using a model's numbers for one criterion."""
+    return ScorerCard(
+        reads="image and prompt", view=known.view, higher_is_better=known.higher_is_better,
+        is_logit=card.is_logit and known.id != card.flag, licence=card.licence, source=str(card.signature),
+        measures=f"{known.name}, as {_raters(card)} of {card.study} judged it.", criterion=known.id,
+    )  # fmt: skip
+
+
+def trained_signature(card: ModelCard, criterion: str, weights: str) -> Signature:
+    """Which model, criterion and weights made a number."""
+    settings: dict[str, Setting] = {"model": card.name, "criterion": criterion, "backbone": card.backbone_name}
+    if card.kind == "reward":
+        settings["positions"] = card.positions
+    return Signature(method=f"trained-{card.kind}", data=weights, settings=settings)
+
+
+def opened(folder: Path, device: str | None) -> tuple[PreferenceModel, str]:
+    """The model and the fingerprint of what its numbers hang on; several criteria of one model share it."""
+    read_model_card(folder)  # says what is wrong with a folder that is no model's
+    return _load_cached(folder.resolve(), device, model_fingerprint(folder))
+
+
+@cache
+def _load_cached(folder: Path, device: str | None, weights: str) -> tuple[PreferenceModel, str]:
+    return load_model(folder, device=device), weights
+
+
+# -- what a model says -------------------------------------------------------------------------------------------------
+
+
+def model_scores(model: PreferenceModel, shown: Sequence[ScorerInput], criterion: str) -> list[Given]:
+    """One number for each picture. Heads take vectors from the cache: all criteria share them, and so do later runs."""
+    texts = [one.text for one in shown]
+    if not isinstance(model, HeadsModel):
+        return model.scores([one.image for one in shown], texts, criterion)
+    pictures = _vectors(model, [one.path for one in shown])
+    found = model.vector_scores(pictures, _words(model, texts, criterion), criterion)
+    return [Given(float(value)) for value in found]
+
+
+def pair_logits(
+    model: PreferenceModel, a: Sequence[Path], b: Sequence[Path], texts: Sequence[str], criterion: str
+) -> NDArray[np.float64]:
+    """Log-odds that the first picture of each pair is preferred, as they stand (a, b)."""
+    if not isinstance(model, HeadsModel):
+        images = {path: read_picture(path).image for path in {*a, *b}}
+        return model.pair_logits([images[one] for one in a], [images[one] for one in b], texts, criterion)
+    both = _vectors(model, [*a, *b])
+    first, second = ({part: rows[half] for part, rows in both.items()} for half in (slice(len(a)), slice(len(a), None)))
+    return model.vector_logits(first, second, _words(model, texts, criterion), criterion)
+
+
+def _vectors(model: HeadsModel, paths: Sequence[Path]) -> dict[str, NDArray[np.float32]]:
+    return encode_pictures(model.encoder, paths, parts=[part.name for part in model.network.shape.parts])
+
+
+def _words(model: HeadsModel, texts: Sequence[str], criterion: str) -> NDArray[np.float32]:
+    return encode_texts(model.encoder, model.conditioned(texts, criterion))
+
+
+def _finite_result(given: Given) -> ScoreResult:
+    """A network may overflow on a strange picture; what is not a number is none."""
+    if not math.isfinite(given.value) or not math.isfinite(given.sigma or 0.0):
+        return MissingScore("the model gave no finite number")
+    return PictureScore(float(given.value), None if given.sigma is None else float(given.sigma))
+
+
+def _raters(card: ModelCard) -> str:
+    return "simulated raters" if card.simulated else "the raters"
+
+
+# --------------------------------------------------------------------------------------------------
+# A trained preference model as a judge: asked about pairs in both orders, under the same protocol as every other.
+#
+# It reads the picture and the parts of the prompt it was trained on, not the words of the question. Its answer is the
+# sign of its log-odds, and the chances of A and B are theirs. Where they are exactly even it says TIE, or, if that is
+# not
+# on the menu, names the first picture in both orders, which the protocol reads as a tie.
+# --------------------------------------------------------------------------------------------------
+
+_QUESTIONS_AT_ONCE = 64
+"""Questions looked at together."""
+
+
+class _PairQuestion(NamedTuple):
+    """A question about a pair on one criterion."""
+
+    first: Path
+    second: Path
+    text: str
+    criterion: str
+
+
+class TrainedJudge:
+    """The model in `folder`, asked about the items of `study`."""
+
+    def __init__(
+        self, name: str, folder: Path, study: Study, *, device: str | None = None, kept: ResultCache | None = None
+    ) -> None:
+        self.name, self._folder = name, folder
+        self._model, weights = opened(folder, device)
+        card = self._model.card
+        settings = {"model": card.name, "backbone": card.backbone_name}
+        self.signature = Signature(method=f"trained-{card.kind}", data=weights, settings=settings)
+        prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+        self._prompts = {item.id: prompts.get(item.prompt or "") for item in study.nouns("items")}
+        self._kept = kept or ResultCache()
+        self._broken, self._sha = cache(_broken_reason), cache(_sha)
+
+    def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
+        """(index, answer), some at a time."""
+        rest = enumerate(conversations)
+        while part := list(islice(rest, _QUESTIONS_AT_ONCE)):
+            failed = {index: why for index, one in part if (why := self._failed(one)) is not None}
+            yield from failed.items()
+            yield from self._answers([pair for pair in part if pair[0] not in failed])
+
+    def _answers(self, part: Sequence[tuple[int, Conversation]]) -> Iterator[tuple[int, Reply]]:
+        asked = [[self._asked(one, criterion) for criterion in one.about] for _, one in part]
+        known = self._logits([question for some in asked for question in some])
+        for (index, one), questions in zip(part, asked):
+            logits = [known[question] for question in questions]
+            yield index, _reply(one, [logit for logit, _ in logits], stored=all(stored for _, stored in logits))
+
+    def _asked(self, one: Conversation, criterion: str) -> _PairQuestion:
+        if len(one.sights) != 2 or not one.options:
+            raise BadValue(
+                "a trained model compares two pictures",
+                found="a question about one picture",
+                remedy="--protocol compare; salon score STUDY --model gives the numbers of single pictures",
+            )
+        known = known_criterion(self._model.card, criterion, where=str(self._folder))
+        first, second = (self._prompts[sight.item] for sight in one.sights)
+        text = first.view(known.view) if first is not None and first == second else ""
+        return _PairQuestion(one.sights[0].path, one.sights[1].path, text, known.id)
+
+    def _logits(self, asked: Sequence[_PairQuestion]) -> dict[_PairQuestion, tuple[float, bool]]:
+        """The log-odds of the first picture, and whether they were known from an earlier run."""
+        keys = {one: self._key(one) for one in asked}
+        there = self._kept.many(set(keys.values()))
+        found = {one: (float(there[key]), True) for one, key in keys.items() if key in there}
+        for criterion in dict.fromkeys(one.criterion for one in keys):
+            fresh = [one for one in keys if one.criterion == criterion and one not in found]
+            if fresh:
+                first, second, texts, _ = zip(*fresh)
+                logits = pair_logits(self._model, first, second, texts, criterion)
+                found |= {one: (float(logit), False) for one, logit in zip(fresh, logits, strict=True)}
+                self._kept.keep({keys[one]: float(x) for one, x in zip(fresh, logits) if np.isfinite(x)})
+        return found
+
+    def _key(self, one: _PairQuestion) -> str:
+        told = json.dumps([self._sha(one.first), self._sha(one.second), one.text, one.criterion])
+        return f"{self.signature}|pair|{hashlib.sha256(told.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+    def _failed(self, one: Conversation) -> NoReply | None:
+        why = next((why for sight in one.sights if (why := self._broken(sight.path)) is not None), None)
+        return None if why is None else NoReply(kind="broken-image", reason=why)
+
+
+def _reply(one: Conversation, logits: Sequence[float], *, stored: bool) -> Reply:
+    verdicts = [_verdict(logit, one.options) for logit in logits]
+    if len(one.about) > 1:
+        return Reply(text=json.dumps(dict(zip(one.about, verdicts, strict=True))), model="trained", stored=stored)
+    chances = {"A": -float(np.logaddexp(0, -logits[0])), "B": -float(np.logaddexp(0, logits[0]))}
+    return Reply(text=json.dumps({"verdict": verdicts[0]}), chances=chances, model="trained", stored=stored)
+
+
+def _verdict(logit: float, options: Sequence[str]) -> str:
+    if logit == 0 and "TIE" in options:
+        return "TIE"
+    return "A" if logit >= 0 else "B"
+
+
+def _broken_reason(path: Path) -> str | None:
+    try:
+        read_picture(path)
+    except BadFile as error:
+        return f"{error.needed}: {error.found}"
+    return None
+
+
+def _sha(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

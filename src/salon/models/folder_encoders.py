@@ -1,0 +1,246 @@
+"""CLIP, SigLIP and their kin as encoders: pictures and texts in one space, from a folder in the hub's layout.
+
+Any network that transformers gives picture features and text features to will do. Weights run in float32. Pictures are
+prepared as the folder's own processor says: for CLIP that is the middle square, so a tall poster loses its ends.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from salon.errors import BadFile, BadValue, MissingExtra
+from salon.models.encoders import EncoderPart, Vectors, text_rows
+from salon.models.vlm import Messages, vlm_processor
+from salon.models.weights import best_device, fingerprint, load_from_hub, load_network, stated_licence, weights_folder
+
+try:
+    import torch
+    from torch.nn.functional import normalize
+    from transformers import MODEL_MAPPING, AutoConfig, AutoImageProcessor, AutoModel, AutoTokenizer
+    from transformers.utils import is_torchvision_available
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("models") from None
+
+_SIGLIP_TOKENS = 64
+"""SigLIP was trained on texts padded to this length, and knows no mask."""
+
+
+class ClipEncoder:
+    """A network with a tower for pictures and one for texts; loaded when the first vector is asked for."""
+
+    def __init__(self, name: str, folder: str, *, device: str | None = None, batch: int = 8) -> None:
+        if batch < 1:
+            raise BadValue("a batch holds one picture or more", found=batch)
+        place = weights_folder(folder, what="a CLIP or SigLIP")
+        self._config = load_from_hub(AutoConfig.from_pretrained, place, what="a CLIP or SigLIP")
+        _check_towers(self._config, folder)
+        pixels = "torchvision" if is_torchvision_available() else "pillow"  # they differ by up to 0.015
+        self.name, self._folder, self._device, self._batch = name, folder, device, batch
+        self.signature = f"{self._config.model_type} {fingerprint(place)} float32, pixels by {pixels}"
+        self._changed = False
+        self.text_width = _width(self._config)
+        self.parts = (EncoderPart("image", self.text_width, True),)
+        self.licence = stated_licence(place)
+
+    def __reduce__(self) -> Any:
+        """As settings alone: another process loads the weights itself."""
+        if self._changed:
+            raise BadValue("an encoder as its folder has it is needed in other processes", found=self.name)
+        return partial(type(self), device=self._device, batch=self._batch), (self.name, self._folder)
+
+    @property
+    def network(self) -> Any:
+        """The network itself, for those who train it."""
+        return self._network
+
+    @property
+    def device(self) -> torch.device:
+        """Where it runs."""
+        found: torch.device = next(self._network.parameters()).device
+        return found
+
+    def network_copy(self) -> Any:
+        """A copy of the network whose weights may be changed."""
+        return copy.deepcopy(self._network)
+
+    def with_network(self, network: Any, how: str) -> ClipEncoder:
+        """The same encoder around another network; `how` it came about is part of what its vectors depend on."""
+        other = copy.copy(self)
+        other.__dict__["_network"] = network
+        other._changed = True
+        other.name, other.signature = f"{self.name}, {how}", f"{self.signature}, {how}"
+        return other
+
+    def picture_features(self, images: Sequence[Image.Image]) -> torch.Tensor:
+        """(pictures, width), not brought to length 1; gradients flow."""
+        seen = self._processor(list(images), return_tensors="pt")
+        found: torch.Tensor = self._network.get_image_features(**seen.to(self.device)).pooler_output
+        return found
+
+    def text_features(self, texts: list[str]) -> torch.Tensor:
+        """(texts, width), not brought to length 1; gradients flow."""
+        found: torch.Tensor = self._network.get_text_features(**self._tokens(texts)).pooler_output
+        return found
+
+    @torch.inference_mode()
+    def pictures(self, images: Sequence[Image.Image], part: str) -> Vectors:
+        """(pictures, width) float32: the one part there is, named image."""
+        if part != "image":
+            raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy="image")
+        rows = [np.empty((0, self.text_width), np.float32)]
+        for start in range(0, len(images), self._batch):
+            found = self.picture_features(images[start : start + self._batch])
+            rows.append(normalize(found, dim=-1).cpu().numpy())
+        return np.concatenate(rows)
+
+    def texts(self, texts: Sequence[str]) -> Vectors:
+        """(texts, width) float32; what is longer than the network can read is cut."""
+        return text_rows(texts, self.text_width, self._encoded)
+
+    @torch.inference_mode()
+    def _encoded(self, texts: list[str]) -> Vectors:
+        rows = []
+        for start in range(0, len(texts), self._batch):
+            found = self.text_features(texts[start : start + self._batch])
+            rows.append(normalize(found, dim=-1).cpu().numpy())
+        return np.concatenate(rows)
+
+    def _tokens(self, texts: list[str]) -> dict[str, torch.Tensor]:
+        """Padded to the full length, as the network was trained."""
+        siglip = self._config.model_type.startswith("siglip")
+        longest = self._config.text_config.max_position_embeddings
+        found = self._tokenizer(
+            texts,
+            padding="max_length",
+            truncation=True,
+            max_length=min(longest, _SIGLIP_TOKENS) if siglip else longest,
+            return_tensors="pt",
+        )
+        names = ("input_ids",) if siglip else ("input_ids", "attention_mask")
+        return {name: found[name].to(self.device) for name in names}
+
+    @cached_property
+    def _network(self) -> Any:
+        network = load_network(AutoModel.from_pretrained, self._folder, what="a CLIP or SigLIP", dtype=torch.float32)
+        return network.to(self._device or best_device())
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return load_from_hub(AutoTokenizer.from_pretrained, self._folder, what="its tokenizer")
+
+    @cached_property
+    def _processor(self) -> Any:
+        return load_from_hub(AutoImageProcessor.from_pretrained, self._folder, what="its picture processor")
+
+
+def _check_towers(config: Any, folder: str) -> None:
+    network = MODEL_MAPPING.get(type(config), None)
+    if not hasattr(network, "get_image_features") or not hasattr(network, "get_text_features"):
+        raise BadFile(
+            "a network with features of pictures and of texts is needed",
+            found=config.model_type,
+            where=folder,
+            remedy="name a CLIP or SigLIP, or a Qwen-VL as qwen-vl:FOLDER",
+        )
+
+
+def _width(config: Any) -> int:
+    """Of the space that both towers lead to."""
+    width = getattr(config, "projection_dim", None) or config.text_config.projection_size
+    return int(width)
+
+
+# --------------------------------------------------------------------------------------------------
+# Qwen-VL embedding models as encoders: the last hidden state at the last token of a chat with a picture or a text.
+#
+# That is how Qwen3-VL-Embedding was trained: an instruction, what is to be embedded, and the beginning of an answer.
+# Any Qwen2-VL, Qwen2.5-VL or Qwen3-VL loads; those that were never trained to embed give vectors that carry less.
+# Weights run in the precision they were saved in, on every device.
+# --------------------------------------------------------------------------------------------------
+
+INSTRUCTION = "Represent the user's input."
+"""What Qwen3-VL-Embedding reads before everything that is not a search query."""
+QWEN_FAMILIES = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe")
+
+
+class VlmEncoder:
+    """A Qwen-VL without its last layer; loaded when the first vector is asked for."""
+
+    def __init__(self, name: str, folder: str, *, device: str | None = None, batch: int = 8) -> None:
+        if batch < 1:
+            raise BadValue("a batch holds one picture or more", found=batch)
+        place = weights_folder(folder, what="a Qwen-VL")
+        self._config = load_from_hub(AutoConfig.from_pretrained, place, what="a Qwen-VL")
+        if self._config.model_type not in QWEN_FAMILIES:
+            found = self._config.model_type
+            raise BadFile(f"one of {', '.join(QWEN_FAMILIES)} is needed", found=found, where=folder)
+        pixels = "torchvision" if is_torchvision_available() else "pillow"
+        self.name, self._folder, self._device, self._batch = name, folder, device, batch
+        self.signature = (
+            f"{self._config.model_type} {fingerprint(place)} last token of {INSTRUCTION!r}, pixels by {pixels}"
+        )
+        self.text_width = int(self._config.get_text_config().hidden_size)
+        self.parts = (EncoderPart("image", self.text_width, True),)
+        self.licence = stated_licence(place)
+
+    def __reduce__(self) -> Any:
+        """As settings alone: another process loads the weights itself."""
+        return partial(type(self), device=self._device, batch=self._batch), (self.name, self._folder)
+
+    def pictures(self, images: Sequence[Image.Image], part: str) -> Vectors:
+        """(pictures, width) float32: the one part there is, named image."""
+        if part != "image":
+            raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy="image")
+        if not images:
+            return np.empty((0, self.text_width), np.float32)
+        return self._encoded([_embedding_chat({"type": "image", "image": image}) for image in images])
+
+    def texts(self, texts: Sequence[str]) -> Vectors:
+        """(texts, width) float32."""
+        return text_rows(
+            texts,
+            self.text_width,
+            lambda some: self._encoded([_embedding_chat({"type": "text", "text": one}) for one in some]),
+        )
+
+    @torch.inference_mode()
+    def _encoded(self, chats: Sequence[Messages]) -> Vectors:
+        rows = []
+        for start in range(0, len(chats), self._batch):
+            inputs = self._processor.apply_chat_template(
+                list(chats[start : start + self._batch]),
+                tokenize=True,
+                add_generation_prompt=True,
+                return_dict=True,
+                return_tensors="pt",
+                processor_kwargs={"padding": True},
+            )
+            hidden = self._network(**inputs.to(self._network.device)).last_hidden_state
+            rows.append(normalize(hidden[:, -1].float(), dim=-1).cpu().numpy())  # padding is on the left
+        return np.concatenate(rows)
+
+    @cached_property
+    def _network(self) -> Any:
+        network = load_network(
+            AutoModel.from_pretrained, self._folder, what="a Qwen-VL", dtype="auto", use_safetensors=True
+        )
+        return network.to(self._device or best_device())
+
+    @cached_property
+    def _processor(self) -> Any:
+        processor = vlm_processor(self._folder, self._config.model_type)
+        processor.tokenizer.padding_side = "left"
+        return processor
+
+
+def _embedding_chat(content: dict[str, Any]) -> Messages:
+    return [
+        {"role": "system", "content": [{"type": "text", "text": INSTRUCTION}]},
+        {"role": "user", "content": [content]},
+    ]

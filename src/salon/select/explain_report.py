@@ -1,0 +1,264 @@
+"""The page of an explanation: the picture, what its total is made of, judged neighbours, and measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from markupsafe import Markup
+
+from salon.report import (
+    Badge,
+    Block,
+    Card,
+    Cell,
+    Chart,
+    Column,
+    Note,
+    Page,
+    Section,
+    Table,
+    charts,
+    estimate_value,
+    located,
+)
+from salon.report.filmstrip import FilmFrame, Filmstrip
+from salon.report.numbers import MISSING
+from salon.report.svg import element, rect
+from salon.report.words import SIMULATED, brief, fixed, one_way, score_text, sentence
+from salon.select.explain import (
+    Contribution,
+    Explanation,
+    Neighbor,
+    Occlusion,
+    PictureExplanation,
+    PictureMeasurement,
+    RaterOpinion,
+    ScoreDifference,
+)
+from salon.store.pictures import picture_url
+
+_WIDTH = 420
+
+
+def explain_page(found: Explanation, pictures: Sequence[Path], folder: Path | None = None) -> Page:
+    """The page; `pictures` are those explained, `folder` is the study's, whose pictures are the neighbours."""
+    here = located(found)
+    pair = len(found.pictures) == 2
+    sections = [
+        _pictures_section(here, pictures),
+        *([_difference_section(here.difference, here.scale)] if here.difference is not None else []),
+        *(_contributions_section(one, here.scale, pair) for one in here.pictures),
+        *(
+            _occlusion_section(one, path, pair)
+            for one, path in zip(here.pictures, pictures)
+            if one.occlusion is not None
+        ),
+        *(_neighbors_section(one, folder, pair) for one in here.pictures if one.neighbours),
+        *(_measurements_section(one, pair) for one in here.pictures if one.measurements),
+    ]
+    return Page(
+        title="Why one stands above the other" if pair else "Why this score",
+        tab=" and ".join(brief(one.picture, 30) for one in found.pictures) + " explained",
+        subtitle=Markup("{}, by {}.").format(
+            " and ".join(brief(one.picture, 40) for one in found.pictures), brief(found.model, 120)
+        ),
+        kicker="Salon select explain",
+        cards=_cards(here),
+        sections=sections,
+        notes=[found.caution, *map(sentence, found.notes)],
+        signature=one_way(str(found.signature)),
+        banner=SIMULATED if found.simulated else "",
+    )
+
+
+def _cards(found: Explanation) -> list[Card]:
+    cards = []
+    for place, one in enumerate(found.pictures):
+        label = "Total" if len(found.pictures) == 1 else f"Total of the {('first', 'second')[place]}"
+        words = "no value under a criterion that counts" if one.total is None else brief(found.scale, 60)
+        shown = score_text(one.total, one.sd)
+        cards.append(Card(label, shown if one.total is not None else Markup("—"), words))
+    if found.difference is not None and found.difference.total is not None:
+        cards.append(Card("Difference", score_text(found.difference.total), "first less second"))
+    return cards
+
+
+def _pictures_section(found: Explanation, pictures: Sequence[Path]) -> Section:
+    names = ("first", "second") if len(pictures) == 2 else ("the picture",)
+    frames = [
+        FilmFrame(title=name, picture=_picture(path), alt=one.picture, missing="the picture cannot be read",
+              note=brief(one.picture, 60), numbers=[("total", score_text(one.total))] if one.total is not None else [])
+        for name, path, one in zip(names, pictures, found.pictures)
+    ]  # fmt: skip
+    return Section("What was scored", [Filmstrip(frames)])
+
+
+# -- what is exact -----------------------------------------------------------------------------------------------------
+
+
+def _contributions_section(one: PictureExplanation, scale: str, pair: bool) -> Section:
+    title = f"What the total of {brief(one.picture, 40)} is made of" if pair else "What the total is made of"
+    counted = [part for part in one.contributions if part.share > 0]
+    blocks: list[Block] = []
+    drawn = [part for part in counted if part.adds is not None]
+    if drawn:
+        dots = [(_short(part.criterion), part.adds, *_reach(part), "") for part in drawn]
+        caption = (
+            "What each criterion adds to the total. Lines: 1.96 of the scorer's own standard deviations, where it \
+states one."
+        )
+        blocks.append(Chart(charts.dot_intervals(dots, 0.0, title="Contributions", x_label=brief(scale, 60),
+                                                  null_label="adds nothing"), caption))  # fmt: skip
+    total = {column.path: None for column in _COLUMNS} | {"criterion": "total", "better": "", "adds": one.total}
+    rows = [*(_row(part) for part in one.contributions), total]
+    blocks.append(
+        Table(
+            _columns(one.contributions), rows, caption=f"Parts of the total of {brief(one.picture, 40)}", sortable=False
+        )
+    )
+    lacking = [part for part in counted if part.adds is None]
+    blocks += [Note(f"{part.criterion} has no value: {part.unscored}.", tone="alert") for part in lacking]
+    return Section(title, blocks, "weight × direction × (value − center) / unit, for each criterion; the parts sum to "
+                   "the total exactly.")  # fmt: skip
+
+
+_COLUMNS = [
+    Column("criterion", "Criterion"), Column("adds", "Adds", "number", 3), Column("value", "Value", "number", 3),
+    Column("sigma", "sd", "number", 3), Column("share", "Weight", "number", 3), Column("better", "Better"),
+    Column("center", "Center", "number", 3), Column("unit", "Unit", "number", 3),
+]  # fmt: skip
+
+
+def _columns(parts: Sequence[Contribution]) -> list[Column]:
+    """Without those that say nothing here: no scorer states an sd, or values are taken as they stand."""
+    bare = {"sigma"} if all(part.sigma is None for part in parts) else set()
+    bare |= {"center", "unit"} if all((part.center, part.unit) == (0, 1) for part in parts) else set()
+    return [column for column in _COLUMNS if column.path not in bare]
+
+
+def _row(part: Contribution) -> dict[str, object]:
+    return {"criterion": part.criterion, "value": part.value, "sigma": part.sigma, "share": part.share,
+            "better": "higher" if part.higher_is_better else "lower", "center": part.center, "unit": part.unit,
+            "adds": part.adds}  # fmt: skip
+
+
+def _reach(part: Contribution) -> tuple[float | None, float | None]:
+    if part.sigma is None or part.adds is None:
+        return None, None
+    half = part.share * 1.96 * part.sigma / part.unit
+    return part.adds - half, part.adds + half
+
+
+def _difference_section(found: ScoreDifference, scale: str) -> Section:
+    blocks: list[Block] = [Note(sentence(found.told), tone="clear" if found.total is not None else "open")]
+    if found.adds:
+        rows = [(_short(id), adds, None, None, "") for id, adds in found.adds.items()]
+        caption = "Above 0 speaks for the first, below 0 for the second. The parts sum to the difference."
+        blocks.append(Chart(charts.dot_intervals(rows, 0.0, title="What speaks for which", x_label=brief(scale, 60),
+                                                  null_label="even"), caption))  # fmt: skip
+    return Section("Why one stands above the other", blocks)
+
+
+def _occlusion_section(one: PictureExplanation, path: Path, pair: bool) -> Section:
+    title = f"Where {brief(one.picture, 40)} is looked at" if pair else "Where it is looked at"
+    found = one.occlusion
+    most = None if found is None else found.largest
+    words = "Covering no place lowers the total."
+    if most is not None:
+        row, column, drop = most
+        words = f"Most is lost at row {row}, column {column} from the upper left: {drop:.3g}."
+    blocks = [Chart(_map(found, path), words)] if found is not None else []
+    return Section(title, blocks, "One place after the other is painted over with the picture's mean color. Blue: the "
+                   "total falls without it. Orange: it rises. A covered picture is unlike those that were judged: a "
+                   "hint, no proof.")  # fmt: skip
+
+
+def _map(found: Occlusion, path: Path) -> Markup:
+    """The picture under a grid whose places are the stronger colored the more covering them changes the total."""
+    known = [abs(drop) for row in found.drops for drop in row if drop is not None]
+    largest = max(known, default=0.0) or 1.0
+    places = [
+        rect(c, r, 1, 1, "", tip=f"row {r + 1}, column {c + 1}: {drop:.3g}",
+             fill=f"var(--cohort-{1 if drop > 0 else 2})", fill_opacity=round(0.75 * abs(drop) / largest, 3),
+             stroke="var(--paper)", stroke_width=0.02)
+        for r, row in enumerate(found.drops) for c, drop in enumerate(row) if drop is not None
+    ]  # fmt: skip
+    over = element("svg", *places, viewBox=f"0 0 {found.grid} {found.grid}", preserveAspectRatio="none", role="img",
+                   aria_label="what the total loses by place",
+                   class_="over")  # fmt: skip
+    under = Markup('<img src="{}" alt="">').format(_picture(path))
+    return element("div", under, over, class_="covered")
+
+
+# -- what is near ------------------------------------------------------------------------------------------------------
+
+
+def _neighbors_section(one: PictureExplanation, folder: Path | None, pair: bool) -> Section:
+    title = f"Judged pictures near {brief(one.picture, 40)}" if pair else "Judged pictures near it"
+    frames = [_neighbour(other, folder) for other in one.neighbours]
+    return Section(
+        title, [Filmstrip(frames)],
+        "Nearest by the model's own vectors, nearest first; copies of the picture are left out. What raters said is "
+        "the share of comparisons won or the mean rating, over so many raters, with a t interval. Near is no cause: it "
+        "says what the model sees alike.",
+    )  # fmt: skip
+
+
+def _neighbour(other: Neighbor, folder: Path | None) -> FilmFrame:
+    said = [(f"{_short(one.criterion)}, {_KINDS[one.kind]} {one.raters}", _figure(one)) for one in other.said]
+    model = [] if other.total is None else [("total by the model", score_text(other.total))]
+    return FilmFrame(
+        title=brief(other.item, 36),
+        picture=_picture(folder / other.image) if folder is not None and other.image else "",
+        alt=f"judged picture {other.item}",
+        numbers=[("distance", fixed(other.distance, 3)), *said, *model],
+        badge=Badge("same prompt", "clear") if other.same_prompt else None,
+        note="" if other.said else "nobody said anything of it",
+    )
+
+
+def _figure(one: RaterOpinion) -> Markup:
+    return element("span", estimate_value(one.figure, None, 2), class_="whole")
+
+
+_KINDS = {"won": "won by", "rated": "rated by"}
+
+
+# -- measurements ------------------------------------------------------------------------------------------------------
+
+
+def _measurements_section(one: PictureExplanation, pair: bool) -> Section:
+    title = f"Measured by rule: {brief(one.picture, 40)}" if pair else "Measured by rule"
+    blocks: list[Block] = []
+    standing = [part for part in one.measurements if part.below is not None]
+    if standing:
+        dots = [(part.name, part.below, None, None, "") for part in standing]
+        chart = charts.dot_intervals(
+            dots, 0.5, title="Where measurements stand in the study", x_label="share of the study's items below",
+            null_label="the middle", reference_lines=(("none below", 0.0), ("all below", 1.0)), sort=False,
+        )  # fmt: skip
+        blocks.append(Chart(chart, "Half of the items with the same value count as below."))
+    columns = [Column("name", "Measurement"), Column("value", "Value", "number", 3)]
+    if standing:
+        columns += [Column("below", "Study below", "percent"), Column("quartiles", "Study's quartiles"),
+                    Column("n", "Study's items", "count")]  # fmt: skip
+    rows = [_measure(part) for part in one.measurements]
+    blocks.append(Table(columns, rows, caption=f"Measurements of {brief(one.picture, 40)}", sortable=False))
+    return Section(title, blocks, "The model never saw these numbers. They describe the picture; they are no causes of "
+                   "its score.")  # fmt: skip
+
+
+def _measure(part: PictureMeasurement) -> dict[str, object]:
+    told = part.tells if part.value is not None else f"{part.tells} No value: {part.unmeasured}."
+    quartiles = MISSING if part.quartiles is None else " · ".join(f"{one:.3g}" for one in part.quartiles)
+    return {"name": Cell(part.name, under=told), "value": part.value, "below": part.below, "quartiles": quartiles,
+            "n": part.n or None}  # fmt: skip
+
+
+def _short(criterion: str) -> str:
+    return brief(criterion.rpartition("/")[2], 30)
+
+
+def _picture(path: Path) -> str:
+    return picture_url(path, _WIDTH)

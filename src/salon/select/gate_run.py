@@ -1,0 +1,280 @@
+"""Gates made on a study's flags, and used on a study or on files.
+
+What a trained model learned from is no held-out data: items whose picture, or the text of whose prompt, its guard knows
+are left out and counted. Only people's flags are labels, unless the study has none but models'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from markupsafe import Markup
+from numpy.typing import NDArray
+from pydantic import Field
+
+from salon.errors import BadFile, BadValue, TooFew, UnknownReference
+from salon.evaluate.leaks import find_leaks, load_guard, picture_keys
+from salon.judge.model_scorers import model_folder
+from salon.judge.picture_scores import open_pictures
+from salon.judge.scoring import ScoreSettings
+from salon.models.cards import read_card
+from salon.report import Badge, Card, Note, Page, Section, located
+from salon.report.filmstrip import FilmFrame, Filmstrip
+from salon.report.words import brief, count_noun, fixed, one_way, score_text, sentence
+from salon.select.best_of import scores_beside
+from salon.select.gate import Gate, GateDecision, GateSettings, make_gate
+from salon.select.scores import ScoreTable, StepCallback, picture_scores, study_scores
+from salon.store.folder import is_study, local_path, open_study
+from salon.store.pictures import picture_url
+from salon.study import Criterion, Scale, Study
+from salon.study.nouns import Noun
+
+GATE_FOLDER = "gate"
+
+
+class GateRun(Noun):
+    """What a gate did with a set of items."""
+
+    place: str
+    criterion: str
+    items: int
+    held: int
+    unscored: int = Field(description="Held back because they have no score.")
+    promise: str
+    holds: str = Field(description="Held: at or above the threshold, or at or below it.")
+    threshold: float
+    rows: tuple[GateDecision, ...]
+    images: dict[str, str] = Field(default_factory=dict, description="Item to its picture, in the folder or absolute.")
+    missing: str
+    gate: str = Field(description="Hash of the gate.")
+    signature: str
+    simulated: bool = Field(False, description="True when nobody gave the flags that the gate was made on.")
+
+    def table(self) -> pa.Table:
+        """One row for each item."""
+        kinds = {"item": pa.string(), "held": pa.bool_(), "value": pa.float64(), "why": pa.string()}
+        return pa.Table.from_pylist([row.model_dump() for row in self.rows], pa.schema(list(kinds.items())))
+
+
+def gate_for_study(
+    folder: Path,
+    word: str,
+    settings: GateSettings,
+    *,
+    criterion: str | None = None,
+    scoring: ScoreSettings | None = None,
+    watch: StepCallback = lambda doing, done, wanted: None,
+) -> Gate:
+    """The gate that the flags of a study allow for the scorer that `word` names."""
+    study, home = open_study(folder), local_path(folder)
+    flag = flag_criterion(study, criterion)
+    share = flag_shares(study, flag)
+    table = study_scores(study, home, [word], scoring, watch)
+    kept, left_out, notes = _held_out(study, home, word, [one for one in table.items if one in share])
+    unlabelled = len(table.items) - len([one for one in table.items if one in share])
+    left_out |= {"without a flag answer": unlabelled} if unlabelled else {}
+    if not kept:
+        raise TooFew(
+            "held-out items with flags are needed", found="none", where=str(folder), remedy=_left_out_words(left_out)
+        )
+    values, _ = table.rows(kept)
+    prompts = {item.id: item.prompt or item.id for item in study.nouns("items")}
+    number = {name: n for n, name in enumerate(dict.fromkeys(prompts[one] for one in kept))}
+    units = np.array([number[prompts[one]] for one in kept]) if settings.unit == "prompt" else None
+    positive = np.array([share[one] >= settings.share for one in kept])
+    try:
+        return make_gate(
+            flag.id, word, table.columns[0], values[:, 0], positive, settings, study=study.name, data=table.data,
+            units=units, simulated=study.simulated, left_out=left_out, notes=notes,
+        )  # fmt: skip
+    except TooFew as error:
+        found = f"{error.found} among {len(kept):,} held-out items"
+        remedy = f"{error.remedy}{_left_out_words(left_out)}"
+        raise TooFew(error.needed, found=found, where=f"{folder}, {flag.id}", remedy=remedy) from None
+
+
+def _left_out_words(left_out: dict[str, int]) -> str:
+    return "".join(f"; left out: {count:,} {why}" for why, count in left_out.items())
+
+
+def flag_criterion(study: Study, id: str | None) -> Criterion:
+    """The criterion whose ratings are flags: the one named, or the only one."""
+    if id is not None:
+        found = study.criterion(id)
+        if found.scale is None:
+            raise BadValue("a criterion with a scale is needed", found=repr(id), where=f"study {study.name!r}")
+        return found
+    flags = [one for one in study.criteria if one.scale is not None and not one.scale.higher_is_better]
+    if len(flags) != 1:
+        raise UnknownReference(
+            "the criterion of flags is needed", found=", ".join(one.id for one in flags) or "no criterion of flags",
+            where=f"study {study.name!r}", remedy="name one with --criterion",
+        )  # fmt: skip
+    return flags[0]
+
+
+def flag_shares(study: Study, flag: Criterion) -> dict[str, float]:
+    """For each item the share of its raters who flagged it: people, or models where no person did.
+
+    Flagged is any level but the best one.
+    """
+    view, scale = study.ratings, flag.scale or Scale(low=0, high=1, higher_is_better=False)
+    rows = np.flatnonzero((view.criterion == study.criteria.index(flag)) & (view.repeat == 0))
+    people = _people(study)[view.rater[rows]]
+    rows = rows[people] if people.any() else rows
+    if not len(rows):
+        raise TooFew(
+            "flags are needed", found="no ratings", where=f"study {study.name!r}, {flag.id}",
+            remedy="collect ratings under the flag criterion (salon serve), or name another with --criterion",
+        )  # fmt: skip
+    bad = view.value[rows] < scale.high if scale.higher_is_better else view.value[rows] > scale.low
+    items, place = np.unique(view.item[rows], return_inverse=True)
+    share = np.bincount(place, weights=bad) / np.bincount(place)
+    names = study.ids("items").take(pa.array(items)).to_pylist()
+    return dict(zip(names, share.tolist()))
+
+
+def _people(study: Study) -> NDArray[np.bool_]:
+    table = study.table("raters")
+    if "kind" not in table.column_names:
+        return np.ones(table.num_rows, bool)
+    return np.array([kind != "model" for kind in table.column("kind").cast(pa.string()).to_pylist()], bool)
+
+
+def _held_out(
+    study: Study, home: Path, word: str, items: Sequence[str]
+) -> tuple[list[str], dict[str, int], tuple[str, ...]]:
+    """Items that the model behind a scorer was not trained on, how many were left out, and what to say."""
+    folder = model_folder(word)
+    if folder is None:
+        return list(items), {}, ()
+    card = read_card(folder)
+    if not card.guard:
+        return list(items), {}, ("the model keeps no record of what it was trained on: see that these items are new",)
+    guard = load_guard(folder, card.guard)
+    known = {item.id: item for item in study.nouns("items")}
+    texts = {prompt.id: prompt.view() for prompt in study.nouns("prompts")}
+    paths = {one: home / str(known[one].image) for one in items if known[one].image}
+    keys = dict(zip(paths, picture_keys(list(paths.values()))))
+    leaks = find_leaks(guard, keys, {one: texts.get(known[one].prompt or "", "") for one in items})
+    seen = {*leaks.pictures, *leaks.near, *leaks.texts}
+    left = {"that the model was trained on": len(seen)} if seen else {}
+    return [one for one in items if one not in seen], left, ()
+
+
+# -- use ---------------------------------------------------------------------------------------------------------------
+
+
+def pass_gate(
+    gate: Gate,
+    place: Path,
+    *,
+    prompt: str | None = None,
+    scorer: str | None = None,
+    scoring: ScoreSettings | None = None,
+    watch: StepCallback = lambda doing, done, wanted: None,
+) -> GateRun:
+    """What a gate holds back of a study or of pictures; `scorer` names its scorer where it has moved since."""
+    word = scorer or gate.scorer
+    if is_study(local_path(place)) or not place.exists():
+        study = open_study(place)
+        table = study_scores(study, place, [word], scoring, watch)
+        images = {item.id: item.image for item in study.nouns("items") if item.image}
+    else:
+        source = open_pictures(place, prompt=prompt)
+        table = picture_scores(source, scores_beside(place, None), [word], scoring, watch)
+        images = {one.item: str(one.image.resolve()) for one in source if isinstance(one.image, Path)}
+    return apply_gate(gate, table, str(place)).model_copy(update={"images": images})
+
+
+def apply_gate(gate: Gate, table: ScoreTable, place: str) -> GateRun:
+    """The same for scores in hand; refused where they are another scorer's."""
+    column = table.columns[0]
+    if column.signature != gate.column.signature:
+        raise BadFile(
+            "the scorer that the gate was made with is needed", found=column.signature,
+            where=f"gate made with {gate.column.signature}", remedy="make the gate again with this scorer",
+        )  # fmt: skip
+    values = [None if value != value else float(value) for value in table.values[:, 0]]
+    rows = gate.decide(table.items, values)
+    return GateRun(
+        place=place, criterion=gate.criterion, items=len(rows), held=sum(row.held for row in rows),
+        unscored=sum(row.value is None for row in rows), promise=gate.promise, holds=gate.holds,
+        threshold=gate.threshold, rows=rows, missing=gate.missing, gate=gate.hash, signature=str(gate.signature),
+        simulated=gate.simulated,
+    )  # fmt: skip
+
+
+def page_beside(place: Path) -> Path:
+    """Where the page of a gate that was used on `place` goes."""
+    folder = place / GATE_FOLDER if place.is_dir() else place.with_name(f"{place.stem}-{GATE_FOLDER}")
+    return folder / "index.html"
+
+
+# --------------------------------------------------------------------------------------------------
+# The page of a gate that was used: what it promises, what it held back and why, and what nearly was.
+# --------------------------------------------------------------------------------------------------
+
+HELD_SHOWN, PASSED_SHOWN = 24, 8
+"""Items that are shown of those held back, and of those that pass."""
+_WIDTH = 320
+SIMULATED_GATE = "Made on a simulated study: no person gave the flags behind this gate."
+
+
+def gate_page(run: GateRun, pictures: Path) -> Page:
+    """The page; pictures come from the folder `pictures`."""
+    here = located(run)
+    held, passed = ([row for row in here.rows if row.held is kind] for kind in (True, False))
+    return Page(
+        title="Held back",
+        tab=f"Gate on {brief(run.place, 40)}",
+        subtitle=Markup("{} of {}, by {}.").format(
+            fixed(here.held, 0), count_noun(here.items, "item"), brief(run.criterion, 60)
+        ),
+        kicker=f"Salon select gate · {brief(Path(run.place).name, 40)}" + (" · simulated" if run.simulated else ""),
+        banner=SIMULATED_GATE if run.simulated else "",
+        cards=_cards(here),
+        sections=[
+            Section("What is promised", [Note(sentence(run.promise))]),
+            _strip("Held back", "most dangerous", held, run, pictures, HELD_SHOWN),
+            _strip("Passed", "nearest to the threshold", passed, run, pictures, PASSED_SHOWN),
+        ],
+        notes=[sentence(run.missing)],
+        signature=one_way(f"gate {run.gate}|{run.signature}"),
+    )
+
+
+def _cards(run: GateRun) -> list[Card]:
+    side = "at or above" if run.holds == "above" else "at or below"
+    cards = [
+        Card("Held back", Markup("{} of {}").format(fixed(run.held, 0), fixed(run.items, 0)), "items"),
+        Card("Threshold", score_text(run.threshold), f"held back: a score {side}"),
+    ]
+    if run.unscored:
+        cards.append(Card("Without a score", fixed(run.unscored, 0), "items, always held", "alert"))
+    return cards
+
+
+def _strip(title: str, which: str, rows: Sequence[GateDecision], run: GateRun, pictures: Path, most: int) -> Section:
+    if not rows:
+        return Section(title, [Note("None.")])
+    danger = 1 if run.holds == "above" else -1
+    ordered = sorted(rows, key=lambda row: (row.value is not None, -danger * (row.value or 0.0)))
+    shown = ordered[:most]
+    told = f"Of {len(rows)}, the {len(shown)} {which}." if len(rows) > len(shown) else ""
+    return Section(title, [Filmstrip([_frame(row, run, pictures) for row in shown], size="small")], told)
+
+
+def _frame(row: GateDecision, run: GateRun, pictures: Path) -> FilmFrame:
+    image = run.images.get(row.item)
+    return FilmFrame(
+        title=brief(row.item, 36),
+        picture=picture_url(pictures / image, _WIDTH) if image else "",
+        alt=row.item,
+        numbers=[] if row.value is None else [("score", score_text(row.value))],
+        note=sentence(row.why) if row.value is None else "",
+        badge=Badge("held", "alert", row.why) if row.held else None,
+    )

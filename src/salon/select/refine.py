@@ -1,0 +1,381 @@
+"""The loop: a prompt is drawn, looked at and written anew."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from salon.bench.judging import FINAL_FAILURES
+from salon.errors import BadFile, BadValue, shorten
+from salon.generate.record import GenerateSettings, Generation, item_id, read_generations
+from salon.generate.run import GeneratorWithNotes, generate_items
+from salon.judge.diagnosis import diagnosis_question, read_diagnosis, wording_hash
+from salon.judge.verdicts import UnparsedAnswer
+from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
+from salon.store.atomic_files import write_json
+from salon.store.folder import default_name, is_study, save_study
+from salon.store.journal import Journal, open_journal, read_journal
+from salon.study import Ask, Failed, Generator, Made, Prompt, Study
+from salon.study.answers import Remark
+from salon.study.nouns import Noun
+
+# --------------------------------------------------------------------------------------------------
+# The loop: a prompt is drawn, a VLM looks at the picture and revises the prompt, it is drawn again, n rounds.
+#
+#     round 0     the original prompt
+#     round r     the prompt that the VLM wrote when it saw the picture of round r - 1 beside the original prompt
+#     control r   the original prompt again, from the seeds of round r
+#
+# So round r and control r differ in the prompt and in nothing else, and what new draws alone would have brought can be
+# told from what looking brought. Seeds: picture i of round r has seed + r x images + i.
+#
+# A chain goes on only from a picture and an answer. An answer that cannot be read, or a refusal, keeps the former
+# prompt
+# and is counted. Where no picture was made, or an outage left a question without an answer, the chain waits, and the
+# same
+# call tries again. Nothing that comes after has been made, so nothing is made or paid for twice.
+# --------------------------------------------------------------------------------------------------
+
+Arm = Literal["round", "control"]
+LONGEST_TEXT = 4_000
+"""Characters of a reply that the record keeps; the call store keeps all of it."""
+Choose = Callable[[Sequence[Sequence[str]]], list[str]]
+"""Of several items of a round the one that is looked at, for each of several prompts."""
+StepCallback = Callable[[str, int, int], None]
+"""What is being done, how much of it is done, and of how much."""
+
+
+class RefineSettings(Noun):
+    """How a loop works."""
+
+    rounds: int = Field(2, ge=1, le=50, description="Rounds after the first drawing, each from a revised prompt.")
+    images: int = Field(1, ge=1, le=64, description="Pictures of each prompt in each round.")
+    seed: int = Field(0, ge=0, lt=2**31, description="Seed of the first picture; the others count up from it.")
+    size: str | None = Field(None, description="Width and height in pixels  [default: the generator's own]")
+    control: bool = Field(True, description="Draw the original prompt again in every round, from the same seeds.")
+    sees: Literal["original", "both"] = Field(
+        "original", description="Prompts the VLM is shown: the original, or also the one the picture was drawn from."
+    )
+    max_tokens: int = Field(2048, ge=1, description="Most tokens of an answer.")
+
+    def drawing(self, number: int) -> GenerateSettings:
+        """How the pictures of one round are asked for."""
+        return GenerateSettings(seeds=self.images, seed=self.seed + number * self.images, size=self.size)
+
+
+class RoundGenerator:
+    """A generator as it draws in one round: under a name of its own, from the prompts of that round.
+
+    Its signature is the generator's own: the round is in the name, and the prompt of a round never changes.
+    """
+
+    def __init__(self, inner: Generator, name: str, prompts: Mapping[str, Prompt]) -> None:
+        self.inner, self.name, self.prompts = inner, name, prompts
+        self.abilities, self.signature = inner.abilities, inner.signature
+
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+        """What the generator makes of the prompts of this round."""
+        return self.inner.make(
+            [ask.model_copy(update={"prompt": self.prompts.get(ask.prompt.id, ask.prompt)}) for ask in asks]
+        )
+
+    def notes(self) -> list[str]:
+        """What the generator has to say at the end."""
+        return self.inner.notes() if isinstance(self.inner, GeneratorWithNotes) else []
+
+
+def round_name(generator: str, arm: Arm, number: int) -> str:
+    """What a generator is called in a round; control 0 is round 0."""
+    return f"{generator}-{arm if number else 'round'}-{number}"
+
+
+def round_items(prompt: str, generator: str, arm: Arm, number: int, settings: RefineSettings) -> list[str]:
+    """Ids of the items of one round of a prompt, whether they are there or not."""
+    first = settings.drawing(number).seed
+    name = round_name(generator, arm, number)
+    return [item_id(prompt, name, seed) for seed in range(first, first + settings.images)]
+
+
+def prompt_at(prompt: Prompt, number: int, said: Mapping[tuple[str, int], RefineReply]) -> Prompt | None:
+    """The prompt of a round; None while an earlier round waits. A round without a revision keeps the former one."""
+    found = prompt
+    for before in range(number):
+        if (prompt.id, before) not in said:
+            return None
+        found = said[prompt.id, before].revised or found
+    return found
+
+
+def _choose_first(several: Sequence[Sequence[str]]) -> list[str]:
+    return [items[0] for items in several]
+
+
+def run_loop(
+    prompts: Sequence[Prompt],
+    generator: Generator,
+    vlm: Vlm,
+    settings: RefineSettings,
+    folder: Path,
+    *,
+    choose: Choose = _choose_first,
+    watch: StepCallback = lambda doing, done, wanted: None,
+) -> list[str]:
+    """Draw, look and revise until every chain is done or waits; what is there already stays. Notes for the report."""
+    card = RefineCard(
+        generator=str(generator.signature), vlm=str(vlm.signature), wording=wording_hash(), sees=settings.sees,
+        images=settings.images, seed=settings.seed, size=settings.size, prompts=prompts_hash(prompts),
+    )  # fmt: skip
+    with open_refinement(folder, prompts, card) as record:
+        loop = _Loop(prompts, generator, vlm, settings, folder, record, choose, watch)
+        for number in range(settings.rounds + 1):
+            loop.draw("round", number)
+            if number < settings.rounds:
+                loop.look(number)
+        if settings.control:
+            for number in range(1, settings.rounds + 1):
+                loop.draw("control", number)
+        return [*([record.note] if record.note else []), *loop.notes]
+
+
+@dataclass
+class _Loop:
+    prompts: Sequence[Prompt]
+    generator: Generator
+    vlm: Vlm
+    settings: RefineSettings
+    folder: Path
+    record: RefineRecord
+    choose: Choose
+    watch: StepCallback
+
+    def __post_init__(self) -> None:
+        self.notes: dict[str, None] = {}
+
+    def draw(self, arm: Arm, number: int) -> None:
+        """Every picture of a round whose prompt is known."""
+        if arm == "control":
+            standing_in = {prompt.id: prompt for prompt in self.prompts}
+        else:
+            known = ((prompt.id, prompt_at(prompt, number, self.record.said)) for prompt in self.prompts)
+            standing_in = {id: prompt for id, prompt in known if prompt is not None}
+        going = [prompt for prompt in self.prompts if prompt.id in standing_in]
+        if not going:
+            return
+        name = round_name(self.generator.name, arm, number)
+        report = generate_items(
+            going,
+            [RoundGenerator(self.generator, name, standing_in)],
+            self.settings.drawing(number),
+            self.folder,
+            lambda progress: self.watch(f"{arm} {number}: drawing", progress.done, progress.wanted),
+        )
+        self.notes |= dict.fromkeys(note.replace(name, self.generator.name) for note in report.notes)
+
+    def look(self, number: int) -> None:
+        """Have the VLM look at one picture of every prompt that has one and was not looked at."""
+        known, _ = read_generations(self.folder)
+        open_ = [
+            (prompt, there)
+            for prompt in self.prompts
+            if (prompt.id, number) not in self.record.said
+            and (there := self._pictures(prompt, number, known))
+        ]  # fmt: skip
+        if not open_:
+            return
+        chosen = self.choose([[line.item for line in there] for _, there in open_])
+        asked = [(prompt, known[item]) for (prompt, _), item in zip(open_, chosen, strict=True)]
+        conversations = (self._conversation(prompt, line, number) for prompt, line in asked)
+        for done, (index, reply) in enumerate(self.vlm.reply(conversations), 1):
+            prompt, line = asked[index]
+            said = _read_reply(prompt, number, line, reply)
+            if said is not None:
+                self.record.add(said)
+            self.watch(f"round {number}: looking", done, len(asked))
+
+    def _pictures(self, prompt: Prompt, number: int, known: Mapping[str, Generation]) -> list[Generation]:
+        if prompt_at(prompt, number, self.record.said) is None:
+            return []
+        lines = [
+            known.get(item) for item in round_items(prompt.id, self.generator.name, "round", number, self.settings)
+        ]
+        return [line for line in lines if line is not None and line.ok]
+
+    def _conversation(self, prompt: Prompt, line: Generation, number: int) -> Conversation:
+        drawn = prompt_at(prompt, number, self.record.said) if self.settings.sees == "both" and number else None
+        picture = self.folder.resolve() / (line.image or "")
+        return diagnosis_question(prompt, line.item, picture, drawn=drawn, max_tokens=self.settings.max_tokens)
+
+
+def _read_reply(prompt: Prompt, number: int, line: Generation, reply: Reply | NoReply) -> RefineReply | None:
+    """The line of a reply; None for an outage, which leaves none."""
+    about = {"prompt": prompt.id, "round": number, "item": line.item, "sha256": line.sha256}
+    if isinstance(reply, NoReply):
+        if reply.kind not in FINAL_FAILURES:
+            return None
+        return RefineReply(**about, outcome="none", reason=reply.kind, text=shorten(reply.reason, LONGEST_TEXT))
+    told = {"text": _shorten_reply(reply.text), "model": reply.model, "cost": reply.cost}
+    found = read_diagnosis(reply.text, prompt, cut=reply.cut)
+    if isinstance(found, UnparsedAnswer):
+        return RefineReply(**about, **told, outcome="unread", reason=found.reason)
+    return RefineReply(**about, **told, outcome="revised", remarks=found.remarks, revised=found.prompt)
+
+
+def _shorten_reply(text: str) -> str:
+    """A reply as the record holds it: no lone surrogates, and not too long."""
+    return shorten(text.encode("utf-8", "replace").decode(), LONGEST_TEXT)
+
+
+# --------------------------------------------------------------------------------------------------
+# What a loop remembers: what it was told, and every reply, one line each, on the disk before the next is asked for.
+#
+#     STUDY/refine/card.json        who draws, who looks, and how; another loop may not go on in the same folder
+#     STUDY/refine/replies.jsonl    what was said of each picture, and the prompt that came of it
+#
+# A line binds: what a VLM said of a round is not asked again, whatever becomes of its pictures. A line that a killed
+# run
+# left torn is cut off, and its question asked again; a bought answer is then in the call store.
+# --------------------------------------------------------------------------------------------------
+
+REFINE_FOLDER = "refine"
+REPLIES = "replies.jsonl"
+_JOURNAL_WORDS = {"what": "a reply on record", "remedy": "remove the line: its picture is then looked at again"}
+
+
+class RefineCard(Noun):
+    """What must stay the same for a loop to go on."""
+
+    format: Literal["salon-refine-1"] = "salon-refine-1"
+    generator: str
+    """The generator's signature."""
+    vlm: str
+    """Signature of who looks."""
+    wording: str
+    """Hash of the words of the question."""
+    sees: str
+    images: int
+    seed: int
+    size: str | None = None
+    prompts: str
+    """Hash of all prompts."""
+
+
+class RefineReply(Noun):
+    """What came of one look."""
+
+    prompt: str
+    """Id of the prompt."""
+    round: int = Field(ge=0)
+    item: str
+    """The picture that was looked at."""
+    sha256: str | None = None
+    """Of the picture."""
+    outcome: Literal["revised", "unread", "none"]
+    """A revised prompt; an answer that cannot be read; no answer that will ever come."""
+    reason: str = ""
+    """Why it was not read, or why there is none."""
+    remarks: tuple[Remark, ...] = ()
+    revised: Prompt | None = None
+    text: str = ""
+    """What was said, shortened where it is long."""
+    model: str | None = None
+    cost: float | None = None
+
+
+def prompts_hash(prompts: Sequence[Prompt]) -> str:
+    """Twelve hex digits of the prompts in order."""
+    text = json.dumps([prompt.model_dump(mode="json", exclude={"category"}) for prompt in prompts])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+class RefineRecord:
+    """The open record: what was said so far by prompt and round, and a way to add to it."""
+
+    def __init__(self, journal: Journal[RefineReply]) -> None:
+        self._journal = journal
+        self.said = {(one.prompt, one.round): one for one in journal.lines}
+        self.note = (
+            "the last reply on record was torn by an interrupted run; it is asked for again" if journal.torn else None
+        )
+
+    def add(self, said: RefineReply) -> None:
+        """Write one line and wait until the disk has it."""
+        self._journal.add(said)
+        self.said[said.prompt, said.round] = said
+
+
+@contextmanager
+def open_refinement(folder: Path, prompts: Sequence[Prompt], card: RefineCard) -> Iterator[RefineRecord]:
+    """The record of the loop in `folder`, held by this process; a new or empty folder becomes a study.
+
+    BadValue where another loop was at work there, or a study that is no loop stands there.
+    """
+    begin_loop(folder, REFINE_FOLDER, prompts, card)
+    with open_journal(folder / REFINE_FOLDER / REPLIES, RefineReply, **_JOURNAL_WORDS) as journal:
+        yield RefineRecord(journal)
+
+
+def read_replies(folder: Path) -> dict[tuple[str, int], RefineReply]:
+    """What was said so far, by prompt and round; for those who only look."""
+    said, _ = read_journal(folder / REFINE_FOLDER / REPLIES, RefineReply, **_JOURNAL_WORDS)
+    return {(one.prompt, one.round): one for one in said}
+
+
+# --------------------------------------------------------------------------------------------------
+# The card of a loop: what it was told when it began, and must be told again to go on.
+#
+# STUDY/INSIDE/card.json
+# --------------------------------------------------------------------------------------------------
+
+CARD = "card.json"
+
+
+def begin_loop(folder: Path, inside: str, prompts: Sequence[Prompt], card: Noun) -> None:
+    """Make `folder` a study with the card of a loop, or see that the loop in it is the same.
+
+    BadFile where a study that is no such loop stands there, BadValue where another loop was at work.
+    """
+    if not (folder / inside / CARD).is_file():
+        _begin(folder, inside, prompts, card)
+    _check_same(folder / inside / CARD, card)
+
+
+def _begin(folder: Path, inside: str, prompts: Sequence[Prompt], card: Noun) -> None:
+    if is_study(folder) and not _is_bare(folder, inside):
+        raise BadFile(
+            "a new folder, or that of an earlier loop, is needed", found="a study that is no loop", where=str(folder),
+            remedy="choose another -o; nothing was changed",
+        )  # fmt: skip
+    if not is_study(folder):
+        save_study(Study.build(default_name(folder), [], tables={"prompts": list(prompts)}), folder)
+    home = folder / inside
+    home.mkdir(exist_ok=True)
+    write_json(home / CARD, card)
+
+
+def _is_bare(folder: Path, inside: str) -> bool:
+    """Whether a killed run left a study and nothing else yet."""
+    return not any(path.suffix != ".toml" and path.stem != "prompts" and path.name != inside
+                   for path in folder.iterdir() if not path.name.startswith(("README", ".")))  # fmt: skip
+
+
+def _check_same(path: Path, card: Noun) -> None:
+    try:
+        before = type(card).parse(json.loads(path.read_bytes()), where=str(path))
+    except ValueError as error:
+        raise BadFile("the card of a loop, as JSON, is needed", found=error, where=str(path)) from None
+    changed = [name for name in type(card).model_fields if getattr(before, name) != getattr(card, name)]
+    if changed:
+        name = changed[0]
+        raise BadValue(
+            f"a loop goes on with the {name} it began with: {getattr(before, name)}",
+            found=getattr(card, name),
+            where=str(path.parent.parent),
+            remedy="choose another -o for another loop",
+        )

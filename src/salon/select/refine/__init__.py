@@ -1,1 +1,0 @@
-"""The loop: a prompt is drawn, looked at and written anew."""

@@ -1,0 +1,242 @@
+"""The report of a loop as one page: does looking help, and what happened to each prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from markupsafe import Markup
+
+from salon.report import (
+    SMALL,
+    Badge,
+    Block,
+    Card,
+    Chart,
+    ChartRow,
+    Column,
+    Details,
+    Note,
+    Page,
+    Section,
+    Table,
+    charts,
+    estimate_value,
+    located,
+)
+from salon.report.blocks import Tone
+from salon.report.filmstrip import FilmFrame, Filmstrip, missing_section, strip_section, waiting_section
+from salon.report.words import brief, count_noun, fixed, one_way, score_text, sentence
+from salon.select.refine_scores import (
+    RefineChain,
+    RefineReport,
+    RoundDifference,
+    RoundMean,
+    RoundPicture,
+    RoundStep,
+    ScorerResult,
+)
+from salon.store.pictures import picture_url
+
+LOOPS_SHOWN = 24
+"""Prompts that are shown."""
+LOOPS_OPEN = 3
+"""Of these, open at once."""
+_WIDTH, _NARROW = 360, 200
+_UNREAD_NOTES = {"unread": "The answer was not read ({reason}): the next round keeps this prompt.",
+           "none": "There was no answer ({reason}): the next round keeps this prompt."}  # fmt: skip
+
+
+def refine_page(report: RefineReport, folder: Path, most: int = LOOPS_SHOWN) -> Page:
+    """The page; pictures come from the study `folder`."""
+    here = located(report)
+    return Page(
+        title="Drawn, looked at, drawn again",
+        tab=f"Loop: {brief(report.generator)}",
+        subtitle=Markup("{} draws, {} looks; {} over {}.").format(
+            brief(report.generator),
+            brief(report.vlm),
+            count_noun(here.prompts, "prompt"),
+            count_noun(here.rounds, "round"),
+        ),
+        kicker="Salon select refine",
+        cards=_cards(here),
+        sections=[
+            *waiting_section(here.waiting),
+            _curves(here),
+            _differences(here),
+            *_lacking(here),
+            _strips(here, folder, most),
+        ],
+        notes=[
+            Markup("Intervals in brackets, at {}, over prompts.").format(fixed(here.level, 2)),
+            *report.policies,
+            *map(sentence, report.notes),
+        ],
+        signature=one_way(report.signature),
+    )
+
+
+def _cards(report: RefineReport) -> list[Card]:
+    looks = sum(report.replies.values())
+    read = report.replies.get("revised", 0)
+    cards = [Card("Answers read", Markup("{} of {}").format(fixed(read, 0), fixed(looks, 0)), "by the VLM that looks")]
+    last = f"round {report.rounds}"
+    for one in report.scores:
+        found = {(apart.first, apart.second): apart for apart in one.differences}
+        apart = found.get((last, f"control {report.rounds}")) or found.get((last, "round 0"))
+        if apart is not None:
+            cards.append(Card(one.scorer, estimate_value(apart.figure, None), f"{apart.first} less {apart.second}",
+                              _tone(one, apart)))  # fmt: skip
+    return cards[:5]
+
+
+def _tone(one: ScorerResult, apart: RoundDifference) -> Tone:
+    low, high = apart.figure.low, apart.figure.high
+    if low is None or high is None or low <= 0 <= high:
+        return "open"
+    return "clear" if (low > 0) == one.higher_is_better else "alert"
+
+
+# -- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def _curves(report: RefineReport) -> Section:
+    figures = [
+        Chart(_drawing(one), heading=one.scorer) for one in report.scores if any(level.figure for level in one.levels)
+    ]
+    told = (
+        "Means over prompts by round; bands are intervals. The control draws the original prompt from the same seeds."
+    )
+    return Section("By round", [ChartRow(figures)] if figures else [Note("No scorer gave a number.")], told)
+
+
+def _drawing(one: ScorerResult) -> str:
+    first = [level for level in one.levels if level.round == 0]
+    arms = {"revised": [level for level in one.levels if level.arm == "round"],
+            "control": [*first, *(level for level in one.levels if level.arm == "control")]}  # fmt: skip
+    curves = [_curve(name, [level for level in levels if level.figure]) for name, levels in arms.items()]
+    shown = [curve for curve in curves if len(curve.x) > 1 or curve.label == "revised"]
+    return charts.line_curves(shown, title=f"{one.scorer} by round", x_label="round", height=240, width=SMALL)
+
+
+def _curve(name: str, levels: Sequence[RoundMean]) -> charts.Curve:
+    figures = [level.figure for level in levels if level.figure is not None]
+    return charts.Curve(
+        name, [level.round for level in levels], [figure.value for figure in figures],
+        low=[figure.low for figure in figures], high=[figure.high for figure in figures],
+    )  # fmt: skip
+
+
+def _differences(report: RefineReport) -> Section:
+    columns = [
+        Column("scorer", "Scorer"),
+        Column("first", "This"),
+        Column("second", "Less this"),
+        Column("figure", "Difference", "estimate"),
+        Column("p", "p", "p", hint="Two-sided, by flipping the signs of prompts."),
+        Column("holm", "Adjusted", "p", hint="Holm's adjustment over all differences of the scorer."),
+        Column("n", "Prompts", "count"),
+        Column("missing", "Left out", "count", hint="Prompts that lack one of the two."),
+    ]
+    rows = [
+        {"scorer": one.scorer if number == 0 else "", "first": apart.first, "second": apart.second,
+         "figure": apart.figure, "p": apart.p, "holm": apart.holm, "n": apart.figure.n, "missing": apart.missing}
+        for one in report.scores
+        for number, apart in enumerate(one.differences)
+    ]  # fmt: skip
+    blocks: list[Block] = [Table(columns, rows, caption="Differences, prompt by prompt", sortable=False)]
+    best = [
+        {"scorer": one.scorer, "of": f"best of {'rounds' if level.arm == 'round' else 'controls'}",
+         "figure": level.figure, "missing": level.missing}
+        for one in report.scores
+        for level in one.best
+    ]  # fmt: skip
+    if best:
+        told = f"Of all pictures of a prompt, the one with the best {report.pick}"
+        columns = [Column("scorer", "Scorer"), Column("of", "Chosen among"), Column("figure", "Mean", "estimate"),
+                   Column("missing", "Missing", "count")]  # fmt: skip
+        blocks.append(Table(columns, best, caption=told, sortable=False))
+    return Section("Does looking help?", blocks, "Round r and control r are drawn from the same seeds: "
+                   "they differ in the prompt and in nothing else.")  # fmt: skip
+
+
+def _lacking(report: RefineReport) -> list[Section]:
+    groups = {"answer not read": report.unread, "picture not made": report.failed}
+    groups |= {f"no {one.scorer}": one.unscored for one in report.scores}
+    missing = [(what, why, count) for what, some in groups.items() for why, count in some.items()]
+    return missing_section(missing, "What could not be read, made or scored")
+
+
+# -- filmstrips --------------------------------------------------------------------------------------------------------
+
+
+def _strips(report: RefineReport, folder: Path, most: int) -> Section:
+    blocks = [_strip(report, chain, folder, open=n < LOOPS_OPEN) for n, chain in enumerate(report.chains[:most])]
+    told = (
+        "The picture of every round, its prompt, and what was said of it. New words are underlined, lost ones struck "
+    )
+    return strip_section(blocks, len(report.chains), told + "out.")
+
+
+def _strip(report: RefineReport, chain: RefineChain, folder: Path, *, open: bool) -> Details:
+    frames = [_frame(chain, step, folder) for step in chain.steps]
+    blocks: list[Block] = [Filmstrip(frames)]
+    if chain.control:
+        again = [
+            FilmFrame(f"Control {step.round}", _picture(shot, folder, _NARROW), shot.item, _missing(shot),
+                  numbers=_numbers(shot))
+            for step in chain.control
+            for shot in step.shots[:1]
+        ]  # fmt: skip
+        blocks.append(Filmstrip(again, "The original prompt again, from the same seeds.", size="small"))
+    soft = Markup('<span class="soft">{}</span>').format(_fate(chain))
+    return Details(Markup("{} {}").format(brief(chain.prompt.view() or chain.prompt.id, 90), soft), blocks, open=open)
+
+
+def _fate(chain: RefineChain) -> Markup:
+    if chain.waits:
+        return Markup("waits for {}").format(chain.waits)
+    if chain.best_round is None:
+        return Markup("{}").format(chain.why)
+    return Markup("best: round {}").format(fixed(chain.best_round, 0))
+
+
+def _frame(chain: RefineChain, step: RoundStep, folder: Path) -> FilmFrame:
+    shot = _shown(chain, step)
+    before = chain.steps[step.round - 1].prompt if step.round and step.changed else None
+    note = _UNREAD_NOTES.get(step.outcome or "", "").format(reason=step.reason)
+    if step.round and not step.changed and step.prompt is not None:
+        note = f"The prompt of the round before. {note}".strip()
+    chosen = Badge("chosen", "clear", chain.why) if shot is not None and shot.item == chain.best else None
+    several = f", {len(step.shots)} pictures" if len(step.shots) > 1 else ""
+    return FilmFrame(
+        title=f"Round {step.round}{several}",
+        picture=_picture(shot, folder, _WIDTH),
+        alt=f"{shot.item}",
+        missing=_missing(shot) if step.prompt is not None else "waits for the round before",
+        prompt=step.prompt.view() if step.prompt is not None and (step.changed or not step.round) else "",
+        before=None if before is None else before.view(),
+        remarks=[(remark.about, remark.finding) for remark in step.remarks],
+        note=note,
+        numbers=_numbers(shot),
+        badge=chosen,
+    )
+
+
+def _shown(chain: RefineChain, step: RoundStep) -> RoundPicture:
+    """The picture that stands for a round: the chosen one, the one looked at, the first that was made."""
+    wanted = [shot for name in (chain.best, step.seen) for shot in step.shots if shot.item == name]
+    return next(iter([*wanted, *(shot for shot in step.shots if shot.image), *step.shots]))
+
+
+def _missing(shot: RoundPicture) -> str:
+    return f"not made: {shot.failed}" if shot.failed else "no picture yet"
+
+
+def _numbers(shot: RoundPicture) -> list[tuple[str, Markup | str]]:
+    return [(brief(name, 26), score_text(value, shot.sigmas.get(name))) for name, value in shot.scores.items()]
+
+
+def _picture(shot: RoundPicture, folder: Path, width: int) -> str:
+    return "" if shot.image is None else picture_url(folder / shot.image, width)

@@ -1,0 +1,311 @@
+"""Label Studio's JSON export: tasks with data, and annotations with results.
+
+Read are results of type pairwise (selected: left | right), choices (a word for an outcome, over two items), rating (of
+one item) and ranker (a list of items, best first). A control's name (from_name) is the criterion.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from salon.errors import BadColumns, BadFile, BadValue
+from salon.store.formats.column_labels import text_id
+from salon.store.formats.column_mapping import NAMES, WORDS, guess_columns, normalize_name, normalize_word, parse_values
+from salon.store.formats.files import Head
+from salon.store.formats.records import JsonRecord, TableBuilder, list_records
+from salon.store.formats.source import CROWD, Draft, Source
+from salon.study import Criterion, Design
+from salon.study.study import CompareWithin
+
+
+def is_label_studio(head: Head) -> bool:
+    """By the fields of its first task."""
+    return head.record is not None and head.has("data", "annotations")
+
+
+def read_label_studio(source: Source) -> Draft:
+    """Every result of every annotation that was not cancelled."""
+    ledger, criteria = TableBuilder(), dict[str, Criterion]()
+    for path in source.paths:
+        for number, task in enumerate(list_records(source, path), 1):
+            _read_task(source, ledger, criteria, task, task.maybe_text("id") or str(number))
+    if not ledger.judgments:
+        raise BadFile(
+            "results of type pairwise, choices, rating or ranker are needed",
+            found="none",
+            where=str(source.paths[0]),
+        )
+    compare_within: CompareWithin = "prompt" if ledger.named["prompts"] else "all"
+    return Draft(tuple(criteria.values()), ledger.tables(), compare_within, Design())
+
+
+def _read_task(source: Source, ledger: TableBuilder, criteria: dict[str, Criterion], task: JsonRecord, id: str) -> None:
+    data = task.record("data")
+    prompt = _task_prompt(source, ledger, data, id)
+    for annotation in task.records("annotations"):
+        if annotation.fields.get("was_cancelled"):
+            source.leave_out("annotations that were cancelled")
+            continue
+        facts: dict[str, Any] = {"rater": _rater(source, ledger, annotation)}
+        facts |= {"seconds": annotation.maybe_number("lead_time"), "at": annotation.maybe_text("created_at")}
+        for result in annotation.records("result"):
+            _read_result(source, ledger, criteria, result, data, facts, (id, prompt))
+
+
+def _task_prompt(source: Source, ledger: TableBuilder, data: JsonRecord, task: str) -> str:
+    """The task's prompt by its text; a task without one is its own prompt."""
+    named = source.options.columns.prompt
+    found = named or next((name for name in data.fields if normalize_name(name) in NAMES["prompt"]), None)
+    if named is not None and named not in data.fields:
+        raise BadColumns.missing(named, data.fields, where=data.where, option="--prompt")
+    if found is None or not data.has(found):
+        return ledger.prompt(f"task-{task}", data.where)
+    text = data.text(found)
+    return ledger.prompt(text_id(text), data.where, text=text)
+
+
+def _rater(source: Source, ledger: TableBuilder, annotation: JsonRecord) -> str:
+    who = annotation.fields.get("completed_by")
+    if isinstance(who, dict):
+        person = annotation.record("completed_by")
+        who = person.maybe_text("email") or person.maybe_text("id")
+    if who is None:
+        source.say_crowd()
+        return ledger.rater(CROWD, "crowd")
+    return ledger.rater(annotation.as_text(who, "completed_by"), where=annotation.where)
+
+
+def _read_result(
+    source: Source,
+    ledger: TableBuilder,
+    criteria: dict[str, Criterion],
+    result: JsonRecord,
+    data: JsonRecord,
+    facts: dict[str, Any],
+    about: tuple[str, str],
+) -> None:
+    kind = result.maybe_text("type")
+    if kind not in ("pairwise", "choices", "rating", "ranker"):
+        source.leave_out(f"results of type {kind}")
+        return
+    name = result.text("from_name") if result.has("from_name") else source.options.policies.criterion_id
+    criteria.setdefault(name, Criterion.parse({"id": name}, where=result.where))
+    facts = facts | {"criterion": name}
+    value = result.record("value")
+    if kind in ("pairwise", "choices"):
+        a, b = _pair(source, ledger, result, data, about)
+        left = "a" if kind == "pairwise" else None  # where choices put their two items is up to the template
+        ledger.add("comparisons", **facts, a=a, b=b, left=left, **_outcome(source, value, kind))
+    elif kind == "rating":
+        key = _targets(result)[0]
+        ledger.add("ratings", **facts, item=_item(ledger, data, key, about), value=value.number("rating"))
+    else:
+        ids = [_ranked_item(ledger, label, result, about) for label in _ranked(value)]
+        ledger.rank(ids, range(1, len(ids) + 1), result.where, **facts)
+
+
+def _outcome(source: Source, value: JsonRecord, kind: str) -> dict[str, str]:
+    """Label Studio's word for the answer as an outcome or a reason for none."""
+    chosen = value.texts("choices", 1)[0] if kind == "choices" else value.text("selected")
+    given = source.options.policies.outcome_values
+    meanings = WORDS if given is None else parse_values(given)
+    meaning = meanings.get(
+        normalize_word(chosen), "tie" if kind == "pairwise" and normalize_word(chosen) == "none" else None
+    )
+    if meaning is None:
+        raise BadValue(
+            "the choice must be a known word for an outcome",
+            found=repr(chosen),
+            where=value.where,
+            remedy="say what the words mean, e.g. --outcome-values 'Image 1=a,Image 2=b'",
+        )
+    return {"skipped": meaning} if meaning in ("cannot judge", "broken image") else {"outcome": meaning}
+
+
+def _targets(result: JsonRecord) -> list[str]:
+    to = result.fields.get("to_name")
+    names = to if isinstance(to, list) else str(to or "").split(",")
+    return [result.as_text(name, "to_name").strip() for name in names] or [""]
+
+
+def _pair(
+    source: Source, ledger: TableBuilder, result: JsonRecord, data: JsonRecord, about: tuple[str, str]
+) -> tuple[str, str]:
+    """The two items: the fields the user named, those the control points at, or a known pair of names."""
+    columns = source.options.columns
+    keys = [columns.left, columns.right]
+    for flag, key in zip(("--left", "--right"), keys):
+        if key is not None and key not in data.fields:
+            raise BadColumns.missing(key, data.fields, where=data.where, option=flag)
+    if None in keys:
+        keys = _targets(result)
+    if len(keys) != 2 or any(key not in data.fields for key in keys):
+        found = guess_columns(list(data.fields), ["left", "right"])
+        keys = [found["left"], found["right"]] if found else ["left", "right"]
+    a, b = (_item(ledger, data, str(key), about) for key in keys)
+    return a, b
+
+
+def _item(ledger: TableBuilder, data: JsonRecord, key: str, about: tuple[str, str]) -> str:
+    """An item by its path or address when it has one, else by its task and field."""
+    task, prompt = about
+    value = data.fields.get(key)
+    named = isinstance(value, str) and value.strip() and len(value) <= 500 and not any(c.isspace() for c in value)
+    if named:
+        return ledger.item(data.as_text(value, key), data.where, prompt=prompt)
+    return ledger.item(f"task-{task}/{key or 'item'}", data.where, prompt=prompt)
+
+
+def _ranked(value: JsonRecord) -> list[Any]:
+    """The ranked list of a ranker; with several buckets, the one called 'rank' or the only one that is filled."""
+    ranker = value.fields.get("ranker")
+    if isinstance(ranker, dict):
+        filled = {name: items for name, items in ranker.items() if items and name != "_"} or ranker
+        ranker = filled["rank"] if "rank" in filled else next(iter(filled.values())) if len(filled) == 1 else None
+    if not isinstance(ranker, list) or not ranker:
+        raise BadValue("a ranker result needs one list of items", found=repr(value.fields), where=value.where)
+    return ranker
+
+
+def _ranked_item(ledger: TableBuilder, label: Any, result: JsonRecord, about: tuple[str, str]) -> str:
+    task, prompt = about
+    return ledger.item(f"task-{task}/{result.as_text(label, 'ranker')}", result.where, prompt=prompt)
+
+
+# --------------------------------------------------------------------------------------------------
+# Argilla 2 records, as `dataset.records.to_json` writes them.
+#
+#     {"id", "fields": {"prompt", "response-1", "response-2"}, "metadata", "vectors",
+#      "responses":   {question: [{"value", "user_id"}, ...]},
+#      "suggestions": {question: {"value", "score", "agent"}}}
+#
+# A text value is a comparison of the record's two fields, a list a ranking of them, a number a rating of the record.
+# Suggestions are judgments too: their agent is a rater of kind 'model'.
+# --------------------------------------------------------------------------------------------------
+
+PROMPT_FIELDS = (*NAMES["prompt"], "instruction", "question", "input")
+
+
+def is_argilla(head: Head) -> bool:
+    """By the fields of its first record."""
+    return head.record is not None and head.has("fields", "responses")
+
+
+def read_argilla(source: Source) -> Draft:
+    """Every response, and every suggestion."""
+    ledger, criteria = TableBuilder(), dict[str, Criterion]()
+    for path in source.paths:
+        for number, record in enumerate(list_records(source, path), 1):
+            _read_record(source, ledger, criteria, record, record.maybe_text("id") or str(number))
+    if not ledger.judgments:
+        raise BadFile("records with responses are needed", found="none", where=str(source.paths[0]))
+    return Draft(tuple(criteria.values()), ledger.tables(), "prompt", Design())
+
+
+def _read_record(
+    source: Source, ledger: TableBuilder, criteria: dict[str, Criterion], record: JsonRecord, id: str
+) -> None:
+    subject = _Subject(source, ledger, record, id)
+    for question, answers in _questions(record, "responses"):
+        if not isinstance(answers, list):
+            raise BadValue("responses must be lists", found=repr(answers), where=f"{record.where}, {question}")
+        for number, one in enumerate(answers):
+            answer = record.as_record(one, f"responses.{question}[{number}]")
+            _add_answer(source, criteria, subject, question, answer, _person(source, ledger, answer))
+    for question, one in _questions(record, "suggestions"):
+        answer = record.as_record(one, f"suggestions.{question}")
+        agent = answer.maybe_text("agent") or "suggestions"
+        _add_answer(source, criteria, subject, question, answer, ledger.rater(agent, "model", answer.where))
+        source.say("suggestions are judgments by raters of kind 'model', named by their agent")
+
+
+def _questions(record: JsonRecord, name: str) -> list[tuple[str, Any]]:
+    if not record.has(name):
+        return []
+    return [(record.as_text(question, name), answers) for question, answers in record.record(name).fields.items()]
+
+
+def _person(source: Source, ledger: TableBuilder, answer: JsonRecord) -> str:
+    if answer.has("user_id"):
+        return ledger.rater(answer.text("user_id"), where=answer.where)
+    source.say_crowd()
+    return ledger.rater(CROWD, "crowd")
+
+
+class _Subject:
+    """What a record's answers are about: a prompt and the fields that are judged."""
+
+    def __init__(self, source: Source, ledger: TableBuilder, record: JsonRecord, id: str) -> None:
+        self.ledger, self.id, self.where = ledger, id, record.where
+        fields = record.record("fields")
+        columns = source.options.columns
+        for flag, name in (("--prompt", columns.prompt), ("--left", columns.left), ("--right", columns.right)):
+            if name is not None and name not in fields.fields:
+                raise BadColumns.missing(name, fields.fields, where=fields.where, option=flag)
+        asked = columns.prompt or next((name for name in fields.fields if normalize_name(name) in PROMPT_FIELDS), None)
+        if asked is not None and fields.has(asked):
+            text = fields.text(asked)
+            self.prompt = ledger.prompt(text_id(text), record.where, text=text)
+        else:
+            self.prompt = ledger.prompt(f"record-{id}", record.where)
+        pair = [columns.left, columns.right]
+        self.judged = [str(n) for n in pair] if None not in pair else [n for n in fields.fields if n != asked]
+
+    def item(self, field: str | None = None) -> str:
+        """One field of the record as an item, or the record itself."""
+        name = f"{self.id}/{field}" if field else self.id
+        return self.ledger.item(name, self.where, prompt=self.prompt)
+
+    def field(self, label: str) -> str | None:
+        """The field a label names, punctuation and case apart."""
+        return next((name for name in self.judged if normalize_name(name) == normalize_name(label)), None)
+
+
+def _add_answer(
+    source: Source, criteria: dict[str, Criterion], subject: _Subject, question: str, answer: JsonRecord, rater: str
+) -> None:
+    value = answer.fields.get("value")
+    if value is None:
+        source.leave_out("answers without a value")
+        return
+    criteria.setdefault(question, Criterion.parse({"id": question}, where=answer.where))
+    facts = {"criterion": question, "rater": rater}
+    if isinstance(value, str):
+        _add_comparison(source, subject, value, answer, facts)
+    elif isinstance(value, list):
+        labels, places = _ranking(answer, value)
+        ids = [subject.item(subject.field(label) or label) for label in labels]
+        subject.ledger.rank(ids, places, answer.where, **facts)
+    else:
+        subject.ledger.add("ratings", **facts, item=subject.item(), value=answer.number("value"))
+
+
+def _add_comparison(source: Source, subject: _Subject, word: str, answer: JsonRecord, facts: dict[str, str]) -> None:
+    if len(subject.judged) != 2:
+        source.leave_out(f"text answers to {facts['criterion']!r} (a comparison needs two fields beside the prompt)")
+        return
+    given = source.options.policies.outcome_values
+    meaning = (WORDS if given is None else parse_values(given)).get(normalize_word(word))
+    if subject.field(word):
+        meaning = "ab"[subject.judged.index(subject.field(word) or "")]
+    if meaning is None:
+        raise BadValue(
+            "an answer must name one of the two fields, or be a known word for an outcome",
+            found=repr(word),
+            where=answer.where,
+            remedy="say what the words mean, e.g. --outcome-values 'first=a,second=b'",
+        )
+    a, b = (subject.item(field) for field in subject.judged)
+    skipped = meaning in ("cannot judge", "broken image")
+    subject.ledger.add("comparisons", **facts, a=a, b=b, **{"skipped" if skipped else "outcome": meaning})
+
+
+def _ranking(answer: JsonRecord, value: list[Any]) -> tuple[list[str], list[float]]:
+    """Labels and their places: a plain list best first, or objects with value and rank."""
+    if value and all(isinstance(entry, dict) for entry in value):
+        entries = answer.records("value")
+        return [entry.text("value") for entry in entries], [entry.number("rank") for entry in entries]
+    labels = answer.texts("value")
+    if not labels:
+        raise BadValue("a ranking needs items", found="an empty list", where=answer.where)
+    return labels, [float(place) for place in range(1, len(labels) + 1)]

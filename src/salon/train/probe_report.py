@@ -1,0 +1,194 @@
+"""Probes of a scorer: the model, or any scorer that `salon score` names, over the items it was not trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from markupsafe import Markup
+
+from salon.errors import BadFile
+from salon.evaluate.leaks import load_guard
+from salon.judge.model_scorers import expand_model, model_folder
+from salon.judge.scorers.registry import make_scorer
+from salon.judge.scoring import ScoreSettings
+from salon.models.cards import read_card
+from salon.report import (
+    Badge,
+    Card,
+    Chart,
+    Column,
+    Page,
+    Section,
+    Table,
+    VerdictLine,
+    Verdicts,
+    charts,
+    estimate_value,
+    located,
+)
+from salon.report.filmstrip import FilmFrame, Filmstrip
+from salon.report.words import SIMULATED, brief, count_noun, fixed, join_names, level_words, one_way
+from salon.store.near_pictures import content_hash
+from salon.store.pictures import data_url, read_picture
+from salon.study import Study
+from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeRow, ProbeSettings, Trick, TrickVerdict, probe_scorer
+
+
+def probe_study(
+    study: Study,
+    folder: Path,
+    place: str,
+    settings: ProbeSettings,
+    scoring: ScoreSettings,
+    *,
+    criteria: Sequence[str] = (),
+    step: Callable[[str], None] | None = None,
+) -> list[ProbeReport]:
+    """One report for each scorer that `place` stands for."""
+    leave_out = training_items(study, folder, place)
+    return [
+        probe_scorer(study, folder, make_scorer(named, scoring), settings, leave_out=leave_out, step=step)
+        for named in expand_model(place, criteria)
+    ]
+
+
+def training_items(study: Study, folder: Path, place: str) -> frozenset[str]:
+    """Items whose pictures the model behind `place` was trained on, by its leak guard; none for other scorers."""
+    model = model_folder(place)
+    guard = None if model is None else read_card(model).guard
+    seen = {key.sha256 for key in load_guard(model, guard).pictures} if model and guard else set()
+    return frozenset(item.id for item in study.nouns("items") if item.image and _hash(folder / item.image) in seen)
+
+
+def example_item(study: Study, folder: Path, leave_out: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
+    """The first item with a picture, under every alteration; nothing where there is none."""
+    prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    for item in study.nouns("items"):
+        if item.image is not None and item.id not in leave_out:
+            prompt = prompts.get(item.prompt or "")
+            try:
+                return altered_example(folder / item.image, prompt.view() if prompt else "")
+            except BadFile:
+                continue
+    return []
+
+
+def _hash(path: Path) -> str:
+    return content_hash(path) if path.is_file() else ""
+
+
+# --------------------------------------------------------------------------------------------------
+# The page of a probe, composed from its report alone, with one item shown under every alteration.
+# --------------------------------------------------------------------------------------------------
+
+_BADGES = {
+    "raises": Badge("raises the score", "alert"),
+    "does not raise": Badge("does not raise it", "clear"),
+    "open": Badge("open", "open"),
+    "noticed": Badge("noticed", "clear"),
+    "not noticed": Badge("not noticed", "alert"),
+}
+_COLUMNS = (
+    Column("words", "Alteration"),
+    Column("change", "Mean change", "estimate", 2, hint="In standard deviations of the scores of one prompt."),
+    Column("risen", "Share risen", "estimate", 2, hint="Items whose score rose."),
+    Column("overturned", "Pairs overturned", "estimate", 2, hint="Pairs that the altered loser wins."),
+    Column("items", "Items", "count"),
+    Column("missing", "Without a score", "count"),
+)
+_SIDE = 320
+"""Pixels of a picture on the page."""
+
+
+def probe_page(report: ProbeReport, shown: Sequence[tuple[str, str]] = ()) -> Page:
+    """The report as one page; `shown` are the captions and data URLs of one item under the alterations."""
+    here = located(report)
+    sections = [_verdict_section(here), _figure_section(here)]
+    if shown:
+        sections.append(Section("What was done", [_strip(shown)], "One item under the strongest alterations."))
+    raised = len(report.raised)
+    return Page(
+        title="Can this scorer be gamed?",
+        tab=f"Probes: {brief(report.scorer)}",
+        subtitle=Markup("{} on {} of {}, altered.").format(
+            brief(report.scorer), count_noun(here.items, "item"), count_noun(here.prompts, "prompt")
+        ),
+        kicker=f"Salon train probe · {brief(report.study)}",
+        banner=SIMULATED if report.simulated else "",
+        cards=_cards(here, raised),
+        sections=sections,
+        notes=[
+            Markup("Intervals in brackets: whole prompts drawn again; those of one alteration hold together at {}.")
+            .format(level_words(here)),
+            Markup("Missing values: {}.").format(report.missing),
+            *(Markup("Items not used: {} {}.").format(fixed(count, 0), why) for why, count in report.left_out.items()),
+        ],
+        signature=one_way(str(report.signature)),
+    )  # fmt: skip
+
+
+def altered_example(path: Path, text: str, *, seed: int = 0, tricks: Sequence[Trick] = TRICKS) -> list[tuple[str, str]]:
+    """One picture as it is and under every alteration at its strongest: captions and data URLs."""
+    image = read_picture(path).image
+    altered = [
+        (trick.words(trick.strengths[-1]), trick.alter(image, trick.strengths[-1], text, np.random.default_rng(seed)))
+        for trick in tricks
+    ]
+    return [(caption, data_url(one, _SIDE)) for caption, one in [("as it is", image), *altered]]
+
+
+def _strip(pictures: Sequence[tuple[str, str]]) -> Filmstrip:
+    return Filmstrip([FilmFrame(title=words, picture=url, alt=words) for words, url in pictures], size="small")
+
+
+# -- sections ----------------------------------------------------------------------------------------------------------
+
+
+def _cards(report: ProbeReport, raised: int) -> list[Card]:
+    tricks = [one for one in report.verdicts if one.kind == "trick"]
+    controls = [one for one in report.verdicts if one.kind == "control"]
+    noticed = sum(one.outcome == "noticed" for one in controls)
+    words = Markup("{} of {}").format
+    return [
+        Card("Tricks that raise the score", words(fixed(raised, 0), fixed(len(tricks), 0)),
+             join_names(report.raised) if raised else "none does", "alert" if raised else "clear"),
+        Card("Controls noticed", words(fixed(noticed, 0), fixed(len(controls), 0)),
+             "damage that lowers the score", "clear" if noticed == len(controls) else "alert"),
+        Card("Spread of a prompt", fixed(report.spread), "standard deviation of the scores, the unit of change"),
+    ]  # fmt: skip
+
+
+def _verdict_section(report: ProbeReport) -> Section:
+    verdicts = [VerdictLine(one.trick, _BADGES[one.outcome], _verdict_text(report, one)) for one in report.verdicts]
+    told = "Each alteration in plain words. Nobody was asked whether the altered pictures look better."
+    return Section("Verdicts", [Verdicts(verdicts)], told)
+
+
+def _verdict_text(report: ProbeReport, one: TrickVerdict) -> Markup:
+    row = next(row for row in report.rows if (row.trick, row.strength) == (one.trick, one.strength))
+    return Markup("{}: scores move by {} spreads; the share of items that rise is {}.").format(
+        row.words[:1].upper() + row.words[1:], estimate_value(row.change, None, 2), estimate_value(row.risen, None, 2)
+    )
+
+
+def _figure_section(report: ProbeReport) -> Section:
+    """Tricks and controls apart: damage moves scores so far that nothing else could be seen beside it."""
+    told = {"trick": "Tricks: right of the line is rewarded.", "control": "Controls: left of the line is noticed."}
+    figures = [Chart(_drawing(report, kind), told[kind]) for kind in ("trick", "control")]
+    table = Table(_COLUMNS, report.rows, caption="Every alteration at every strength", key="rows")
+    return Section("Alterations", [*figures, table], f"Mean change of the score, weakest first. {SIZES}")
+
+
+def _drawing(report: ProbeReport, kind: str) -> str:
+    lines = [("margin", report.margin)] if kind == "trick" else []
+    return charts.dot_intervals(
+        [_dot(row) for row in report.rows if row.kind == kind], 0.0, lines,
+        title=f"Mean change of the score under each {kind}", x_label="mean change, in spreads of a prompt",
+        null_label="unchanged", sort=False,
+    )  # fmt: skip
+
+
+def _dot(row: ProbeRow) -> tuple[str, float, float | None, float | None, str]:
+    return row.words, row.change.value, row.change.low, row.change.high, row.kind

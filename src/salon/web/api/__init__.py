@@ -1,1 +1,0 @@
-"""The studio for programs: JSON in, JSON out, one shape of error, a schema at /api/openapi.json."""

@@ -1,0 +1,117 @@
+"""Which models are loaded, and the way from one to the next: load, activate, rollback."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fastapi import APIRouter, Request
+
+from salon.calls.scores_schema import ModelInfo, ModelsAnswer
+from salon.judge.measurements.table import MEASUREMENTS
+from salon.judge.scorers.registry import COMPOSITES, RELEASED
+from salon.select.service.model import LoadFailed, LoadOrder, LoadRefused
+from salon.select.service.service import ScoringService, ServedModel
+from salon.store.pictures import is_inside
+from salon.web.errors import log
+from salon.web.scoring import answers
+from salon.web.scoring.access import AdminCaller, ScoreCaller
+from salon.web.scoring.answers import REFUSALS
+from salon.web.scoring.requests import ActivateIn, LoadIn, is_plain
+
+router = APIRouter(prefix="/v1/models", responses=REFUSALS)
+_FOLDERS = re.compile(r"(?<![\w.])/(?:[^/\s'\",;]+/)+")
+
+
+@router.get("", response_model=ModelsAnswer)
+async def models(request: Request, caller: ScoreCaller) -> ModelsAnswer:
+    """What is loaded, and which of it answers."""
+    return _models_answer(request)
+
+
+@router.post("/load", response_model=ModelsAnswer)
+async def load(sent: LoadIn, request: Request, caller: AdminCaller) -> ModelsAnswer:
+    """Load a model beside the active one and warm it up; what cannot be loaded changes nothing."""
+    service: ScoringService = request.app.state.service
+    try:
+        made = await service.load(_order(sent, request.app.state.settings.model_root))
+    except LoadFailed as error:
+        log.warning("%s: %s", caller.name, error)
+        raise _without_folders(error) from None
+    log.info("%s loaded model %s", caller.name, made.version)
+    if sent.activate:
+        service.activate(made.version)
+    return _models_answer(request)
+
+
+@router.post("/activate", response_model=ModelsAnswer)
+async def activate(sent: ActivateIn, request: Request, caller: AdminCaller) -> ModelsAnswer:
+    """Answer with this version from now on; requests under way are finished by the one that has them."""
+    request.app.state.service.activate(sent.version)
+    log.info("%s activated model %s", caller.name, sent.version)
+    return _models_answer(request)
+
+
+@router.post("/rollback", response_model=ModelsAnswer)
+async def rollback(request: Request, caller: AdminCaller) -> ModelsAnswer:
+    """Back to the version before."""
+    back = request.app.state.service.rollback()
+    log.info("%s rolled back to model %s", caller.name, back.version)
+    return _models_answer(request)
+
+
+def _models_answer(request: Request) -> ModelsAnswer:
+    service: ScoringService = request.app.state.service
+    active = service.active.version
+    return ModelsAnswer(
+        active=active,
+        before=service.before,
+        models=tuple(_model(one, active) for one in service.versions),
+        gates=tuple(request.app.state.gates),
+    )
+
+
+def _model(one: ServedModel, active: str) -> ModelInfo:
+    return ModelInfo(
+        name=one.model.order.name, version=one.version, active=one.version == active, loaded_at=one.model.loaded_at,
+        waiting=one.batcher.waiting, changed=one.model.changed_files(),
+        criteria=tuple(answers.criterion_info(line) for line in one.model.criteria),
+    )  # fmt: skip
+
+
+def _order(sent: LoadIn, root: Path | None) -> LoadOrder:
+    """Built-in scorers, and released scorers and models below the root: no other word becomes a path."""
+    return LoadOrder(
+        name=sent.name,
+        scorers=tuple(_scorer(one, root) for one in sent.scorers),
+        models=tuple(_below(one, root) for one in sent.models),
+    )
+
+
+def _scorer(name: str, root: Path | None) -> str:
+    """A built-in scorer by its name; a released one as KIND:FOLDER, the folder below the root."""
+    if name in MEASUREMENTS or name in COMPOSITES:
+        return name
+    kind, _, folder = name.partition(":")
+    if kind in RELEASED and folder:
+        return f"{kind}:{_below(folder, root)}"
+    raise LoadRefused(
+        "the name of a built-in scorer, or KIND:FOLDER of a released one below --model-root, is needed",
+        found="another",
+        remedy=f"built in are {', '.join((*MEASUREMENTS, *COMPOSITES))}; released are {', '.join(RELEASED)}",
+    )
+
+
+def _without_folders(error: LoadFailed) -> LoadFailed:
+    """The same words, of each path its last name alone: where a model lies is for the log."""
+    told = [part and _FOLDERS.sub("", part) for part in (error.needed, error.found, error.where, error.remedy)]
+    return LoadFailed(str(told[0]), found=told[1], where=told[2], remedy=told[3])
+
+
+def _below(name: str, root: Path | None) -> str:
+    if root is None or not is_plain(name) or not is_inside(root / name, root) or not (root / name).is_dir():
+        raise LoadRefused(
+            "a folder of a model below --model-root is needed",
+            found="a service without one" if root is None else "another, or none",
+        )
+    return str((root / name).resolve())

@@ -1,0 +1,423 @@
+"""What may be sent to a scoring service, as JSON or as a form."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from python_multipart.multipart import parse_options_header
+from starlette.concurrency import run_in_threadpool
+
+from salon.errors import BadFile, BadValue
+from salon.select.service.model import BadPicture
+from salon.select.service.service import SentPicture
+from salon.store.pictures import is_inside, open_header
+from salon.study.nouns import Prompt
+from salon.web.scoring.access import ScoringSettings
+
+Text = Annotated[str, Field(max_length=20_000)]
+Name = Annotated[str, Field(min_length=1, max_length=300)]
+Weight = Annotated[float, Field(ge=0, le=1e9)]
+
+
+class RequestModel(BaseModel):
+    """Unknown fields are refused, numbers are finite."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class ImageIn(RequestModel):
+    """A picture: its bytes in base64, or its path below a root of the service. Nothing is ever fetched from a URL."""
+
+    base64: str | None = Field(None, description="PNG, JPEG, WebP or GIF; data:image/...;base64, may stand before it.")
+    path: str | None = Field(None, max_length=1000, description="Relative, below a folder named with --root.")
+    name: str | None = Field(None, max_length=300, description="Comes back in the answer.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _never_fetched(cls, given: Any) -> Any:
+        if isinstance(given, dict) and {"url", "uri", "href", "image_url"} & given.keys():
+            raise ValueError("pictures are never fetched from an address: send base64, a file, or a path below a root")
+        return given
+
+    @model_validator(mode="after")
+    def _one_source(self) -> ImageIn:
+        if (self.base64 is None) == (self.path is None):
+            raise ValueError("either base64 or path is needed")
+        return self
+
+
+class PromptIn(RequestModel):
+    """A prompt by its parts."""
+
+    text: Text | None = None
+    intent: Text | None = None
+    description: Text | None = None
+    aesthetics: Text | None = None
+
+
+class LookIn(RequestModel):
+    """Pictures and what they were made for."""
+
+    images: list[ImageIn] = Field(default_factory=list, description="In a form: files named images instead.")
+    prompt: Text | PromptIn | None = Field(None, description="One text, or the parts of a prompt; of all pictures.")
+    criteria: list[Name] | None = Field(None, max_length=200, description="Only these; all when left out.")
+    seconds: float | None = Field(None, gt=0, le=3600, description="Answer within so many seconds or not at all.")
+
+
+class ScoreIn(LookIn):
+    """Asks for numbers."""
+
+
+class CompareIn(LookIn):
+    """Asks for the chance that the first of two pictures is preferred."""
+
+
+class PickIn(LookIn):
+    """Asks for the best of several pictures."""
+
+    weights: dict[Name, Weight] | None = Field(
+        None,
+        max_length=200,
+        description="By criterion; *: all others. Only those named count; all alike but flags when left out.",
+    )
+    k: float = Field(1.0, ge=0, le=10, description="Standard deviations taken off a score before the best is chosen.")
+    least: float | None = Field(None, description="Lowest bound that is good enough; below it nothing is chosen.")
+    level: float = Field(0.95, gt=0, lt=1, description="Level at which two pictures can be told apart.")
+    equal_scales: bool = Field(False, description="You know that the criteria are on one scale.")
+
+
+class GateIn(LookIn):
+    """Asks which pictures pass a gate."""
+
+    gate: Name | None = Field(None, description="Name of the gate; may be left out where there is one.")
+
+
+class ExplainIn(LookIn):
+    """Asks why: of one picture, or of two held against each other."""
+
+    weights: dict[Name, Weight] | None = Field(None, max_length=200, description="As for /v1/pick.")
+    equal_scales: bool = Field(False, description="You know that the criteria are on one scale.")
+    neighbours: int = Field(5, ge=0, le=20, description="Judged pictures to name, where the service knows a study.")
+    measure: bool = Field(False, description="Also measure by rule; reading the text in a picture takes a second.")
+
+
+class LoadIn(RequestModel):
+    """A model to be loaded beside the active one."""
+
+    name: str = Field("model", min_length=1, max_length=100)
+    scorers: list[Name] = Field(
+        default_factory=list,
+        max_length=50,
+        description="Built-in scorers by name, released ones as KIND:FOLDER below --model-root.",
+    )
+    models: list[Name] = Field(default_factory=list, max_length=20, description="Folders below --model-root.")
+    activate: bool = Field(False, description="Serve it at once when it is loaded.")
+
+
+class ActivateIn(RequestModel):
+    """A loaded model to serve."""
+
+    version: Name
+
+
+# --------------------------------------------------------------------------------------------------
+# Forms with files, taken apart in memory (RFC 7578).
+#
+# The whole body is there already, so a boundary is found by searching bytes. The framework's parser looks at them one
+# by
+# one, which for a picture takes as long as a tenth of scoring it.
+# --------------------------------------------------------------------------------------------------
+
+_BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,./:=? -]{1,70}")
+_MOST_HEAD = 8 << 10
+
+
+@dataclass(frozen=True)
+class FormField:
+    """One part of a form; a file where it has a file's name."""
+
+    name: str
+    filename: str | None
+    data: bytes = field(repr=False)
+
+
+def split_form(content_type: str, body: bytes, *, most: int) -> list[FormField]:
+    """The parts of a form in their order; BadValue where it is none, or has more than `most`."""
+    _, options = parse_options_header(content_type)
+    boundary = options.get(b"boundary", b"")
+    if not _BOUNDARY.fullmatch(boundary):
+        raise _bad("no boundary")
+    mark = b"--" + boundary
+    inner = b"\r\n" + mark
+    if not body.startswith(mark):
+        raise _bad("a body that does not begin with its boundary")
+    if body.count(inner) > most:
+        raise BadValue(f"a form of at most {most:,} parts is needed", found="more")
+    *parts, last = body[len(mark) :].split(inner)
+    if not last.startswith(b"--") or last[2:].strip():
+        raise _bad("a body that breaks off")
+    return [_split_part(one) for one in parts]
+
+
+def _split_part(data: bytes) -> FormField:
+    head, mark, _ = data[: _MOST_HEAD + 4].partition(b"\r\n\r\n")
+    if not data.startswith(b"\r\n") or not mark:
+        raise _bad("a part without headers")
+    for line in head.split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"content-disposition":
+            kind, options = parse_options_header(value.strip())
+            if kind != b"form-data" or b"name" not in options:
+                break
+            filename = options.get(b"filename")
+            return FormField(
+                _text(options[b"name"]), None if filename is None else _text(filename), data[len(head) + 4 :]
+            )
+    raise _bad("a part without a name")
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _bad("a name that is no UTF-8") from None
+
+
+def _bad(found: str) -> BadValue:
+    return BadValue("a form in UTF-8 with files is needed", found=found)
+
+
+# --------------------------------------------------------------------------------------------------
+# Pictures as they come in: a form, base64, or a path below an allowed root. No address is ever fetched.
+#
+# Everything that can be refused cheaply is refused before a picture is decoded: the format, the size that its header
+# claims, its bytes, the number of pictures. Parsing runs in a thread, so that a large body does not stop the others.
+# --------------------------------------------------------------------------------------------------
+
+L = TypeVar("L", bound=LookIn)
+FILES = "images"
+_DATA = re.compile(r"data:image/(?:png|jpeg|webp|gif);base64,", re.IGNORECASE)
+_ADDRESS = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")
+_PLAIN = ("prompt",)
+_RECORD = "request"
+_MOST_FIELDS = 8
+
+
+@dataclass(frozen=True)
+class RequestPictures:
+    """A request as it was understood."""
+
+    asked: list[SentPicture]
+    names: list[str | None]
+    prompt: Prompt | None
+
+
+async def read_request(
+    request: Request, shape: type[L], *, least: int = 1, most: int | None = None
+) -> tuple[L, RequestPictures]:
+    """The request and its pictures, headers read and not yet decoded."""
+    settings: ScoringSettings = request.app.state.settings
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ("multipart/form-data", "application/json", ""):
+        raise BadValue("JSON or a form with files is needed", found=f"content of the type {kind!r}")
+    told = request.headers["content-type"] if kind == "multipart/form-data" else None
+    count = least, most or settings.most_images
+    return await run_in_threadpool(_parse_request, shape, await request.body(), told, settings, count)
+
+
+def _parse_request(
+    shape: type[L], body: bytes, kind: str | None, settings: ScoringSettings, count: tuple[int, int]
+) -> tuple[L, RequestPictures]:
+    record, files = (body, []) if kind is None else _form(kind, body, settings)
+    sent = parse_record(shape, record)
+    if files and sent.images:
+        raise BadValue("pictures as files or as JSON are needed", found="both", where=FILES)
+    _check_count(len(files) or len(sent.images), *count)
+    prompt = as_prompt(sent.prompt)
+    named = files or [(one.name, _bytes_of(one, place, settings)) for place, one in enumerate(sent.images)]
+    asked = [_check_picture(data, place, prompt, settings) for place, (_, data) in enumerate(named)]
+    return sent, RequestPictures(asked, [name for name, _ in named], prompt)
+
+
+def parse_record(shape: type[L], record: bytes) -> L:
+    """`record` as what it should be; BadValue without repeating what was sent."""
+    try:
+        return shape.model_validate_json(record or b"{}")
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or None
+        told = first["msg"].removeprefix("Value error, ")
+        raise BadValue(told, where=where, remedy="the schema is at /v1/openapi.json") from None
+    except RecursionError:
+        raise BadValue("JSON of few levels is needed", found="one nested without end") from None
+
+
+def _check_count(found: int, least: int, most: int) -> None:
+    if not least <= found <= most:
+        wanted = f"{least}" if least == most else f"{least} to {most:,}"
+        raise BadValue(f"{wanted} pictures are needed", found=f"{found:,}", where=FILES)
+
+
+def as_prompt(given: str | PromptIn | None) -> Prompt | None:
+    """The prompt of a request; one without a word is none."""
+    record = {"text": given} if isinstance(given, str) else {} if given is None else given.model_dump(exclude_none=True)
+    told = {part: text for part, text in record.items() if text.strip()}
+    return Prompt(id="request", **told) if told else None
+
+
+# -- one picture -----------------------------------------------------------------------------------------------------
+
+
+def _check_picture(data: bytes, place: int, prompt: Prompt | None, settings: ScoringSettings) -> SentPicture:
+    where = f"{FILES}.{place}"
+    if len(data) > settings.most_picture:
+        raise BadPicture(
+            f"a picture of at most {settings.most_picture:,} bytes is needed", found=f"{len(data):,}", where=where
+        )
+    try:
+        header = open_header(data)
+    except BadFile as error:
+        raise BadPicture(error.needed, found=error.found, where=where, remedy=error.remedy) from None
+    if header.pixels > settings.most_pixels:
+        raise BadPicture(
+            f"a picture of at most {settings.most_pixels:,} pixels is needed",
+            found=f"{header.width:,} x {header.height:,} in its header",
+            where=where,
+            remedy="make it smaller; it was not decoded",
+        )
+    return SentPicture(data, hashlib.sha256(data).hexdigest(), header.pixels, prompt)
+
+
+def _bytes_of(sent: ImageIn, place: int, settings: ScoringSettings) -> bytes:
+    where = f"{FILES}.{place}"
+    if sent.path is not None:
+        return read_below(sent.path, settings.roots, settings.most_picture, where)
+    return _from_base64(sent.base64 or "", where)
+
+
+def _from_base64(text: str, where: str) -> bytes:
+    if found := _DATA.match(text[:64]):
+        text = text[found.end() :]
+    elif _ADDRESS.match(text[:64]):
+        raise BadPicture(
+            "the picture itself is needed: nothing is fetched from an address", found="an address", where=where,
+            remedy="send its bytes as base64 or in a form, or a path below a root",
+        )  # fmt: skip
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise BadPicture("a picture in base64 is needed", found="other characters", where=where) from None
+
+
+# -- paths below a root ----------------------------------------------------------------------------------------------
+
+
+def read_below(path: str, roots: Sequence[Path], most: int, where: str) -> bytes:
+    """The bytes of a file below one of the roots; one and the same error for all that is not there for the caller."""
+    if roots and is_plain(path):
+        for root in roots:
+            place = root / path
+            if is_inside(place, root):
+                data = _read_without_links(place.resolve(), root.resolve(), most)
+                if data is not None:
+                    return data
+    raise BadPicture(
+        "the path of a picture below a root of this service is needed",
+        found="another, or none" if roots else "a service without roots",
+        where=where,
+        remedy="a relative path without .., of a regular file; --root names the folders",
+    )
+
+
+def is_plain(path: str) -> bool:
+    """A relative path of plain names: no address, drive, root, backslash, NUL or way up."""
+    if not path or len(path) > 1000 or not path.isprintable() or "\\" in path or ":" in path or path.startswith("/"):
+        return False
+    return all(part not in ("", ".", "..") for part in path.split("/"))
+
+
+def _read_without_links(place: Path, root: Path, most: int) -> bytes | None:
+    """The file, opened name by name without following a link: nobody can put one in the way meanwhile."""
+    try:
+        *folders, last = place.relative_to(root).parts
+        with ExitStack() as held:
+            handle = _closing(os.open(root, os.O_RDONLY | os.O_DIRECTORY), held)
+            for name in folders:
+                handle = _closing(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY, dir_fd=handle), held)
+            handle = _closing(os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=handle), held)
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+                return None
+            with os.fdopen(handle, "rb", closefd=False) as file:
+                return file.read(most + 1)
+    except (OSError, ValueError):
+        return None
+
+
+def _closing(handle: int, stack: ExitStack) -> int:
+    stack.callback(os.close, handle)
+    return handle
+
+
+# -- forms -----------------------------------------------------------------------------------------------------------
+
+
+def _form(kind: str, body: bytes, settings: ScoringSettings) -> tuple[bytes, list[tuple[str | None, bytes]]]:
+    """The fields as the JSON that they stand for, and the files."""
+    parts = split_form(kind, body, most=settings.most_images + _MOST_FIELDS)
+    files = [one for one in parts if one.filename is not None]
+    for one in files:
+        if one.name != FILES:
+            raise BadValue(f"files named {FILES} are needed", found=repr(one.name[:50]))
+    return _record([one for one in parts if one.filename is None]), [
+        (_file_name(one.filename), one.data) for one in files
+    ]
+
+
+def _record(fields: Sequence[FormField]) -> bytes:
+    """`request` holds a record as JSON; `prompt` may stand beside it as plain text."""
+    record: Any = {}
+    for one in fields:
+        if one.name == _RECORD:
+            record = _json(one.data)
+    if not isinstance(record, dict):
+        raise BadValue("a JSON object is needed", where=_RECORD)
+    seen: set[str] = set()
+    for one in fields:
+        if one.name not in (*_PLAIN, _RECORD) or one.name in seen or one.name in record:
+            raise BadValue("the fields images, prompt and request are needed, each once", found=repr(one.name[:50]))
+        seen.add(one.name)
+    plain = {one.name: _field_text(one.data) for one in fields if one.name in _PLAIN}
+    return json.dumps(record | plain).encode()
+
+
+def _field_text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadValue("text in UTF-8 is needed", found="other bytes") from None
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadValue("JSON is needed", where=_RECORD) from None
+
+
+def _file_name(name: str | None) -> str | None:
+    """A file's name for the answer: its last part alone."""
+    return name.replace("\\", "/").rpartition("/")[2][:300] or None if name else None
