@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from prove._page import table, wrapped
 from salon.collect.simulate.taste_like import taste_like_study
 from salon.evaluate.judges import report_judges
-from salon.evaluate.results import Figure, JudgeFigures, ReportSettings
+from salon.evaluate.results import JudgeFigures, ReportSettings
 from salon.judge.protocol import JudgeSettings
 from salon.judge.run import judge_study
 from salon.judge.simulation import SimulatedVlm, panel_truth
 from salon.stats.judge_accuracy import AGAINST, TIE, UNREAD, WITH, Accuracy, identity_gap, judge_accuracy, kind_table
+from salon.stats.result import Estimate
 from salon.store.folder import save_study
 from salon.store.formats import import_files
 from salon.study import Study
@@ -152,7 +153,7 @@ def _compared(study: Study) -> tuple[str, ...]:
     return tuple(study.criteria[number].id for number in sorted(used))
 
 
-def told(figure: Figure | None) -> str:
+def told(figure: Estimate | None) -> str:
     """0.679 [0.658, 0.701]."""
     if figure is None:
         return "–"

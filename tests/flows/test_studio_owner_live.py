@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from salon.check.results import Figure, RaterSummary
+from salon.check.results import RaterSummary
 from salon.collect.agreement import Disagreement
 from salon.collect.settings import StudioSettings
 from salon.collect.studio.adjudication import list_rulings
@@ -19,6 +19,7 @@ from salon.collect.studio.figures_worker import FiguresFailed, FiguresWorker
 from salon.collect.studio.removal import without_items, without_raters
 from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
+from salon.stats.result import Estimate
 from salon.store.database import open_database
 from salon.study import Choice, Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
 
@@ -27,8 +28,8 @@ def row(rater: str, **figures: object) -> RaterSummary:
     return RaterSummary(rater=rater, kind="person", cohort=None, judgments=1, **figures)
 
 
-def share(value: float) -> Figure:
-    return Figure(value=value, low=None, high=None, n=9, unit="judgment", level=0.95, method="")
+def share(value: float) -> Estimate:
+    return Estimate(value=value, low=None, high=None, n=9, unit="judgment", level=0.95, method="")
 
 
 def test_raters_are_the_units_of_a_mean_over_raters() -> None:

@@ -36,6 +36,8 @@ COLUMNS = ("criterion", "group", "item_a", "item_b", "for_a", "for_b", "ties", "
 class TestPairs:
     """The pairs of one study that models are tried on; an entry of each array for each pair."""
 
+    __test__ = False  # not a pytest class
+
     study: str
     data: str
     split: str
