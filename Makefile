@@ -1,4 +1,4 @@
-# Salon's doors for people who build it. Each target makes .venv on first use and installs only what it needs.
+# Commands for people who build Salon. Each target makes .venv on first use and installs only what it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 
-.PHONY: help demo test lint bench prove docs serve clean
+.PHONY: help demo test check lint bench prove docs serve clean
 help: ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
@@ -39,7 +39,11 @@ test: $(VENV)/.dev ## every test and check, as CI runs them
 	@$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-lint: $(VENV)/.dev ## style, types and the walls between rooms
+check: $(VENV)/.dev ## the fast lane for everyday work: lint, and the test files that take a few seconds
+	@$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --fast
+
+lint: $(VENV)/.dev ## style, types and the order of the packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --num-workers $(JOBS)

@@ -76,7 +76,15 @@ of the docs compile the same loops, and so begin apart.
 """
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="leave out the files named in tests/long_tests.txt")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--fast"):
+        long = set((ROOT / "tests/long_tests.txt").read_text(encoding="utf-8").split())
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid.split("::")[0] in long])
+        items[:] = [item for item in items if item.nodeid.split("::")[0] not in long]
     items.sort(key=lambda item: next((n for n, part in enumerate(LONG) if item.nodeid.startswith(part)), len(LONG)))
 
 
