@@ -78,12 +78,6 @@ def test_start_explains_what_the_readme_types() -> None:
     assert [line for line in lines(README) if "paintings" not in line and line not in lines(START)] == ["make test"]
 
 
-def test_the_null_it_quotes_is_the_null() -> None:
-    text = README.read_text(encoding="utf-8")
-    (command,) = re.findall(r"3875/18432 \(`(salon null [^`]+)`\)", text)
-    assert "3875/18432" in type_salon(command)
-
-
 def test_the_verdicts_it_names_are_the_verdicts(folder: Path) -> None:
     text = " ".join(README.read_text(encoding="utf-8").split())
     for answer in (*get_args(Agree), *get_args(Taste)):
