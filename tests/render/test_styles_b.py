@@ -14,7 +14,7 @@ from salon.render.colors import NAMES, contrast, difference, oklch
 from salon.render.compose import Hand, lay_out, plan_poster
 from salon.render.layout import Box
 from salon.render.marks import Fill, Group, Soft, Tile
-from salon.render.motifs import Shape
+from salon.render.motifs import MotifShape
 from salon.render.paint.raster import paint
 from salon.render.palettes import harmonise
 from salon.render.shapes import bounds, circle, line, rect, ring
@@ -180,11 +180,11 @@ def test_a_subject_keeps_clear_of_the_panel_over_it_and_runs_on_behind_it():
 
 def test_pixels_cover_what_the_outline_covers():
     box = Box(x=0, y=0, width=400, height=400)
-    grid = pixels((Shape(circle(200, 200, 150), 3, 1.0),), box, 4)
+    grid = pixels((MotifShape(circle(200, 200, 150), 3, 1.0),), box, 4)
     assert (grid == 3).sum() * 16 == pytest.approx(math.pi * 150**2, rel=0.01)
-    grid = pixels((Shape(ring(200, 200, 150, 100), 2, 1.0),), box, 4)
+    grid = pixels((MotifShape(ring(200, 200, 150, 100), 2, 1.0),), box, 4)
     assert (grid == 2).sum() * 16 == pytest.approx(math.pi * (150**2 - 100**2), rel=0.02)
-    grid = pixels((Shape(line(20, 200, 380, 200), 4, 1.0, line=True, width=20),), box, 4)
+    grid = pixels((MotifShape(line(20, 200, 380, 200), 4, 1.0, line=True, width=20),), box, 4)
     assert (grid == 4).sum() * 16 == pytest.approx(360 * 20, rel=0.1)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from salon.render.colors import mix
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Linear, Mark, Path, Radial, Stroke
-from salon.render.motifs import Shape
+from salon.render.motifs import MotifShape
 from salon.render.plan import Palette
 from salon.render.shapes import blob, bounds, circle, ellipse, joined, line, polygon, rect, smooth, turned
 from salon.render.style import Lettered, Stage, Style
@@ -196,13 +196,13 @@ def _liquid(stage: Stage, box: Box) -> list[Mark]:
     )
     for dx, dy, r, color in drops:
         path = blob(x + dx * side, y + dy * side, r * side, rng, lobes=6, wobble=0.28)
-        marks += _cast(Shape(path, 3, 1.0), replace(palette, primary=color), u)
+        marks += _cast(MotifShape(path, 3, 1.0), replace(palette, primary=color), u)
         gleam = ellipse(x + (dx - r * 0.35) * side, y + (dy - r * 0.45) * side, r * side * 0.26, r * side * 0.13)
         marks.append(Fill(turned(gleam, -35, *middle(bounds(gleam))), WHITE, blur=3 * u))
     return marks
 
 
-def _cast(shape: Shape, palette: Palette, u: float) -> Marks:
+def _cast(shape: MotifShape, palette: Palette, u: float) -> Marks:
     """One shape of the motif in metal, parted from the next by a dark seam and a bright edge."""
     tint = (BLACK, mix(palette.primary, BLACK, 0.45), palette.secondary, palette.primary, palette.accent, "#e8eef4")
     color = tint[shape.tone]

@@ -9,7 +9,7 @@ import numpy as np
 from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Linear, Paint, Path, Radial, Soft, Stroke
-from salon.render.motifs import Shape
+from salon.render.motifs import MotifShape
 from salon.render.plan import Palette
 from salon.render.shapes import arc, bounds, circle, ellipse, moved, polyline, rect, rounded
 from salon.render.style import Lettered, Stage, Style
@@ -77,7 +77,7 @@ def lit(color: Color) -> tuple[Color, Color, Color]:
     )
 
 
-def _body(shape: Shape, color: Color, u: float) -> Marks:
+def _body(shape: MotifShape, color: Color, u: float) -> Marks:
     """One shape blown up like vinyl: a shadow, a thick side, a lit face, a bright upper rim and a gloss."""
     if shape.line:
         return _tube(shape, color, u)
@@ -98,7 +98,7 @@ def _body(shape: Shape, color: Color, u: float) -> Marks:
     return (*(shadows if shape.tone > 1 else ()), *body, gleams)
 
 
-def _face(shape: Shape, box: Box, color: Color) -> Paint:
+def _face(shape: MotifShape, box: Box, color: Color) -> Paint:
     """Light from the upper left: round on compact shapes, along the fall on long ones."""
     light, plain, dark = lit(color)
     if max(box.width, box.height) < 1.7 * min(box.width, box.height):
@@ -115,7 +115,7 @@ def _gloss(box: Box, size: float, u: float) -> Marks:
     return (Fill(ellipse(x, y, size * 0.17, size * 0.09), Radial(x, y, size * 0.17, faded(WHITE, 0.85))),)
 
 
-def _tube(shape: Shape, color: Color, u: float) -> Marks:
+def _tube(shape: MotifShape, color: Color, u: float) -> Marks:
     """A line as a round tube: dark below, light above, a gleam along it."""
     light, plain, dark = lit(color)
     w = shape.width
@@ -135,7 +135,7 @@ def _line(path: Path, color: Color, width: float) -> Stroke:
 
 def torus(x: float, y: float, r: float, thick: float, color: Color) -> Marks:
     """A ring of tube, seen a little from above."""
-    around = Shape(arc(x, y, r, 0, 360, ry=r * 0.8), 3, 1.0, line=True, width=thick)
+    around = MotifShape(arc(x, y, r, 0, 360, ry=r * 0.8), 3, 1.0, line=True, width=thick)
     return _tube(around, color, 0.0)
 
 
@@ -228,7 +228,7 @@ def _still_life(stage: Stage, box: Box) -> Marks:
         r = side * (0.4 - 0.085 * k)
         legs = [(x + r * np.cos(a), floor - side * 0.02 - r * np.sin(a)) for a in np.linspace(np.pi, 0, 33)]
         path = polyline([(x - r, floor + side * 0.2), *legs, (x + r, floor + side * 0.2)])
-        arches += _tube(Shape(path, 3, 0.5, line=True, width=side * 0.075), color, stage.unit)
+        arches += _tube(MotifShape(path, 3, 0.5, line=True, width=side * 0.075), color, stage.unit)
     return (
         *arches,
         *_podium(x, floor + side * 0.06, side * 0.5, side * 0.16, mix(palette.ground, palette.primary, 0.35)),

@@ -7,7 +7,7 @@ import numpy as np
 from salon.render.colors import mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Path, Radial, Stroke
-from salon.render.motifs import Shape
+from salon.render.motifs import MotifShape
 from salon.render.plan import Palette
 from salon.render.shapes import bounds, circle, joined, line, polygon, polyline, rect, regular
 from salon.render.style import Lettered, Stage, Style
@@ -209,7 +209,7 @@ def _haze(palette: Palette) -> Color:
     return MAGENTA if chroma <= GREY_CHROMA or 30 < hue < 135 else palette.primary
 
 
-def _lit(shape: Shape, palette: Palette, u: float) -> Marks:
+def _lit(shape: MotifShape, palette: Palette, u: float) -> Marks:
     """One shape as dark glass with a neon edge; far shapes only as glass, the smallest only as light."""
     glass = mix(palette.ground, BLACK, 0.25)
     light = mix(WHITE, palette.secondary, 0.3)

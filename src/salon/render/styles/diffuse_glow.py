@@ -9,7 +9,7 @@ import numpy as np
 from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Grain, Linear, Mark, Radial, Soft, Stroke
-from salon.render.motifs import Shape
+from salon.render.motifs import MotifShape
 from salon.render.plan import Palette
 from salon.render.shapes import blob, bounds, circle
 from salon.render.style import Stage, Style
@@ -127,7 +127,7 @@ def _atmosphere(stage: Stage, box: Box) -> Marks:
     return Fill(boxed(box), air), clouds, halo
 
 
-def _shining(stage: Stage, shapes: tuple[Shape, ...], blur: float) -> Marks:
+def _shining(stage: Stage, shapes: tuple[MotifShape, ...], blur: float) -> Marks:
     """The shapes as mist over their own blurred light."""
     colors = _colors(stage.palette)
     shine = Soft(tuple(drawn(shape, colors[shape.tone], opacity=0.7) for shape in shapes if shape.tone >= 3), blur=blur)
@@ -140,7 +140,7 @@ def _colors(palette: Palette) -> tuple[Color, ...]:
     return palette.ground, palette.secondary, palette.secondary, palette.primary, palette.accent, light
 
 
-def _misty(stage: Stage, shape: Shape, color: Color) -> Mark:
+def _misty(stage: Stage, shape: MotifShape, color: Color) -> Mark:
     """One shape of the motif as colored mist: dense above, clearing downwards; far things thinner."""
     density = 0.38 if shape.tone < 3 else 0.85
     if shape.line or bounds(shape.path).height < 26 * stage.unit:

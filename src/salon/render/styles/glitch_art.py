@@ -9,7 +9,7 @@ import numpy as np
 from salon.render.colors import mix
 from salon.render.layout import Box
 from salon.render.marks import Fill, Glyphs, Grain, Group, Path
-from salon.render.motifs import Shape
+from salon.render.motifs import MotifShape
 from salon.render.plan import Palette
 from salon.render.shapes import bounds, joined, rect
 from salon.render.style import Lettered, Stage, Style
@@ -122,7 +122,7 @@ def _low(palette: Palette) -> str:
     return mix(palette.ground, palette.secondary, 0.25)
 
 
-def _split(shapes: tuple[Shape, ...], palette: Palette, shift: float) -> Marks:
+def _split(shapes: tuple[MotifShape, ...], palette: Palette, shift: float) -> Marks:
     """The motif with a red ghost to one side and a cyan one to the other."""
     far = mix(palette.ground, palette.secondary, 0.5)
     colors = (_low(palette), far, palette.secondary, palette.primary, palette.accent, WHITE)

@@ -8,7 +8,7 @@ import numpy as np
 
 from salon.render.layout import Box
 from salon.render.marks import Color, Command, Fill, Grain, Mark, Path, Stroke, Tile
-from salon.render.motifs import Shape, emblem
+from salon.render.motifs import MotifShape, emblem
 from salon.render.shapes import circle, line, smooth
 from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
@@ -44,13 +44,13 @@ def picture(stage: Stage, box: Box) -> Marks:
     return (clipped((backdrop, *painted, grain), _brushed(stage, box)),)
 
 
-def _painted(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
+def _painted(stage: Stage, shapes: tuple[MotifShape, ...]) -> Marks:
     """Every shape as a brush fills it and a pen goes around it."""
     colors, hand = tones(stage.palette), Hand(stage.rng, 2.2 * stage.unit)
     return tuple(mark for shape in shapes for mark in _drawn_by_hand(stage, shape, colors[shape.tone], hand))
 
 
-def _drawn_by_hand(stage: Stage, shape: Shape, color: Color, hand: Hand) -> Marks:
+def _drawn_by_hand(stage: Stage, shape: MotifShape, color: Color, hand: Hand) -> Marks:
     """One shape: brushed, hatched where it is large, and outlined, though not quite in the same place."""
     unit = stage.unit
     if shape.line:

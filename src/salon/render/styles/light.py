@@ -10,7 +10,7 @@ import numpy as np
 from salon.render.colors import contrast, from_oklch, luminance, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Linear, Path, Radial, Stroke
-from salon.render.motifs import Shape, emblem, motif
+from salon.render.motifs import MotifShape, emblem, motif
 from salon.render.plan import Palette
 from salon.render.shapes import bounds, circle, ellipse, polygon, rect
 from salon.render.style import Stage
@@ -135,7 +135,7 @@ def focus(stage: Stage, box: Box) -> Box:
     return Box(x=x, y=y, width=right - x, height=bottom - y)
 
 
-def scene(stage: Stage, box: Box, over: float = 0.0) -> tuple[Shape, ...]:
+def scene(stage: Stage, box: Box, over: float = 0.0) -> tuple[MotifShape, ...]:
     """The subject without its backdrop: an illustration that fills the box, or the bold mark of a logo.
 
     An illustration is drawn `over` units beyond the box, so that lines around its cut edges stay outside.
@@ -146,7 +146,7 @@ def scene(stage: Stage, box: Box, over: float = 0.0) -> tuple[Shape, ...]:
     return tuple(shape for shape in motif(stage.subject, place, stage.rng) if not _is_sky(shape, place))
 
 
-def _is_sky(shape: Shape, place: Box) -> bool:
+def _is_sky(shape: MotifShape, place: Box) -> bool:
     """Whether a shape is backdrop: of tone 0, or a far one that fills the upper part of the scene from side to side."""
     if shape.tone == 0 or shape.tone > 2 or shape.line:
         return shape.tone == 0

@@ -10,7 +10,7 @@ import numpy as np
 from salon.render.colors import difference, from_oklch, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Mark, Path, Stroke, Tile
-from salon.render.motifs import Shape
+from salon.render.motifs import MotifShape
 from salon.render.plan import Palette
 from salon.render.shapes import circle, joined, line, moved, polygon, polyline, rect, ring, sector, turned, wave
 from salon.render.style import Lettered, Stage, Style
@@ -183,7 +183,7 @@ def picture(stage: Stage, box: Box) -> Marks:
     )
 
 
-def _cut_out(shape: Shape, color: Color, u: float) -> Marks:
+def _cut_out(shape: MotifShape, color: Color, u: float) -> Marks:
     """One shape with a thin black line; things in front throw a hard shadow."""
     if shape.line:
         return Stroke(shape.path, LINE, shape.width + 5 * u, cap="round", join="round"), drawn(shape, color)

@@ -9,7 +9,7 @@ import numpy as np
 from salon.render.colors import mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Linear, Mark, Path, Stroke
-from salon.render.motifs import Shape, emblem, motif
+from salon.render.motifs import MotifShape, emblem, motif
 from salon.render.plan import Palette
 from salon.render.shapes import circle, joined, rect, rounded, smooth
 from salon.render.style import Stage, Style
@@ -116,13 +116,13 @@ def _begonia(x: float, y: float, radius: float) -> Path:
     return smooth(list(zip((x + radii * np.cos(angles)).tolist(), (y + radii * np.sin(angles)).tolist())))
 
 
-def _misty(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
+def _misty(stage: Stage, shapes: tuple[MotifShape, ...]) -> Marks:
     """Every shape in its tone, with mist and gold."""
     colors = tones(stage.palette)
     return tuple(mark for shape in shapes for mark in _gilded(stage, shape, colors[shape.tone], colors[0]))
 
 
-def _gilded(stage: Stage, shape: Shape, color: Color, mist: Color) -> Marks:
+def _gilded(stage: Stage, shape: MotifShape, color: Color, mist: Color) -> Marks:
     """One shape: sunk into mist at its foot and edged with gold, where it is large enough to bear it."""
     leaf, around = gold(stage), spread(shape.path)
     if shape.line:

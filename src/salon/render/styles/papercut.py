@@ -10,7 +10,7 @@ import numpy as np
 
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Mark, Path, Stroke
-from salon.render.motifs import Shape, emblem, motif
+from salon.render.motifs import MotifShape, emblem, motif
 from salon.render.shapes import joined, smooth
 from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.ways import (
@@ -59,7 +59,7 @@ def picture(stage: Stage, box: Box) -> Marks:
     return (clipped((*scene, *_frames(stage, box, rims)), boxed(box)),)
 
 
-def _stacked(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
+def _stacked(stage: Stage, shapes: tuple[MotifShape, ...]) -> Marks:
     """A few sheets: the shadows of one sheet's outlines, then the outlines."""
     colors = tones(stage.palette)
     marks: list[Mark] = []

@@ -10,7 +10,7 @@ import numpy as np
 from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Command, Fill, Glyphs, Path
-from salon.render.motifs import Shape
+from salon.render.motifs import MotifShape
 from salon.render.plan import Palette
 from salon.render.shapes import joined, rect
 from salon.render.style import Lettered, Stage, Style
@@ -63,7 +63,7 @@ def tune(palette: Palette, rng: np.random.Generator) -> Palette:
 # A motif on a grid
 
 
-def pixels(shapes: Iterable[Shape], box: Box, step: int) -> np.ndarray:
+def pixels(shapes: Iterable[MotifShape], box: Box, step: int) -> np.ndarray:
     """Rows x columns of the uppermost shape's tone at each cell's centre, -1 where there is none."""
     columns, rows = int(box.width // step), int(box.height // step)
     xs = box.x + step * (np.arange(columns) + 0.5)
@@ -88,7 +88,7 @@ def _covered(path: Path, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
     return np.asarray(turns % 2 != 0 if path.even_odd else turns != 0)
 
 
-def _near(shape: Shape, xs: np.ndarray, ys: np.ndarray, step: int) -> np.ndarray:
+def _near(shape: MotifShape, xs: np.ndarray, ys: np.ndarray, step: int) -> np.ndarray:
     """Which points lie on a drawn line: nearer than half its width, or half a cell where it is thin."""
     reach = max(shape.width / 2, step * 0.5)
     near = np.zeros((len(ys), len(xs)), dtype=bool)

@@ -11,7 +11,7 @@ import numpy as np
 from salon.render.colors import contrast, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Command, Fill, Glyphs, Mark, Path, Stroke, Tile
-from salon.render.motifs import Shape, emblem
+from salon.render.motifs import MotifShape, emblem
 from salon.render.plan import Palette
 from salon.render.shapes import circle, moved, polygon
 from salon.render.style import Lettered, Stage, Style
@@ -172,12 +172,12 @@ def _serial(stage: Stage, box: Box) -> Marks:
     return tuple(marks)
 
 
-def _printed(stage: Stage, shapes: Sequence[Shape], colors: Sequence[Color], line: float) -> Marks:
+def _printed(stage: Stage, shapes: Sequence[MotifShape], colors: Sequence[Color], line: float) -> Marks:
     """Every shape printed, under black lines of `line` units."""
     return tuple(mark for shape in shapes for mark in _print(stage, shape, colors, line * stage.unit))
 
 
-def _print(stage: Stage, shape: Shape, colors: Sequence[Color], width: float) -> Marks:
+def _print(stage: Stage, shape: MotifShape, colors: Sequence[Color], width: float) -> Marks:
     """Color a little off its outline, dots in a middle tone, and the line; small things have neither line nor slip."""
     path, color, off = shape.path, colors[shape.tone], 6 * stage.unit
     if shape.line:

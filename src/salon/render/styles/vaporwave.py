@@ -9,7 +9,7 @@ import numpy as np
 from salon.render.colors import mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Linear, Path, Stroke
-from salon.render.motifs import Shape, emblem
+from salon.render.motifs import MotifShape, emblem
 from salon.render.plan import Palette
 from salon.render.shapes import bounds, circle, joined, line, moved, polygon, polyline, rect, smooth
 from salon.render.style import Lettered, Stage, Style
@@ -185,7 +185,7 @@ def _hero(stage: Stage, box: Box, horizon: float) -> Marks:
     return tuple(mark for shape in shapes for mark in _candied(_lowered(shape, sunk), palette, u))
 
 
-def _lowered(shape: Shape, by: float) -> Shape:
+def _lowered(shape: MotifShape, by: float) -> MotifShape:
     return replace(shape, path=moved(shape.path, 0, by))
 
 
@@ -246,7 +246,7 @@ def _sun_top(color: Color) -> Color:
     return mix(color, WHITE, 0.3) if 130 < hue < 320 else mix(color, GOLD, 0.4)
 
 
-def _candied(shape: Shape, palette: Palette, u: float) -> Marks:
+def _candied(shape: MotifShape, palette: Palette, u: float) -> Marks:
     """One shape in a two-light gradient with a dark seam and a bright edge."""
     cool, hot = mix(CYAN, palette.secondary, 0.25), mix(PINK, palette.primary, 0.35)
     deep = mix(palette.ground, BLACK, 0.3)

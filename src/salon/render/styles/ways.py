@@ -14,7 +14,7 @@ import numpy as np
 from salon.render.colors import contrast, from_oklch, luminance, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Mark, Paint, Path, Stroke
-from salon.render.motifs import Shape, motif
+from salon.render.motifs import MotifShape, motif
 from salon.render.plan import Palette
 from salon.render.shapes import joined, rect, rounded, sector
 from salon.render.style import Lettered, Stage
@@ -181,14 +181,14 @@ def keep(palette: Palette, rng: np.random.Generator) -> Palette:
 # Shapes into marks
 
 
-def drawn(shape: Shape, paint: Paint, *, opacity: float = 1.0) -> Fill | Stroke:
+def drawn(shape: MotifShape, paint: Paint, *, opacity: float = 1.0) -> Fill | Stroke:
     """One shape of a motif in one paint: a line where it is a line, else filled."""
     if shape.line:
         return Stroke(shape.path, paint, shape.width, opacity=opacity, cap="round", join="round")
     return Fill(shape.path, paint, opacity=opacity)
 
 
-def flat(shapes: Iterable[Shape], colors: Sequence[Paint]) -> Marks:
+def flat(shapes: Iterable[MotifShape], colors: Sequence[Paint]) -> Marks:
     """Every shape in the color of its tone, back to front as given."""
     return tuple(drawn(shape, colors[shape.tone]) for shape in shapes)
 
@@ -210,7 +210,7 @@ def is_pieced(path: Path) -> bool:
     return not path.even_odd and sum(command[0] == "M" for command in path.commands) > 1
 
 
-def in_view(stage: Stage, box: Box) -> tuple[Shape, ...]:
+def in_view(stage: Stage, box: Box) -> tuple[MotifShape, ...]:
     """The subject's scene in the box, composed for what a panel over the whole canvas leaves to see of it."""
     seen = freest(stage, box)
     if len(stage.quiet) != 1 or seen == box:
@@ -223,10 +223,10 @@ def in_view(stage: Stage, box: Box) -> tuple[Shape, ...]:
     top, bottom = max(box.y, seen.y - hidden), min(box.bottom, seen.bottom + hidden)
     shapes = motif(stage.subject, Box(x=box.x, y=top, width=box.width, height=bottom - top), stage.rng)
     soil = Box(x=box.x, y=bottom, width=box.width, height=box.bottom - bottom)
-    return (*shapes, Shape(boxed(soil), _soil(shapes, bottom, box.width), 1.0)) if soil.height > 1 else shapes
+    return (*shapes, MotifShape(boxed(soil), _soil(shapes, bottom, box.width), 1.0)) if soil.height > 1 else shapes
 
 
-def _soil(shapes: Iterable[Shape], bottom: float, width: float) -> int:
+def _soil(shapes: Iterable[MotifShape], bottom: float, width: float) -> int:
     """The tone of the front shape that stands on the lower edge and is most of it wide; the backdrop's if none is."""
     tone = 0
     for shape in shapes:

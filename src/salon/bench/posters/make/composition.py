@@ -22,7 +22,7 @@ from salon.render.chance import chance
 from salon.render.colors import NAMES, contrast, mix
 from salon.render.layout import Box, Face
 from salon.render.marks import Fill, Glyphs, Group, Mark, Tile
-from salon.render.motifs import Shape, emblem
+from salon.render.motifs import MotifShape, emblem
 from salon.render.shapes import circle, rect, rounded
 from salon.render.styles.ways import drawn, flat, rays
 
@@ -264,7 +264,7 @@ def outlined(scene: Scene, box: Box, color: str) -> tuple[Mark, ...]:
     return tuple(drawn(shape, color) for shape in _shapes(scene, box))
 
 
-def _shapes(scene: Scene, box: Box) -> tuple[Shape, ...]:
+def _shapes(scene: Scene, box: Box) -> tuple[MotifShape, ...]:
     """From chance of its own, so that copies are alike."""
     return emblem(scene.subject, box, chance(0, "composition", scene.subject))
 
