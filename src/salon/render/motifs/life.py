@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 
 from salon.render.layout import Box
-from salon.render.motifs.drawings import Drawing, drawing, fitted, placed, retoned, ribbon
+from salon.render.motifs.drawings import Drawing, DrawingPart, drawing, fitted, retoned, ribbon
 from salon.render.motifs.sketch import Sketch, clouds, hill, rays, sky, still_life, wall
-from salon.render.shapes import circle, polygon, rect, star
+from salon.render.shapes import circle, joined, polygon, rect, ring, sector, star
 
 # Flower
 
@@ -452,8 +452,15 @@ def rows_of_eyes(s: Sketch) -> None:
 @cache
 def open_eye(kind: int, gaze: int) -> Drawing:
     """An open eye one unit wide that looks to the left (-1), at us (0) or to the right (1)."""
-    iris = drawing("eye", ("wedged-iris", "ringed-iris")[kind])
-    return (*drawing("eye", "lids"), *placed(iris, 0.15 * gaze))
+    x = 0.15 * gaze
+    wedges = [sector(x, 0, 0.21, k * 30, k * 30 + 15, 0.1) for k in range(12)]
+    return (
+        *drawing("eye", "lids"),
+        DrawingPart(2, circle(x, 0, 0.225)),
+        DrawingPart(4, joined(*wedges) if kind == 0 else ring(x, 0, 0.2, 0.16)),
+        DrawingPart(3, circle(x, 0, 0.12)),
+        DrawingPart(5, circle(x + 0.06, -0.06, 0.04)),
+    )
 
 
 # Heart
