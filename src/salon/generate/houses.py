@@ -4,8 +4,8 @@ A house has a hand (styles and arrangements it likes) and tendencies: how often,
 its work. So what it is worth under every criterion is known beforehand (`expected_quality`), houses rank differently
 from criterion to criterion, and any way of judging them can be held against that.
 
-A house heeds asks (`salon.render.asks`): a flaw that the prompt asks to avoid befalls its work `HEEDED` times as often.
-What always befalls it, as in a variant, cannot be asked away.
+A house heeds asks (`salon.render.brief_text`): a flaw that the prompt asks to avoid befalls its work `HEEDED` times as
+often. What always befalls it, as in a variant, cannot be asked away.
 
 Every poster may be the start of another (image-to-image): see `salon.generate.house_start`.
 
@@ -22,8 +22,7 @@ from dataclasses import dataclass, field, replace
 from salon.engine.processes import over_processes
 from salon.errors import BadValue, SalonError
 from salon.generate.house_start import DECISIONS, STRENGTH, start_from
-from salon.render.asks import asked_against
-from salon.render.brief_text import read_brief
+from salon.render.brief_text import asked_against, read_brief
 from salon.render.chance import Seeds, chance
 from salon.render.compose import Hand
 from salon.render.draw import draw_poster

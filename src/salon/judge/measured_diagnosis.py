@@ -1,7 +1,7 @@
 """Diagnosing without a model: flaws that rules find in pixels, or that the record of a drawn poster tells.
 
 Both answer the question of `diagnose` as a VLM would, with the picture and the prompts in it and nothing else, and both
-revise the prompt by asks (`salon.render.asks`): one sentence for each flaw found, which the built-in houses heed.
+revise the prompt by asks (`salon.render.brief_text`): one sentence for each flaw found, which the built-in houses heed.
 
 By pixels eight of the thirteen flaws can be found. Each has a measurement (`salon.judge.measurements`) and a bound. The
 bounds were set once, on clean posters of the house `proof` and posters with one flaw planted (docs/methods/loop.md).
@@ -29,7 +29,7 @@ from salon.judge.pixel_rules import lines_of, plain_words
 from salon.judge.vlm import Conversation, NoReply, Reply
 from salon.models.kept import Kept
 from salon.models.ocr import READER, remembered_reading
-from salon.render.asks import with_asks
+from salon.render.brief_text import with_asks
 from salon.render.layout import DefectKind, Layout
 from salon.store.pictures import read_bytes, read_picture
 from salon.study import Prompt, Signature

@@ -9,10 +9,8 @@ from typing import TypeVar
 from salon.errors import BadValue
 from salon.render.brief import Brief
 from salon.render.chance import Seeds
-from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.defects import Knobs, bend, disturb
-from salon.render.defects.disturbed import DISTURBANCES
-from salon.render.lay_out import find_room
+from salon.render.compose import Hand, find_room, lay_out, plan_poster
+from salon.render.defects import DISTURBANCES, Knobs, bend, disturb
 from salon.render.layout import Defect, DefectKind
 from salon.render.plan import Plan
 from salon.render.poster import Poster

@@ -1,16 +1,43 @@
-"""A poster's layers as pixels."""
+"""A poster's layers as pixels, drawn by Skia.
+
+What is blurred is drawn small, on a grid where the blur is 2.5 cells wide, and enlarged linearly. Layers are opened
+only where opacity, blend or a shadow needs one. A gradient over a large area costs 20 ms a frame when Skia computes it
+at every pixel, so it is drawn small too: along one row or column where its bands are upright (exact), else at every
+fourth pixel.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
 from salon.errors import BadValue
-from salon.render.marks import Layer
+from salon.render.marks import (
+    Blend,
+    Color,
+    Fill,
+    Glyphs,
+    Grain,
+    Group,
+    Layer,
+    Linear,
+    Mark,
+    Path,
+    Radial,
+    Shadow,
+    Soft,
+    Stroke,
+    Tile,
+)
 from salon.render.paint.png import encode_png
-from salon.render.paint.raster_marks import Painter
-from salon.render.paint.skia_library import opaque, skia
+from salon.render.paint.skia_library import PIXEL, clear, opaque, skia
+from salon.render.shapes import Matrix
+from salon.render.typeset.setting import outlines
 
 LARGEST = 16_384
 """Pixels of a side; four bytes each, a square of them takes a gigabyte."""
@@ -45,3 +72,570 @@ def _packed(bgra: np.ndarray) -> np.ndarray:
     for plane in range(3):
         rgb[..., plane] = bgra[..., 2 - plane]
     return rgb
+
+
+# Marks
+
+
+FEW = 4.0
+"""Pixels of blur below which drawing small does not pay."""
+MANY = 8
+"""Marks in a clip above which a layer pays."""
+COPIED = skia.Canvas.kInitWithPrevious_SaveLayerFlag
+CELLS = 2.5
+"""Cells of a coarse grid to one standard deviation of blur."""
+FIVE = 2.66
+"""Asked of Skia, it averages three times over five cells: a variance of 6. Averaging within a cell adds 1/12 and
+enlarging 1/6, which makes CELLS squared."""
+
+
+class Painter:
+    """Draws marks on one canvas; outlines met twice are built once."""
+
+    def __init__(
+        self, canvas: skia.Canvas, known: dict[int, tuple[object, skia.Path]] | None = None, *, recorded: bool = False
+    ) -> None:
+        self.canvas = canvas
+        self.known = {} if known is None else known
+        self.recorded = recorded
+        """Whether it will be played back elsewhere, so that places on the device mean nothing yet."""
+
+    def draw(self, marks: tuple[Mark, ...]) -> None:
+        """All marks, the first lowest."""
+        for mark in marks:
+            match mark:
+                case Fill():
+                    self.fill(mark)
+                case Stroke():
+                    self.stroke(mark)
+                case Glyphs():
+                    self.glyphs(mark)
+                case Tile():
+                    self.tile(mark)
+                case Soft():
+                    self.soft(mark)
+                case Grain():
+                    self.grain(mark)
+                case Group():
+                    self.group(mark)
+
+    def fill(self, mark: Fill) -> None:
+        """A filled outline."""
+        path = self.outline(mark.path)
+        small = None
+        if not isinstance(mark.paint, str) and not mark.blur:
+            small = coarse(mark.paint, path.getBounds(), self.canvas)
+        if small is None:
+            self._outlined(mark, path)
+            return
+        self.canvas.save()
+        self.canvas.clipPath(path, doAntiAlias=True)
+        self._enlarge(small.image, small.over, small.sampling, layer_paint(mark.opacity, mark.blend))
+        self.canvas.restore()
+
+    def stroke(self, mark: Stroke) -> None:
+        """A line along an outline."""
+        path = self.outline(mark.path)
+        self.canvas.drawPath(path, along(mark))
+
+    def glyphs(self, mark: Glyphs) -> None:
+        """Letters by their outlines: exact places, no hinting, the same shapes as in the SVG."""
+        self._outlined(mark, self.letters(mark))
+
+    def tile(self, mark: Tile) -> None:
+        """A pattern, cut to its area."""
+        canvas, cell = self.canvas, skia.Rect.MakeWH(mark.width, mark.height)
+        recorder = skia.PictureRecorder()
+        Painter(recorder.beginRecording(cell), self.known, recorded=True).draw(mark.marks)
+        picture = recorder.finishRecordingAsPicture()
+        if mark.angle % 360 and cell.contains(self.reach(mark.marks)):
+            self._copies(mark, picture)
+            return
+        shader = pattern(picture, mark, cell, canvas.getTotalMatrix())
+        # Given in the constructor: `setShader` copies a shader's image, through PNG.
+        paint = skia.Paint(Shader=shader, AntiAlias=True, BlendMode=BLENDS[mark.blend])
+        paint.setAlphaf(mark.opacity)
+        canvas.drawPath(self.outline(mark.within), paint)
+
+    def _copies(self, mark: Tile, picture: skia.Picture) -> None:
+        """A turned pattern whose marks keep inside their cell, each copy drawn: four times faster than resampling."""
+        canvas = self.canvas
+        depth = canvas.save()
+        canvas.clipPath(self.outline(mark.within), doAntiAlias=True)
+        if mark.opacity < 1 or mark.blend != "normal":
+            canvas.saveLayer(self.outline(mark.within).getBounds(), layer_paint(mark.opacity, mark.blend))
+        places = lattice(mark, canvas.getLocalClipBounds())
+        canvas.rotate(mark.angle)
+        for x, y in places:
+            canvas.translate(x, y)
+            canvas.drawPicture(picture)
+            canvas.translate(-x, -y)
+        canvas.restoreToCount(depth)
+
+    def soft(self, mark: Soft) -> None:
+        """Marks blurred together."""
+        paint = layer_paint(mark.opacity, mark.blend)
+        self._blurred(mark.blur, self.reach(mark.marks), paint, lambda small: small.draw(mark.marks))
+
+    def grain(self, mark: Grain) -> None:
+        """Noise laid over by overlay, in tiles at places the seed decides."""
+        canvas = self.canvas
+        scale = scale_of(canvas.getTotalMatrix())
+        tile, left, top = noise_tile(mark.seed, mark.speck * scale)
+        canvas.save()
+        canvas.clipPath(self.outline(mark.within))  # hard edges: nobody sees them in noise, and they are faster
+        canvas.resetMatrix()
+        area = canvas.getDeviceClipBounds()
+        # Averaging over specks smaller than a pixel weakens them.
+        paint = layer_paint(mark.amount * min(1.0, mark.speck * scale), "overlay")
+        size = tile.width()
+        for y in range(area.top() - (area.top() + top) % size, area.bottom(), size):
+            for x in range(area.left() - (area.left() + left) % size, area.right(), size):
+                canvas.drawImage(tile, x, y, NEAREST, paint)
+        canvas.restore()
+
+    def group(self, mark: Group) -> None:
+        """Marks as one."""
+        canvas = self.canvas
+        apart = mark.opacity < 1 or mark.blend != "normal"
+        if mark.shadow is not None:  # then its blends stay inside, as in SVG, where a filter makes a picture of its own
+            apart = apart or any(getattr(inner, "blend", "normal") != "normal" for inner in mark.marks)
+        if apart:
+            canvas.saveLayer(self.reach((mark,)), layer_paint(mark.opacity, mark.blend))
+        if mark.shadow is not None:
+            self._shadow(mark, mark.shadow)
+        self._inside(mark)
+        if apart:
+            canvas.restore()
+
+    def outline(self, path: Path) -> skia.Path:
+        """The path as Skia's; kept for the rest of the picture."""
+        if id(path) not in self.known:
+            self.known[id(path)] = (path, skia_path(path))
+        return self.known[id(path)][1]
+
+    def letters(self, mark: Glyphs) -> skia.Path:
+        """All letters of a run as one outline."""
+        if id(mark) not in self.known:
+            self.known[id(mark)] = (mark, run_path(mark))
+        return self.known[id(mark)][1]
+
+    def reach(self, marks: tuple[Mark, ...]) -> skia.Rect:
+        """A box none of the marks leaves (generous, not tight)."""
+        total = skia.Rect.MakeEmpty()
+        for mark in marks:
+            total.join(self._reach(mark))
+        return total
+
+    def _reach(self, mark: Mark) -> skia.Rect:
+        if isinstance(mark, Group):
+            inside = self.reach(mark.marks)
+            if mark.clip is not None and not inside.intersect(self.outline(mark.clip).getBounds()):
+                return skia.Rect.MakeEmpty()
+            box = skia_matrix(mark.transform).mapRect(inside)
+            return box if mark.shadow is None else _shaded(box, mark.shadow)
+        if isinstance(mark, Soft):
+            return self.reach(mark.marks).makeOutset(3 * mark.blur, 3 * mark.blur)
+        if isinstance(mark, Tile | Grain):
+            return skia.Rect(self.outline(mark.within).getBounds())
+        path = self.letters(mark) if isinstance(mark, Glyphs) else self.outline(mark.path)
+        extra = 3 * getattr(mark, "blur", 0.0)
+        # A mitred corner reaches four half-widths at most.
+        extra += 2 * (mark.width if isinstance(mark, Stroke) else getattr(mark, "outline", None) or 0.0)
+        return path.getBounds().makeOutset(extra, extra)
+
+    def _inside(self, group: Group) -> None:
+        canvas = self.canvas
+        depth = canvas.save()
+        canvas.concat(skia_matrix(group.transform))
+        if group.clip is not None:
+            clip = self.outline(group.clip)
+            canvas.clipPath(clip, doAntiAlias=True)
+            # Soft-edged clips slow down every mark: many are drawn on a copy of what is below, then cut out once.
+            if len(group.marks) >= MANY:
+                bounds = clip.getBounds()  # the record only points to it: it must outlive the call
+                canvas.saveLayer(skia.Canvas.SaveLayerRec(bounds, None, COPIED))
+        self.draw(group.marks)
+        canvas.restoreToCount(depth)
+
+    def _shadow(self, group: Group, shadow: Shadow) -> None:
+        """The group's silhouette in one color, moved and blurred. Its direction does not turn with the group."""
+        bare = Group(group.marks, group.clip, group.transform)
+        tint = skia.ColorFilters.Blend(rgb(shadow.color), skia.BlendMode.kSrcIn)
+        self.canvas.save()
+        if not self.recorded and (covered := self._covered(group)) is not None:
+            self.canvas.clipRegion(covered, skia.ClipOp.kDifference)
+        self.canvas.translate(shadow.dx, shadow.dy)
+        paint = layer_paint(shadow.opacity, "normal")
+        self._blurred(shadow.blur, self.reach((bare,)), paint, lambda small: small.group(bare), tint)
+        self.canvas.restore()
+
+    def _covered(self, group: Group) -> skia.Region | None:
+        """Pixels that a large opaque fill of the group will hide for certain: no shadow need be drawn there."""
+        matrix = skia.Matrix.Concat(self.canvas.getTotalMatrix(), skia_matrix(group.transform))
+        clip = self.canvas.getDeviceClipBounds()
+        found = None
+        for mark in group.marks if group.clip is None else ():
+            if not isinstance(mark, Fill) or not _hides(mark):
+                continue
+            path = skia.Path()
+            self.outline(mark.path).transform(matrix, path)
+            if path.getBounds().width() * path.getBounds().height() < LARGE:
+                continue
+            inner = inner_pixels(path, clip)
+            if found is None:
+                found = inner
+            else:
+                found.op(inner, skia.Region.kUnion_Op)
+        return found
+
+    def _outlined(self, mark: Fill | Glyphs, path: skia.Path) -> None:
+        """Draw an outline, blurred where asked."""
+        pixels = mark.blur * scale_of(self.canvas.getTotalMatrix())
+        if pixels >= FEW:
+            plain = _unblurred(mark)
+            paint = layer_paint(1.0, mark.blend)
+            self._blurred(mark.blur, path.getBounds(), paint, lambda small: small._outlined(plain, path))
+            return
+        paint = along(mark) if isinstance(mark, Glyphs) and mark.outline is not None else ink(mark)
+        if mark.blur > 0:
+            paint = skia.Paint(paint)
+            paint.setMaskFilter(skia.MaskFilter.MakeBlur(skia.kNormal_BlurStyle, mark.blur))
+        self.canvas.drawPath(path, paint)
+
+    def _blurred(
+        self,
+        blur: float,
+        reach: skia.Rect,
+        paint: skia.Paint,
+        draw: Callable[[Painter], None],
+        tint: skia.ColorFilter | None = None,
+    ) -> None:
+        """What `draw` puts within `reach`, blurred on a coarse grid and enlarged."""
+        canvas = self.canvas
+        matrix = canvas.getTotalMatrix()
+        sigma = blur * scale_of(matrix)
+        grid = max(1.0, sigma / CELLS)
+        area = _area(matrix.mapRect(reach), canvas.getDeviceClipBounds(), 3 * sigma, grid)
+        if area is None:
+            return
+        small = skia.Surface.MakeRaster(clear(round(area.width() / grid), round(area.height() / grid)))
+        on_grid = small.getCanvas()
+        cells = sigma if grid == 1 else FIVE
+        blurring = skia.ImageFilters.Blur(cells, cells) if cells > 0 else None
+        on_grid.saveLayer(None, skia.Paint(ImageFilter=blurring, ColorFilter=tint))
+        on_grid.scale(1 / grid, 1 / grid)
+        on_grid.translate(-area.left(), -area.top())
+        on_grid.concat(matrix)
+        draw(Painter(on_grid, self.known))
+        on_grid.restore()
+        self._enlarge(small.makeImageSnapshot(), area, SMOOTH, paint)
+
+    def _enlarge(self, image: skia.Image, over: skia.Rect, sampling: skia.SamplingOptions, paint: skia.Paint) -> None:
+        """Lay a small image over a part of the device. Skia enlarges fast only without a blend, hence the layer."""
+        canvas = self.canvas
+        canvas.save()
+        canvas.resetMatrix()
+        if paint.isSrcOver():
+            canvas.drawImageRect(image, over, sampling, paint)
+        else:
+            canvas.saveLayer(over, paint)
+            canvas.drawImageRect(image, over, sampling)
+            canvas.restore()
+        canvas.restore()
+
+
+def _unblurred(mark: Fill | Glyphs) -> Fill | Glyphs:
+    """The mark before its blur and blend, which are applied to the result."""
+    if isinstance(mark, Fill):
+        return Fill(mark.path, mark.paint, mark.opacity)
+    return Glyphs(mark.face, mark.size, mark.ids, mark.xs, mark.ys, mark.paint, mark.opacity, outline=mark.outline)
+
+
+def _hides(mark: Fill) -> bool:
+    """Whether nothing shows through the fill."""
+    solid = isinstance(mark.paint, str) or all(stop[2] >= 1 for stop in mark.paint.stops)
+    return solid and mark.opacity >= 1 and mark.blend == "normal" and mark.blur == 0
+
+
+def _shaded(box: skia.Rect, shadow: Shadow) -> skia.Rect:
+    """The box with its shadow's."""
+    cast = box.makeOffset(shadow.dx, shadow.dy).makeOutset(3 * shadow.blur, 3 * shadow.blur)
+    cast.join(box)
+    return cast
+
+
+def _area(reach: skia.Rect, clip: skia.IRect, spread: float, grid: float) -> skia.Rect | None:
+    """The part of the canvas to draw for a blur: what can be seen, and what spreads into it; whole cells."""
+    seen = skia.Rect.Make(clip).makeOutset(spread, spread)
+    if not reach.intersect(seen):
+        return None
+    left, top = (math.floor((edge - spread) / grid) * grid for edge in (reach.left(), reach.top()))
+    right, bottom = (math.ceil((edge + spread) / grid) * grid for edge in (reach.right(), reach.bottom()))
+    return skia.Rect.MakeLTRB(left, top, right, bottom)
+
+
+# Paints
+
+
+BLENDS = {
+    "normal": skia.BlendMode.kSrcOver,
+    "multiply": skia.BlendMode.kMultiply,
+    "screen": skia.BlendMode.kScreen,
+    "overlay": skia.BlendMode.kOverlay,
+    "difference": skia.BlendMode.kDifference,
+}
+CAPS = {"butt": skia.Paint.kButt_Cap, "round": skia.Paint.kRound_Cap, "square": skia.Paint.kSquare_Cap}
+JOINS = {"miter": skia.Paint.kMiter_Join, "round": skia.Paint.kRound_Join, "bevel": skia.Paint.kBevel_Join}
+NEAREST, SMOOTH = skia.SamplingOptions(), skia.SamplingOptions(skia.FilterMode.kLinear)
+
+COARSE = 4
+"""Pixels per cell of a gradient drawn small."""
+LARGE = 128 * 128
+"""Pixels above which drawing small pays."""
+
+
+def layer_paint(opacity: float, blend: Blend) -> skia.Paint:
+    """How a finished layer or image is laid down."""
+    return skia.Paint(Alphaf=opacity, BlendMode=BLENDS[blend])
+
+
+def ink(mark: Fill | Stroke | Glyphs) -> skia.Paint:
+    """The paint of a mark, computed at every pixel. Shared by marks of one color: change only a copy."""
+    if isinstance(mark.paint, str):
+        return _plain(mark.paint, mark.opacity, mark.blend)
+    # Dithered, a gradient shows no bands, and Skia takes a path 2.5 times faster.
+    paint = skia.Paint(AntiAlias=True, Dither=True, BlendMode=BLENDS[mark.blend])
+    paint.setShader(_shader(mark.paint))
+    paint.setAlphaf(mark.opacity)
+    return paint
+
+
+def along(mark: Stroke | Glyphs) -> skia.Paint:
+    """The paint of a mark that draws along an outline."""
+    paint = skia.Paint(ink(mark))
+    paint.setStyle(skia.Paint.kStroke_Style)
+    if isinstance(mark, Glyphs):
+        paint.setStrokeWidth(mark.outline)
+        paint.setStrokeJoin(skia.Paint.kRound_Join)
+        return paint
+    paint.setStrokeWidth(mark.width)
+    paint.setStrokeCap(CAPS[mark.cap])
+    paint.setStrokeJoin(JOINS[mark.join])
+    if mark.dash:
+        dash = mark.dash if len(mark.dash) % 2 == 0 else mark.dash * 2
+        paint.setPathEffect(skia.DashPathEffect.Make(list(dash), 0))
+    return paint
+
+
+@lru_cache(maxsize=1024)
+def _plain(color: Color, opacity: float, blend: Blend) -> skia.Paint:
+    paint = skia.Paint(AntiAlias=True, BlendMode=BLENDS[blend], Color=rgb(color))
+    paint.setAlphaf(opacity)
+    return paint
+
+
+@lru_cache(maxsize=4096)
+def rgb(color: Color) -> int:
+    """'#rrggbb' as Skia's opaque integer."""
+    return 0xFF000000 | int(color[1:7], 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Coarse:
+    """A gradient drawn small, and the part of the device it is to be enlarged over."""
+
+    image: skia.Image
+    over: skia.Rect
+    sampling: skia.SamplingOptions
+
+
+def coarse(paint: Linear | Radial, bounds: skia.Rect, canvas: skia.Canvas) -> Coarse | None:
+    """The gradient drawn small for an area of the canvas; None where that would not pay or not be exact enough.
+
+    Not as a shader: the binding copies a shader's image through PNG whenever it is given to a paint.
+    """
+    matrix = canvas.getTotalMatrix()
+    area = matrix.mapRect(bounds)
+    if not area.intersect(skia.Rect.Make(canvas.getDeviceClipBounds())) or area.width() * area.height() < LARGE:
+        return None
+    if (step := _step(paint, matrix, area)) is None:
+        return None
+    left, top = math.floor(area.left()) - step[0], math.floor(area.top()) - step[1]
+    columns = math.ceil((area.right() - left) / step[0]) + 1
+    rows = math.ceil((area.bottom() - top) / step[1]) + 1
+    solid = all(stop[2] >= 1 for stop in paint.stops)
+    surface = skia.Surface.MakeRaster((opaque if solid else clear)(columns, rows))
+    small = surface.getCanvas()
+    small.scale(1 / step[0], 1 / step[1])
+    small.translate(-left, -top)
+    small.concat(matrix)
+    small.drawPaint(skia.Paint(Shader=_shader(paint), BlendMode=skia.BlendMode.kSrc))
+    over = skia.Rect.MakeXYWH(left, top, columns * step[0], rows * step[1])
+    return Coarse(surface.makeImageSnapshot(), over, NEAREST if 1 in step else SMOOTH)
+
+
+def _shader(paint: Linear | Radial) -> skia.Shader:
+    places = [float(stop[0]) for stop in paint.stops]
+    colors = [(round(255 * opacity) << 24) | (rgb(color) & 0xFFFFFF) for _, color, opacity in paint.stops]
+    if isinstance(paint, Radial):
+        return skia.GradientShader.MakeRadial(skia.Point(paint.x, paint.y), paint.r, colors, places)
+    ends = [skia.Point(paint.x0, paint.y0), skia.Point(paint.x1, paint.y1)]
+    return skia.GradientShader.MakeLinear(ends, colors, places)
+
+
+def _step(paint: Linear | Radial, matrix: skia.Matrix, area: skia.Rect) -> tuple[int, int] | None:
+    """Width and height in pixels of the cells in which it may be drawn; None where its bands are too narrow."""
+    if isinstance(paint, Linear) and matrix.isScaleTranslate():
+        if paint.x0 == paint.x1:
+            return math.ceil(area.width()) + 2, 1
+        if paint.y0 == paint.y1:
+            return 1, math.ceil(area.height()) + 2
+    length = paint.r if isinstance(paint, Radial) else math.hypot(paint.x1 - paint.x0, paint.y1 - paint.y0)
+    gaps = (b[0] - a[0] for a, b in pairwise(paint.stops))
+    narrowest = min(gaps, default=1.0) * length * matrix.getMinScale()
+    return (COARSE, COARSE) if narrowest >= 8 * COARSE else None
+
+
+# Repeated cells: as a shader made from an image of several cells, or cell by cell
+
+
+WIDEST = 1024
+"""Pixels of a side of a pattern drawn as an image."""
+REPEAT = skia.TileMode.kRepeat
+
+
+def pattern(picture: skia.Picture, mark: Tile, cell: skia.Rect, matrix: skia.Matrix) -> skia.Shader:
+    """A repeated cell. Upright, it comes from an image of several cells on whole pixels: fifteen times faster."""
+    across = _whole_pixels(mark.width * matrix.getScaleX())
+    down = _whole_pixels(mark.height * matrix.getScaleY())
+    if mark.angle % 360 or not matrix.isScaleTranslate() or across is None or down is None:
+        turn = skia.Matrix.RotateDeg(mark.angle)
+        return picture.makeShader(REPEAT, REPEAT, skia.FilterMode.kLinear, turn, cell)
+    (columns, width), (rows, height) = across, down
+    surface = skia.Surface.MakeRaster(clear(width, height))
+    canvas = surface.getCanvas()
+    canvas.scale(width / (columns * mark.width), height / (rows * mark.height))
+    for row in range(rows):
+        for column in range(columns):
+            canvas.save()
+            canvas.translate(column * mark.width, row * mark.height)
+            canvas.clipRect(cell)
+            canvas.drawPicture(picture)
+            canvas.restore()
+    back = skia.Matrix.Scale(columns * mark.width / width, rows * mark.height / height)
+    return surface.makeImageSnapshot().makeShader(REPEAT, REPEAT, NEAREST, back)
+
+
+def _whole_pixels(size: float) -> tuple[int, int] | None:
+    """How many cells of this size to draw side by side, and on how many pixels, to stay true to a pixel in WIDEST."""
+    if not 1 <= size <= WIDEST:
+        return None
+    counts = range(1, 1 + min(12, math.floor(WIDEST / size)))
+    best = min(counts, key=lambda count: round(abs(count * size - round(count * size)) / (count * size), 5))
+    pixels = round(best * size)
+    return (best, pixels) if abs(best * size - pixels) * WIDEST / pixels <= 1 else None
+
+
+def lattice(mark: Tile, seen: skia.Rect) -> list[list[float]]:
+    """Where cells start, in the pattern's own turned coordinates, to fill the box `seen`."""
+    turned = skia.Matrix.RotateDeg(-mark.angle).mapRect(seen)
+    columns = np.arange(math.floor(turned.left() / mark.width), math.ceil(turned.right() / mark.width))
+    rows = np.arange(math.floor(turned.top() / mark.height), math.ceil(turned.bottom() / mark.height))
+    x, y = (axis.ravel() for axis in np.meshgrid(columns * mark.width, rows * mark.height))
+    c, s = math.cos(math.radians(mark.angle)), math.sin(math.radians(mark.angle))
+    middle = np.stack([x + mark.width / 2, y + mark.height / 2])
+    across, down = c * middle[0] - s * middle[1], s * middle[0] + c * middle[1]
+    reach = math.hypot(mark.width, mark.height) / 2
+    near = (across > seen.left() - reach) & (across < seen.right() + reach)
+    near &= (down > seen.top() - reach) & (down < seen.bottom() + reach)
+    starts: list[list[float]] = np.stack([x[near], y[near]], axis=1).tolist()
+    return starts
+
+
+# Film grain: grey noise from a seed, kept as a few large tiles
+
+
+TILE = 512
+KINDS = 4
+"""Different tiles; a seed picks one and where it starts, so that making noise is not paid for each poster."""
+SPREAD = 0.28
+"""Standard deviation of the noise, as a share of white."""
+
+
+def noise_tile(seed: int, speck: float) -> tuple[skia.Image, int, int]:
+    """An opaque tile of TILE pixels with specks of this size, and how far it is shifted left and up."""
+    rng = np.random.default_rng([seed, 0x6A1])
+    kind, left, top = rng.integers(0, [KINDS, TILE, TILE]).tolist()
+    return _tile(kind, max(1.0, round(speck * 4) / 4)), left, top
+
+
+@lru_cache(maxsize=16)
+def _tile(kind: int, speck: float) -> skia.Image:
+    cells = math.ceil(TILE / speck)
+    noise = np.random.default_rng(kind).normal(0.5, SPREAD, (cells, cells))
+    grey = np.round(255 * np.clip(noise, 0, 1)).astype(np.uint8)
+    pixels = np.full((cells, cells, 4), 255, np.uint8)
+    pixels[..., :3] = grey[..., None]
+    small = skia.Image.fromarray(pixels, colorType=PIXEL)
+    surface = skia.Surface.MakeRaster(opaque(TILE, TILE))
+    whole = skia.Rect.MakeWH(TILE, TILE)
+    surface.getCanvas().drawImageRect(small, whole, skia.SamplingOptions(skia.FilterMode.kLinear))
+    return surface.makeImageSnapshot()
+
+
+# Outlines and places as Skia keeps them
+
+
+UNITS = 1000.0
+"""Size at which glyph outlines are kept."""
+
+
+def skia_path(path: Path) -> skia.Path:
+    """The same outline as Skia keeps it."""
+    made = skia.Path()
+    ways = {"M": made.moveTo, "L": made.lineTo, "Q": made.quadTo, "C": made.cubicTo, "Z": made.close}
+    for name, *values in path.commands:
+        ways[name](*values)
+    if path.even_odd:
+        made.setFillType(skia.PathFillType.kEvenOdd)
+    return made
+
+
+@lru_cache(maxsize=20_000)
+def _letter(face: str, glyph: int) -> skia.Path:
+    """One glyph's outline at size UNITS, its origin at (0, 0)."""
+    return skia_path(outlines(Glyphs(face, UNITS, (glyph,), (0.0,), (0.0,), "#000000")))
+
+
+def run_path(mark: Glyphs) -> skia.Path:
+    """All letters of a run as one outline."""
+    run, zoom = skia.Path(), UNITS / mark.size
+    for glyph, x, y in zip(mark.ids, mark.xs, mark.ys):
+        run.addPath(_letter(mark.face, glyph), x * zoom, y * zoom)
+    run.transform(skia.Matrix.Scale(1 / zoom, 1 / zoom))
+    return run
+
+
+def inner_pixels(path: skia.Path, clip: skia.IRect) -> skia.Region:
+    """The pixels inside the outline and at least one away from its edge."""
+    inner, whole = skia.Region(clip), skia.Region(clip)
+    for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+        path.offset(dx, dy)
+        shifted = skia.Region()
+        shifted.setPath(path, whole)
+        inner.op(shifted, skia.Region.kIntersect_Op)
+        path.offset(-dx, -dy)
+    return inner
+
+
+def skia_matrix(transform: Matrix) -> skia.Matrix:
+    """x' = a x + c y + e, y' = b x + d y + f as Skia's."""
+    a, b, c, d, e, f = transform
+    return skia.Matrix.MakeAll(a, c, e, b, d, f, 0, 0, 1)
+
+
+def scale_of(matrix: skia.Matrix) -> float:
+    """By how much it enlarges: the root of its area factor."""
+    across = matrix.getScaleX() * matrix.getScaleY() - matrix.getSkewX() * matrix.getSkewY()
+    return math.sqrt(abs(across))

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from salon.render.brief import STYLES
-from salon.render.style import Style
+from salon.render.plan import Style
 
 
 @cache

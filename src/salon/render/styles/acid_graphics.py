@@ -11,9 +11,8 @@ from salon.render.colors import mix
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Linear, Mark, Path, Radial, Stroke
 from salon.render.motifs import MotifShape
-from salon.render.plan import Palette
+from salon.render.plan import Lettered, Palette, Stage, Style
 from salon.render.shapes import blob, bounds, circle, ellipse, joined, line, polygon, rect, smooth, turned
-from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.light import (
     BLACK,
     WHITE,

@@ -10,9 +10,8 @@ from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Linear, Paint, Path, Radial, Soft, Stroke
 from salon.render.motifs import MotifShape
-from salon.render.plan import Palette
+from salon.render.plan import Lettered, Palette, Stage, Style
 from salon.render.shapes import arc, bounds, circle, ellipse, moved, polyline, rect, rounded
-from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.light import (
     GREY_CHROMA,
     WHITE,

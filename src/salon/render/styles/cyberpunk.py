@@ -8,9 +8,8 @@ from salon.render.colors import mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Path, Radial, Stroke
 from salon.render.motifs import MotifShape
-from salon.render.plan import Palette
+from salon.render.plan import Lettered, Palette, Stage, Style
 from salon.render.shapes import bounds, circle, joined, line, polygon, polyline, rect, regular
-from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.light import (
     BLACK,
     GREY_CHROMA,

@@ -10,9 +10,8 @@ from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Grain, Linear, Mark, Radial, Soft, Stroke
 from salon.render.motifs import MotifShape
-from salon.render.plan import Palette
+from salon.render.plan import Palette, Stage, Style
 from salon.render.shapes import blob, bounds, circle
-from salon.render.style import Stage, Style
 from salon.render.styles.light import (
     WHITE,
     across,

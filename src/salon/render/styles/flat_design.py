@@ -6,8 +6,8 @@ from salon.render.colors import mix
 from salon.render.layout import Box
 from salon.render.marks import Fill, Path
 from salon.render.motifs import emblem
+from salon.render.plan import Stage, Style
 from salon.render.shapes import circle, swell
-from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
     Marks,
     boxed,

@@ -10,9 +10,8 @@ from salon.render.colors import mix
 from salon.render.layout import Box
 from salon.render.marks import Fill, Glyphs, Grain, Group, Path
 from salon.render.motifs import MotifShape
-from salon.render.plan import Palette
+from salon.render.plan import Lettered, Palette, Stage, Style
 from salon.render.shapes import bounds, joined, rect
-from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.light import (
     BLACK,
     WHITE,

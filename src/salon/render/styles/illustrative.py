@@ -9,8 +9,8 @@ import numpy as np
 from salon.render.layout import Box
 from salon.render.marks import Color, Command, Fill, Grain, Mark, Path, Stroke, Tile
 from salon.render.motifs import MotifShape, emblem
+from salon.render.plan import Stage, Style
 from salon.render.shapes import circle, line, smooth
-from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
     Marks,
     boxed,

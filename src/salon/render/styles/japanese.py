@@ -10,9 +10,8 @@ from salon.render.colors import difference, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Command, Fill, Grain, Linear, Path, Stroke, Tile
 from salon.render.motifs import emblem
-from salon.render.plan import Palette
+from salon.render.plan import Palette, Stage, Style
 from salon.render.shapes import circle, rounded
-from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
     Marks,
     apart,

@@ -11,9 +11,8 @@ from salon.render.colors import contrast, from_oklch, luminance, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Linear, Path, Radial, Stroke
 from salon.render.motifs import MotifShape, emblem, motif
-from salon.render.plan import Palette
+from salon.render.plan import Palette, Stage
 from salon.render.shapes import bounds, circle, ellipse, polygon, rect
-from salon.render.style import Stage
 from salon.render.styles.ways import Marks, freest, inset, stands_out
 
 WHITE, BLACK = "#ffffff", "#000000"

@@ -10,9 +10,8 @@ from salon.render.colors import mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Linear, Mark, Path, Stroke
 from salon.render.motifs import MotifShape, emblem, motif
-from salon.render.plan import Palette
+from salon.render.plan import Palette, Stage, Style
 from salon.render.shapes import circle, joined, rect, rounded, smooth
-from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
     Marks,
     apart,

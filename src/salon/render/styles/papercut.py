@@ -11,8 +11,8 @@ import numpy as np
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Mark, Path, Stroke
 from salon.render.motifs import MotifShape, emblem, motif
+from salon.render.plan import Lettered, Stage, Style
 from salon.render.shapes import joined, smooth
-from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.ways import (
     Marks,
     apart,

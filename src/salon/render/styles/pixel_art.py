@@ -11,9 +11,8 @@ from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Command, Fill, Glyphs, Path
 from salon.render.motifs import MotifShape
-from salon.render.plan import Palette
+from salon.render.plan import Lettered, Palette, Stage, Style
 from salon.render.shapes import joined, rect
-from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.light import (
     WHITE,
     inked,

@@ -12,9 +12,8 @@ from salon.render.colors import contrast, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Command, Fill, Glyphs, Mark, Path, Stroke, Tile
 from salon.render.motifs import MotifShape, emblem
-from salon.render.plan import Palette
+from salon.render.plan import Lettered, Palette, Stage, Style
 from salon.render.shapes import circle, moved, polygon
-from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.ways import (
     Marks,
     apart,

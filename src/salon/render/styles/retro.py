@@ -10,9 +10,8 @@ from salon.render.colors import contrast, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Grain, Path
 from salon.render.motifs import emblem, motif
-from salon.render.plan import Palette
+from salon.render.plan import Lettered, Palette, Stage, Style
 from salon.render.shapes import circle, rect
-from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.ways import (
     Marks,
     apart,

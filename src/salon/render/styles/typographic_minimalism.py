@@ -6,8 +6,8 @@ import numpy as np
 
 from salon.render.layout import Box, Face
 from salon.render.marks import Color, Fill, Glyphs, Group, Mark
+from salon.render.plan import Stage, Style
 from salon.render.shapes import rect
-from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
     Marks,
     apart,

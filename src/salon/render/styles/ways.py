@@ -15,9 +15,8 @@ from salon.render.colors import contrast, from_oklch, luminance, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Mark, Paint, Path, Stroke
 from salon.render.motifs import MotifShape, motif
-from salon.render.plan import Palette
+from salon.render.plan import Lettered, Palette, Stage
 from salon.render.shapes import joined, rect, rounded, sector
-from salon.render.style import Lettered, Stage
 
 Marks = tuple[Mark, ...]
 Tones = tuple[Color, Color, Color, Color, Color, Color]

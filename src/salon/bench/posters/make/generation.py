@@ -19,8 +19,7 @@ from salon.bench.posters.make.made import Made
 from salon.bench.posters.vocabulary import OPERATIONS
 from salon.errors import BadValue
 from salon.render.brief import STYLES, Brief, Place, Style
-from salon.render.brief_text import LABELS, read_brief
-from salon.render.brief_words import named_colors
+from salon.render.brief_text import LABELS, named_colors, read_brief
 from salon.render.chance import chance
 from salon.study import Prompt
 

@@ -1,24 +1,71 @@
-"""Flaws of a plan: texts, colors, type and space, bent before anything has a place.
+"""Flaws planted on purpose, each with a strength in [0, 1] and a record of what was changed.
 
-Each function takes the plan, the house's hand and a strength, and gives the new plan, what was changed in words (empty
-when the brief leaves nothing to get wrong) and the elements concerned. Their order in `BENDS` matters: a wrong style
-brings its own colors and faces, which later flaws then bend.
+Most are bent into the plan, before anything has a place (`bend`); two are done to the finished poster (`disturb`). A
+strength of 0 changes nothing, and so does a flaw that the brief cannot show: wrong colors against a brief that names
+none. Only what was really changed goes on record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from salon.render.brief import STYLES, Align, Place
+import numpy as np
+
+from salon.errors import BadValue
+from salon.render.brief import STYLES, SUBJECTS, Align, Place
 from salon.render.chance import chance
 from salon.render.colors import contrast, from_oklch, mix, oklch, parse_color
 from salon.render.compose import Hand, plan_poster
-from salon.render.defects.misspelled import misspell
-from salon.render.layout import TEXT_ROLES, DefectKind, Face
+from salon.render.layout import DEFECTS, TEXT_ROLES, Box, Defect, DefectKind, Element, Face, Lettering, Line, Word
+from salon.render.marks import Fill, Group
+from salon.render.motifs import emblem
 from salon.render.palettes import rechecked
 from salon.render.plan import Plan
+from salon.render.poster import Poster
+from salon.render.shapes import circle
 from salon.render.styles import style_named
+from salon.render.styles.ways import flat
+
+Knobs = Mapping[DefectKind, float]
+"""Strengths by kind; kinds that are absent are at 0."""
+
+
+def check_knobs(knobs: Knobs) -> None:
+    """BadValue for an unknown flaw or a strength outside [0, 1]."""
+    for kind, strength in knobs.items():
+        if kind not in DEFECTS:
+            raise BadValue("the name of a defect is needed", found=repr(kind), remedy=f"one of {', '.join(DEFECTS)}")
+        if not 0 <= strength <= 1:  # also refuses NaN
+            raise BadValue("a defect's strength lies between 0 and 1", found=strength, where=kind)
+
+
+def bend(plan: Plan, hand: Hand, knobs: Knobs) -> tuple[Plan, tuple[Defect, ...]]:
+    """The plan with flaws, and their record. What is about texts, colors and type comes in here."""
+    check_knobs(knobs)
+    records: list[Defect] = []
+    for kind, change in BENDS.items():
+        if strength := knobs.get(kind, 0.0):
+            plan, detail, elements = change(plan, hand, strength)
+            if detail:
+                records.append(Defect(kind=kind, strength=strength, detail=detail, elements=elements))
+    return plan, tuple(records)
+
+
+def disturb(poster: Poster, knobs: Knobs) -> Poster:
+    """The poster with the flaws that need its places known: elements out of line, elements nobody asked for."""
+    check_knobs(knobs)
+    for kind, change in DISTURBANCES.items():
+        if strength := knobs.get(kind, 0.0):
+            poster, detail, elements = change(poster, strength)
+            if detail:
+                poster = poster.with_defect(Defect(kind=kind, strength=strength, detail=detail, elements=elements))
+    return poster
+
+
+# Flaws of a plan
+
 
 Bent = tuple[Plan, str, tuple[str, ...]]
 
@@ -238,3 +285,169 @@ BENDS: dict[DefectKind, Callable[[Plan, Hand, float], Bent]] = {
     "misspelling": misspelling,
     "wrong-position": wrong_position,
 }
+
+
+# Flaws of a finished poster
+
+
+Disturbed = tuple[Poster, str, tuple[str, ...]]
+EDGE = 4.0
+"""Pixels that stay between a moved text and the edge of the canvas."""
+
+
+def misalignment(poster: Poster, strength: float) -> Disturbed:
+    """Every text but one pushed sideways, a little up or down, each by its own amount."""
+    layout = poster.layout
+    rng, short = chance(layout.seeds, "misalignment"), min(layout.width, layout.height)
+    texts = [element for element in layout.elements if element.kind == "text"]
+    moved, first = [], layout.seeds.of("misalignment")
+    for number, element in enumerate(texts):
+        side = 1 if (number + first) % 2 else -1
+        dx = side * strength * short * rng.uniform(0.035, 0.08)
+        dy = strength * short * rng.uniform(-0.008, 0.008)
+        dx, dy = _kept_inside(element.box, dx, dy, layout.width, layout.height)
+        for one in _with_its_mark(poster, element):
+            poster = _move_element(poster, one, dx, dy)
+        moved.append(f"{element.id} by {dx:+.0f}, {dy:+.0f} px")
+    return poster, ", ".join(moved), tuple(element.id for element in texts)
+
+
+def _with_its_mark(poster: Poster, element: Element) -> list[Element]:
+    """The text, and the button it stands on."""
+    marks = [e for e in poster.layout.elements if e.id == f"{element.id}-mark"]
+    return [*marks, element]
+
+
+def _kept_inside(box: Box, dx: float, dy: float, width: int, height: int) -> tuple[float, float]:
+    low_x, low_y = min(0.0, EDGE - box.x), min(0.0, EDGE - box.y)
+    high_x, high_y = max(0.0, width - EDGE - box.right), max(0.0, height - EDGE - box.bottom)
+    return round(min(max(dx, low_x), high_x), 2), round(min(max(dy, low_y), high_y), 2)
+
+
+def _move_element(poster: Poster, element: Element, dx: float, dy: float) -> Poster:
+    changed: dict[str, Box | Lettering] = {
+        "box": _shifted(element.box, dx, dy),
+        "frame": _shifted(element.frame, dx, dy),
+    }
+    if element.lettering:
+        lines = tuple(_moved_line(line, dx, dy) for line in element.lettering.lines)
+        changed["lettering"] = element.lettering.model_copy(update={"lines": lines})
+    marks = (Group(poster.layer(element.id).marks, transform=(1.0, 0.0, 0.0, 1.0, dx, dy)),)
+    return poster.replace_element(element.model_copy(update=changed), marks)
+
+
+def _moved_line(line: Line, dx: float, dy: float) -> Line:
+    words = tuple(Word(text=word.text, box=_shifted(word.box, dx, dy)) for word in line.words)
+    changed = {"box": _shifted(line.box, dx, dy), "baseline": round(line.baseline + dy, 2), "words": words}
+    return line.model_copy(update=changed)
+
+
+def _shifted(box: Box, dx: float, dy: float) -> Box:
+    return Box(x=round(box.x + dx, 2), y=round(box.y + dy, 2), width=box.width, height=box.height)
+
+
+def extra_element(poster: Poster, strength: float) -> Disturbed:
+    """One or two things that the brief does not name, on top of everything but the texts."""
+    layout = poster.layout
+    rng, short = chance(layout.seeds, "extra-element"), min(layout.width, layout.height)
+    colors = layout.palette
+    tones = [colors[name] for name in ("surface", "secondary", "primary", "accent", "primary", "ground")]
+    others = [subject for subject in SUBJECTS if subject not in (layout.brief.subject, "abstract")]
+    added = []
+    for number in range(1, 2 + (strength > 0.6)):
+        subject = others[int(rng.integers(len(others)))]
+        side = short * (0.1 + 0.16 * strength)
+        box = _free_place(poster, side, rng)
+        disc = Fill(circle(box.x + side / 2, box.y + side / 2, 0.62 * side), colors["surface"])
+        marks = (disc, *flat(emblem(subject, box, rng), tones))
+        name = f"extra-{number}"
+        record = {"id": name, "role": "extra", "kind": "picture", "box": box, "frame": box, "z": 0}
+        poster = poster.add_element(Element(**record, recipe=f"{subject}, asked for by nobody"), marks)
+        added.append((name, subject))
+    return poster, "added: " + ", ".join(subject for _, subject in added), tuple(name for name, _ in added)
+
+
+def _free_place(poster: Poster, side: float, rng: np.random.Generator) -> Box:
+    """Of sixty places the one that covers least text; the first among equals."""
+    layout = poster.layout
+    texts = [e.box for e in layout.elements if e.kind == "text" or e.role == "extra"]
+    reach = 0.13 * side
+    best, least = Box(x=0, y=0, width=side, height=side), np.inf
+    for _ in range(60):
+        x = rng.uniform(reach, layout.width - side - reach)
+        y = rng.uniform(reach, layout.height - side - reach)
+        box = Box(x=round(x, 2), y=round(y, 2), width=round(side, 2), height=round(side, 2))
+        covered = sum(_overlap(box, text, reach) for text in texts)
+        if covered < least:
+            best, least = box, covered
+    return best
+
+
+def _overlap(one: Box, other: Box, reach: float) -> float:
+    across = min(one.right + reach, other.right) - max(one.x - reach, other.x)
+    down = min(one.bottom + reach, other.bottom) - max(one.y - reach, other.y)
+    return max(0.0, across) * max(0.0, down)
+
+
+DISTURBANCES: dict[DefectKind, Callable[[Poster, float], Disturbed]] = {
+    "misalignment": misalignment,
+    "extra-element": extra_element,
+}
+
+
+# Misspelling: the slips a generator makes when it draws letters instead of writing words
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+LEAST_LETTERS = 3
+
+
+def misspell(
+    texts: Mapping[str, str], share: float, rng: np.random.Generator
+) -> tuple[dict[str, str], tuple[tuple[str, str, str], ...]]:
+    """The texts with `share` of their words misspelled, and (role, right word, wrong word) for each.
+
+    At least one word, where one has three letters or more; shorter ones are left alone.
+    """
+    words = [(role, match) for role, text in texts.items() for match in _WORD.finditer(text)]
+    long = [one for one in words if len(one[1].group()) >= LEAST_LETTERS]
+    count = min(len(long), max(1, round(share * len(words)))) if share > 0 else 0
+    chosen = sorted(rng.choice(len(long), size=count, replace=False)) if count else []
+    slips = [(role, match, slip(match.group(), rng)) for role, match in (long[i] for i in chosen)]
+    changed = dict(texts)
+    for role, match, wrong in reversed(slips):  # from the end, so that earlier places stay right
+        changed[role] = changed[role][: match.start()] + wrong + changed[role][match.end() :]
+    return changed, tuple((role, match.group(), wrong) for role, match, wrong in slips)
+
+
+def slip(word: str, rng: np.random.Generator) -> str:
+    """`word` with one letter swapped, dropped, doubled or replaced; never the same word, and never its first letter."""
+    ways = [_swapped, _dropped, _doubled, _replaced]
+    for at in rng.permutation(len(ways)):
+        wrong = ways[int(at)](word, rng)
+        if wrong.casefold() != word.casefold():
+            return wrong
+    return word + word[-1]
+
+
+def _swapped(word: str, rng: np.random.Generator) -> str:
+    at = int(rng.integers(1, max(2, len(word) - 1)))
+    return word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :]
+
+
+def _dropped(word: str, rng: np.random.Generator) -> str:
+    at = int(rng.integers(1, len(word)))
+    return word[:at] + word[at + 1 :]
+
+
+def _doubled(word: str, rng: np.random.Generator) -> str:
+    at = int(rng.integers(1, len(word)))
+    return word[:at] + word[at] + word[at:]
+
+
+def _replaced(word: str, rng: np.random.Generator) -> str:
+    """A letter of the same word in a wrong place: no letter that the face might lack."""
+    at = int(rng.integers(1, len(word)))
+    other = word[int(rng.integers(len(word)))]
+    other = other.upper() if word[at].isupper() else other.lower()
+    return word[:at] + other + word[at + 1 :]
