@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,7 +10,8 @@ import numpy as np
 from salon.render.brief import Align, Brief, Format, Mood, Place, Subject
 from salon.render.chance import Seeds
 from salon.render.layout import Box, Face
-from salon.render.marks import Glyphs, Mark
+from salon.render.marks import Fill, Glyphs, Mark
+from salon.render.shapes import rect
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +101,18 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Lettered:
+class StyledText:
     """Text as a style draws it, and the effects by name."""
 
     marks: tuple[Mark, ...]
     effects: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Style:
-    """One visual style. All drawing functions are pure: marks out, nothing kept."""
+    """One visual style: choices, and six methods that draw. A style overrides what it does in its own manner.
+
+    All methods are pure: marks out, nothing kept.
+    """
 
     name: str
     moods: tuple[Mood, ...]
@@ -119,23 +121,35 @@ class Style:
     """Family and weight for headlines, best first."""
     texts: tuple[tuple[str, int], ...]
     """Family and weight for the rest."""
-    case: Literal["upper", "as is"]
+    case: Literal["upper", "as is"] = "as is"
     """How a headline is set."""
     arrangements: tuple[str, ...]
     """Names in `render.arrangements` that suit it, best first."""
-    tune: Callable[[Palette, np.random.Generator], Palette]
-    """The palette as this style would use it; colors the brief names must stay recognisable."""
-    ground: Callable[[Stage], tuple[Mark, ...]]
-    """The whole canvas, from edge to edge."""
-    picture: Callable[[Stage, Box], tuple[Mark, ...]]
-    """The illustration of `stage.subject` inside the box."""
-    finish: Callable[[Stage], tuple[Mark, ...]]
-    """Above picture and panels, below text: borders, grain, scan lines. May be empty."""
-    panel: Callable[[Stage, Box], tuple[Mark, ...]]
-    """What carries text that stands over a picture, filled with palette.surface (or near it)."""
-    letter: Callable[[Stage, str, tuple[Glyphs, ...]], Lettered]
-    """The glyphs of one text element (role given) with the style's treatment."""
     tracking: float = 0.0
     """Letter-space of headlines, in units of size."""
     scale: float = 1.0
     """How loud the headline is against the default hierarchy."""
+
+    def tune(self, palette: Palette, rng: np.random.Generator) -> Palette:
+        """The palette as this style would use it; colors the brief names must stay recognisable."""
+        return palette
+
+    def ground(self, stage: Stage) -> tuple[Mark, ...]:
+        """The whole canvas, from edge to edge: plain, in the palette's ground."""
+        return (Fill(rect(0, 0, stage.width, stage.height), stage.palette.ground),)
+
+    def picture(self, stage: Stage, box: Box) -> tuple[Mark, ...]:
+        """The illustration of `stage.subject` inside the box."""
+        raise NotImplementedError
+
+    def finish(self, stage: Stage) -> tuple[Mark, ...]:
+        """Above picture and panels, below text: borders, grain, scan lines. None, unless a style has one."""
+        return ()
+
+    def panel(self, stage: Stage, box: Box) -> tuple[Mark, ...]:
+        """What carries text that stands over a picture, filled with palette.surface (or near it)."""
+        return (Fill(rect(box.x, box.y, box.width, box.height), stage.palette.surface),)
+
+    def letter(self, stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> StyledText:
+        """The glyphs of one text element (role given) with the style's treatment: as set, unless a style has one."""
+        return StyledText(glyphs)

@@ -24,7 +24,7 @@ from salon.render.layout import Box, Face
 from salon.render.marks import Fill, Glyphs, Group, Mark, Tile
 from salon.render.motifs import MotifShape, emblem
 from salon.render.shapes import circle, rect, rounded
-from salon.render.styles.ways import drawn, flat, rays
+from salon.render.styles.ways import flat, rays, shape_mark
 
 WIDTH, HEIGHT = 720, 960
 STAGE = Box(x=60, y=250, width=600, height=650)
@@ -261,7 +261,7 @@ def placed(scene: Scene, box: Box) -> tuple[Mark, ...]:
 
 def outlined(scene: Scene, box: Box, color: str) -> tuple[Mark, ...]:
     """The same in one color."""
-    return tuple(drawn(shape, color) for shape in _shapes(scene, box))
+    return tuple(shape_mark(shape, color) for shape in _shapes(scene, box))
 
 
 def _shapes(scene: Scene, box: Box) -> tuple[MotifShape, ...]:
