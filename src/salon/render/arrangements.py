@@ -183,19 +183,14 @@ def steer(s: Sheet, group: Block, top: float, bottom: float, share: float = 0.5)
 
 def column_of_text(s: Sheet, x: float, width: float) -> None:
     """All texts in one column between the margins: the headline in its third, the rest at the ends."""
-    (_low_column if s.plan.headline_at == "bottom" else _high_column)(s, x, width)
-
-
-def _low_column(s: Sheet, x: float, width: float) -> None:
-    group, left = low_lead(s, width, s.foot, tallest=0.45)
-    above = parts(s, ("brand", *left), width)
-    if s.margin + high(above, 2 * s.gap) + group.height > s.foot:
-        raise NoRoom
-    s.put(above, x, s.margin)
-    s.put(group, x, s.foot - group.height)
-
-
-def _high_column(s: Sheet, x: float, width: float) -> None:
+    if s.plan.headline_at == "bottom":
+        group, left = low_lead(s, width, s.foot, tallest=0.45)
+        above = parts(s, ("brand", *left), width)
+        if s.margin + high(above, 2 * s.gap) + group.height > s.foot:
+            raise NoRoom
+        s.put(above, x, s.margin)
+        s.put(group, x, s.foot - group.height)
+        return
     at_top = s.plan.headline_at == "top"
     first = None if at_top else parts(s, ("brand",), width)
     foot = parts(s, ("footer",) if at_top else ("closing",), width)
@@ -231,26 +226,20 @@ def hero_bottom(s: Sheet) -> None:
 
 def hero_top(s: Sheet) -> None:
     """A picture that bleeds off the head, text below it."""
-    (_hero_over_low_text if s.plan.headline_at == "bottom" else _hero_over_text)(s)
-
-
-def _hero_over_text(s: Sheet) -> None:
     m, width = s.margin, s.measure
-    foot = parts(s, ("footer",), width)
-    end = s.foot - high(foot, 1.8 * s.gap)
-    limit = min(0.3 * s.height, left_for_headline(s, ("subhead", "body"), width, end - 0.36 * s.height))
-    group = lead(s, ("subhead", "body"), width, limit)
-    group = s.put(group, m, steer(s, group, 0.3 * s.height, end, share=1.0))
-    s.put(foot, m, s.foot - high(foot))
-    s.put_picture(0, 0, s.width, group.y - 1.8 * s.gap, least=0.28)
-
-
-def _hero_over_low_text(s: Sheet) -> None:
-    m, width = s.margin, s.measure
-    group, left = low_lead(s, width, s.foot)
-    strip = s.put(parts(s, ("brand", *left), width), m, m)
-    group = s.put(group, m, s.foot - group.height)
-    start = strip.bottom + 1.6 * s.gap if strip else 0
+    if s.plan.headline_at == "bottom":
+        group, left = low_lead(s, width, s.foot)
+        strip = s.put(parts(s, ("brand", *left), width), m, m)
+        group = s.put(group, m, s.foot - group.height)
+        start = strip.bottom + 1.6 * s.gap if strip else 0
+    else:
+        foot = parts(s, ("footer",), width)
+        end = s.foot - high(foot, 1.8 * s.gap)
+        limit = min(0.3 * s.height, left_for_headline(s, ("subhead", "body"), width, end - 0.36 * s.height))
+        group = lead(s, ("subhead", "body"), width, limit)
+        group = s.put(group, m, steer(s, group, 0.3 * s.height, end, share=1.0))
+        s.put(foot, m, s.foot - high(foot))
+        start = 0
     s.put_picture(0, start, s.width, group.y - 1.8 * s.gap - start, least=0.28)
 
 
@@ -260,7 +249,12 @@ def full_bleed(s: Sheet) -> None:
     inset = 0.7 * s.margin
     wide = 0.56 * s.width if s.landscape else s.width - 2 * inset
     x = inset + across(wide, s.width - 2 * inset, s.align)
-    group = _panel_text(s, wide - 2 * pad, s.height - inset - pad)
+    width = wide - 2 * pad
+    if s.plan.headline_at == "bottom":
+        group, left = low_lead(s, width, s.height - inset - pad, over="surface", tallest=0.26)
+        group = s.stack((parts(s, ("brand", *left), width, "surface"), group), (0, 1.6), width)
+    else:
+        group = lead(s, ("subhead", "body", "footer"), width, 0.28 * s.height, over="surface")
     tall = group.height + 2 * pad
     if tall > (0.86 if s.landscape else 0.62 if s.width < 0.9 * s.height else 0.74) * s.height:
         raise NoRoom
@@ -269,15 +263,6 @@ def full_bleed(s: Sheet) -> None:
     s.put_picture(0, 0, s.width, s.height)
     s.put_panel(x, y - pad, wide, tall)
     s.put(group, x + pad, y)
-
-
-def _panel_text(s: Sheet, width: float, bottom: float) -> Block:
-    """Every text as one group, with as much below the headline as its place allows."""
-    if s.plan.headline_at == "bottom":
-        group, left = low_lead(s, width, bottom, over="surface", tallest=0.26)
-        above = parts(s, ("brand", *left), width, "surface")
-        return s.stack((above, group), (0, 1.6), width)
-    return lead(s, ("subhead", "body", "footer"), width, 0.28 * s.height, over="surface")
 
 
 def band(s: Sheet) -> None:
@@ -292,13 +277,7 @@ def band(s: Sheet) -> None:
     s.put_picture(0, 0, s.width, s.height)
     s.put_bar(y - pad, y + group.height + pad)
     s.put(group, m, y)
-    _seen(s, least=0.4)
-
-
-def _seen(s: Sheet, least: float) -> None:
-    """NoRoom unless panels leave `least` of the canvas to the picture."""
-    covered = sum(box.width * box.height for box in s.panels)
-    if covered > (1 - least) * s.width * s.height:
+    if sum(box.width * box.height for box in s.panels) > 0.6 * s.width * s.height:
         raise NoRoom
 
 
@@ -318,27 +297,20 @@ def split(s: Sheet) -> None:
         s.put_picture(0, edge, s.width, s.height - edge, least=0.25)
         s.put_bar(0, edge)
         return
-    edge = (_low_half if s.plan.headline_at == "bottom" else _middle_half)(s) - pad
+    if s.plan.headline_at == "bottom":
+        group, left = low_lead(s, s.measure, s.foot, over="surface")
+        group = s.stack((parts(s, ("brand", *left), s.measure, "surface"), group), (0, 1.6), s.measure)
+        group = s.put(group, s.margin, s.foot - group.height)
+    else:  # as low as the middle allows, the facts at the foot
+        foot = parts(s, ("footer",), s.measure, "surface")
+        end = s.foot - high(foot, 1.8 * s.gap)
+        limit = left_for_headline(s, ("subhead", "body"), s.measure, end - 0.36 * s.height, over="surface")
+        group = lead(s, ("subhead", "body"), s.measure, min(0.3 * s.height, limit), over="surface")
+        s.put(foot, s.margin, s.foot - high(foot))
+        group = s.put(group, s.margin, steer(s, group, 0.3 * s.height, end, share=1.0))
+    edge = group.y - pad
     s.put_picture(0, 0, s.width, edge, least=0.25)
     s.put_bar(edge, s.height)
-
-
-def _low_half(s: Sheet) -> float:
-    """Text that ends in a low headline; the y where it starts."""
-    group, left = low_lead(s, s.measure, s.foot, over="surface")
-    above = parts(s, ("brand", *left), s.measure, "surface")
-    group = s.stack((above, group), (0, 1.6), s.measure)
-    return s.put(group, s.margin, s.foot - group.height).y
-
-
-def _middle_half(s: Sheet) -> float:
-    """A headline as low as the middle allows, the facts at the foot; the y where the text starts."""
-    foot = parts(s, ("footer",), s.measure, "surface")
-    end = s.foot - high(foot, 1.8 * s.gap)
-    limit = left_for_headline(s, ("subhead", "body"), s.measure, end - 0.36 * s.height, over="surface")
-    group = lead(s, ("subhead", "body"), s.measure, min(0.3 * s.height, limit), over="surface")
-    s.put(foot, s.margin, s.foot - high(foot))
-    return s.put(group, s.margin, steer(s, group, 0.3 * s.height, end, share=1.0)).y
 
 
 def _halves(s: Sheet, share: float) -> None:
@@ -507,17 +479,13 @@ def big_type(s: Sheet) -> None:
     head = s.put(head, s.margin, steer(s, head, s.margin, s.foot, {"top": 0.0, "middle": 0.5, "bottom": 1.0}[place]))
     above, below = head.y - 2 * s.gap, head.bottom + 2 * s.gap
     if place == "middle":
-        _notes_row(s, below, s.foot)
+        notes = parts(s, ("subhead", "body", "footer"), s.measure)
+        if high(notes) > s.foot - below:
+            raise NoRoom
+        s.put(notes, s.margin, s.foot - high(notes))
         s.put_picture(s.margin, 0, s.width - s.margin, above, least=0.16)
     else:
         _notes_and_picture(s, *((below, s.foot) if place == "top" else (s.margin, above)))
-
-
-def _notes_row(s: Sheet, top: float, bottom: float) -> None:
-    notes = parts(s, ("subhead", "body", "footer"), s.measure)
-    if high(notes) > bottom - top:
-        raise NoRoom
-    s.put(notes, s.margin, bottom - high(notes))
 
 
 def _notes_and_picture(s: Sheet, top: float, bottom: float) -> None:
@@ -551,21 +519,16 @@ def turned(s: Sheet) -> None:
     start, end = (bar + swing, s.foot - rise) if place == "bottom" else (s.margin + rise, s.height - bar - swing)
     y = steer(s, head, start, end, share=0.6 if place == "top" else 0.4)
     s.put_picture(0, 0, s.width, s.height)
-    _strip(s, over, y - pad * 1.4, head.height + 2.8 * pad, angle)
-    s.put(_at_angle(head, angle), (s.width - width) / 2, y)
-
-
-def _at_angle(block: Block, angle: float) -> Block:
-    return replace(block, pieces=tuple(replace(piece, rotation=angle) for piece in block.pieces))
-
-
-def _strip(s: Sheet, over: Over, y: float, height: float, angle: float) -> None:
-    """The strip, on a wider one in another color so that it parts from any picture."""
+    # The strip lies on a wider one in another color, so that it parts from any picture.
     bleed, rim = 0.2 * s.width, 0.3 * s.body
     behind = s.color("surface" if over == "accent" else "accent")
     for color, out in ((behind, rim), (s.color(over), 0.0)):
-        box = Box(x=-bleed, y=y - out, width=s.width + 2 * bleed, height=height + 2 * out)
-        s.put_shape("slant", box, color, rotation=angle)
+        strip = Box(
+            x=-bleed, y=y - pad * 1.4 - out, width=s.width + 2 * bleed, height=head.height + 2.8 * pad + 2 * out
+        )
+        s.put_shape("slant", strip, color, rotation=angle)
+    slanting = replace(head, pieces=tuple(replace(piece, rotation=angle) for piece in head.pieces))
+    s.put(slanting, (s.width - width) / 2, y)
 
 
 ARRANGEMENTS: dict[str, Arrangement] = {

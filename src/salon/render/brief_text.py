@@ -97,8 +97,8 @@ def first_named(text: str, words: Mapping[str, str]) -> str | None:
 def named_colors(text: str) -> tuple[str, ...]:
     """The colors that `text` names, in order, each once: names of `colors.NAMES` and #rrggbb."""
     names = "|".join(sorted(map(re.escape, NAMES), key=len, reverse=True))
-    found = re.findall(rf"(?<!\w)(?:{names})(?!\w)|#[0-9a-f]{{6}}(?![0-9a-f])", text, re.IGNORECASE)
-    return tuple(dict.fromkeys(color.lower() for color in found))
+    colors = re.findall(rf"(?<!\w)(?:{names})(?!\w)|#[0-9a-f]{{6}}(?![0-9a-f])", text, re.IGNORECASE)
+    return tuple(dict.fromkeys(color.lower() for color in colors))
 
 
 # The form of a written prompt
@@ -114,7 +114,7 @@ LABELS = {
 }
 """Texts of a brief, most important first, as the prompt names them."""
 _ROLES = {label: role for role, label in LABELS.items()}
-_SHOWN = re.compile(
+_FIRST_LINE = re.compile(
     rf"^A (?P<format>{'|'.join(FORMATS)}); picture: (?P<subject>{'|'.join(SUBJECTS)})"
     r"(?:; headline at the (?P<headline_at>top|middle|bottom))?\.$"
 )
@@ -143,24 +143,12 @@ LONGEST = 10_000
 
 def brief_prompt(brief: Brief) -> Prompt:
     """The prompt that asks for `brief`."""
-    return Prompt(
-        id=brief.id,
-        intent=brief.intent or None,
-        description=_description(brief),
-        aesthetics=_aesthetics(brief),
-        category=brief.category,
-    )
-
-
-def _description(brief: Brief) -> str:
     place = f"; headline at the {brief.headline_at}" if brief.headline_at else ""
     lines = [f"A {brief.format}; picture: {brief.subject}{place}."]
-    texts = ((LABELS[role], getattr(brief, role)) for role in LABELS)
-    lines += [f"{label}: “{_escaped(text)}”" for label, text in texts if text is not None]
-    return "\n".join(lines)
-
-
-def _aesthetics(brief: Brief) -> str:
+    for role, label in LABELS.items():
+        if (text := getattr(brief, role)) is not None:
+            escaped = text.replace("\\", "\\\\").replace("”", "\\”")
+            lines.append(f"{label}: “{escaped}”")
     parts: list[str] = [brief.style] if brief.style else []
     parts.append(f"mood: {brief.mood}")
     if brief.palette:
@@ -168,11 +156,13 @@ def _aesthetics(brief: Brief) -> str:
     if brief.align:
         parts.append(f"aligned {brief.align}")
     look = "; ".join(parts) + "."
-    return f"{look}\n{brief.aesthetics}" if brief.aesthetics else look
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("”", "\\”")
+    return Prompt(
+        id=brief.id,
+        intent=brief.intent or None,
+        description="\n".join(lines),
+        aesthetics=f"{look}\n{brief.aesthetics}" if brief.aesthetics else look,
+        category=brief.category,
+    )
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -187,21 +177,20 @@ def read_brief(prompt: Prompt) -> Brief:
             where=f"prompt {prompt.id!r}",
             remedy="say in a few sentences what it is for, and quote the words to be set",
         )
-    found = _written_brief(prompt) or _free_brief(prompt)
-    return Brief.parse(found, where=f"prompt {prompt.id!r}")
+    return Brief.parse(_written_brief(prompt) or _free_brief(prompt), where=f"prompt {prompt.id!r}")
 
 
 def _written_brief(prompt: Prompt) -> dict[str, object] | None:
-    shown, _, texts = (prompt.description or "").partition("\n")
-    first, look = _SHOWN.match(shown), _LOOK.match(prompt.aesthetics or "")
+    line, _, texts = (prompt.description or "").partition("\n")
+    first, look = _FIRST_LINE.match(line), _LOOK.match(prompt.aesthetics or "")
     if first is None or look is None or prompt.text is not None or prompt.category not in CATEGORIES:
         return None
-    found = {name: value for name, value in {**first.groupdict(), **look.groupdict()}.items() if value is not None}
-    if "palette" in found:
-        found["palette"] = tuple(found["palette"].split(", "))
+    fields = {name: value for name, value in {**first.groupdict(), **look.groupdict()}.items() if value is not None}
+    if "palette" in fields:
+        fields["palette"] = tuple(fields["palette"].split(", "))
     for label, text in _TEXT.findall(texts):
-        found[_ROLES[label]] = re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
-    return {**found, "id": prompt.id, "category": prompt.category, "intent": prompt.intent or ""}
+        fields[_ROLES[label]] = re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
+    return {**fields, "id": prompt.id, "category": prompt.category, "intent": prompt.intent or ""}
 
 
 def _free_brief(prompt: Prompt) -> dict[str, object]:
@@ -216,9 +205,9 @@ def _free_brief(prompt: Prompt) -> dict[str, object]:
     quoted = [" ".join(next(filter(None, groups)).split()) for groups in _QUOTED.findall(text)]
     words = _QUOTED.sub(" ", text)
     category = _category(prompt)
-    found: dict[str, object] = dict(zip(LABELS, [part for part in quoted if part])) or {"headline": _topic(words)}
+    fields: dict[str, object] = dict(zip(LABELS, [part for part in quoted if part])) or {"headline": _topic(words)}
     return {
-        **found,
+        **fields,
         "id": prompt.id,
         "category": category,
         "format": first_named(words, FORMAT_WORDS) or CATEGORY_FORMATS[category],
@@ -233,12 +222,12 @@ def _free_brief(prompt: Prompt) -> dict[str, object]:
 
 
 def _category(prompt: Prompt) -> Category:
-    known = {category: category for category in CATEGORIES}
-    given = (prompt.category or "").lower()
-    if given in known:
-        return known[given]
-    asked = first_named(prompt.view(), FORMAT_WORDS)
-    return next((name for name, form in CATEGORY_FORMATS.items() if form == asked), "posters")
+    """The prompt's own where it is one of ours, else the one that its format suggests."""
+    for category in CATEGORIES:
+        if category == (prompt.category or "").lower():
+            return category
+    format = first_named(prompt.view(), FORMAT_WORDS)
+    return next((name for name, usual in CATEGORY_FORMATS.items() if usual == format), "posters")
 
 
 def _topic(words: str) -> str:
@@ -265,8 +254,8 @@ def _align(words: str) -> str | None:
     match = re.search(rf"\b{side}[- ]?(?:aligned|justified)|\baligned (?:to the )?{side}", words, re.IGNORECASE)
     if match is None:
         return None
-    found = (match.group(1) or match.group(2)).lower()
-    return "center" if found.startswith("cent") else found
+    word = (match.group(1) or match.group(2)).lower()
+    return "center" if word.startswith("cent") else word
 
 
 # Asks

@@ -24,7 +24,7 @@ from salon.render.palettes import harmonise, rechecked
 from salon.render.plan import Palette, Plan, Stage, Style, TypeScale
 from salon.render.poster import Poster
 from salon.render.shapes import circle, ellipse, rect, rounded, turn
-from salon.render.sheet import Block, NoRoom, Piece, Sheet, shifted
+from salon.render.sheet import NoRoom, Piece, Sheet, shifted
 from salon.render.styles import style_named
 from salon.render.typeset.setting import SetText, TooMuchText
 
@@ -57,16 +57,26 @@ def plan_poster(
     if (seed.own if isinstance(seed, Seeds) else seed) < 0:
         raise BadValue("a seed of 0 or more is needed", found=seed, where=f"brief {brief.id}")
     style = _style(brief, hand, chance(seed, "style"))
-    palette = _palette(brief, style, seed)
+    plain = harmonise(brief.palette, brief.mood, chance(seed, "palette"))
+    palette = rechecked(style.tune(plain, chance(seed, "tune")))
     arrangement = _arrangement(brief, hand, style, width, height, chance(seed, "arrangement"))
-    display, text = _faces(style, chance(seed, "faces"))
+    faces = chance(seed, "faces")
+    display, text = (
+        Face(family=family, weight=weight)
+        for family, weight in (_pick(pairs, faces, fall=0.6) for pairs in (style.displays, style.texts))
+    )
+    texts: dict[str, str] = {role: words for role in TEXT_ROLES if (words := getattr(brief, role)) and words.strip()}
+    # Capitals where the style wants them and the headline is short enough to bear it.
+    upper = style.case == "upper" and len(brief.headline) <= 70
+    # The fewer letters a headline has, the more times the body size it may take.
+    loudness = 10 * min(1.9, max(1.0, 8 / len(brief.headline)))
     return Plan(
         brief=brief,
         house=hand.house,
         seed=seed,
         width=width,
         height=height,
-        texts=_texts(brief, style),
+        texts=texts | {"headline": brief.headline.upper() if upper else brief.headline},
         style=style.name,
         palette=palette,
         display=display,
@@ -74,7 +84,7 @@ def plan_poster(
         arrangement=arrangement.name,
         headline_at=brief.headline_at or _place(brief, arrangement, chance(seed, "place")),
         align=brief.align or _align(brief, arrangement, chance(seed, "align")),
-        scale=TypeScale(headline=_loudness(brief.headline) * style.scale * hand.loudness, subhead=1.6),
+        scale=TypeScale(headline=loudness * style.scale * hand.loudness, subhead=1.6),
         margin=hand.margin,
         air=hand.air,
         tracking={"headline": style.tracking} if style.tracking else {},
@@ -112,11 +122,6 @@ def _style(brief: Brief, hand: Hand, rng: np.random.Generator) -> Style:
     return style_named(_pick(names or hand.styles or STYLES, rng, fall=0.8 if hand.styles else 1.0))
 
 
-def _palette(brief: Brief, style: Style, seed: int | Seeds) -> Palette:
-    plain = harmonise(brief.palette, brief.mood, chance(seed, "palette"))
-    return rechecked(style.tune(plain, chance(seed, "tune")))
-
-
 def _arrangement(
     brief: Brief, hand: Hand, style: Style, width: int, height: int, rng: np.random.Generator
 ) -> Arrangement:
@@ -126,26 +131,13 @@ def _arrangement(
         fits = {a.name for a in suitable(brief.format, width, height)}
     if brief.align:
         fits = {name for name in fits if brief.align in ARRANGEMENTS[name].aligns} or fits
-    for wanted in (hand.arrangements, style.arrangements, tuple(ARRANGEMENTS)):
-        names = [name for name in wanted if name in fits]
+    for favourites in (hand.arrangements, style.arrangements, tuple(ARRANGEMENTS)):
+        names = [name for name in favourites if name in fits]
         if names:
             return ARRANGEMENTS[_pick(names, rng, fall=0.75)]
     raise BadValue(
         f"a canvas that suits a {brief.format} is needed", found=f"{width} x {height}", where=f"brief {brief.id}"
     )
-
-
-def _faces(style: Style, rng: np.random.Generator) -> tuple[Face, Face]:
-    family, weight = _pick(style.displays, rng, fall=0.6)
-    text_family, text_weight = _pick(style.texts, rng, fall=0.6)
-    return Face(family=family, weight=weight), Face(family=text_family, weight=text_weight)
-
-
-def _texts(brief: Brief, style: Style) -> dict[str, str]:
-    """What will be set: capitals where the style wants them and the headline is short enough to bear it."""
-    texts: dict[str, str] = {role: text for role in TEXT_ROLES if (text := getattr(brief, role)) and not text.isspace()}
-    upper = style.case == "upper" and len(brief.headline) <= 70
-    return texts | {"headline": brief.headline.upper() if upper else brief.headline}
 
 
 def _place(brief: Brief, arrangement: Arrangement, rng: np.random.Generator) -> Place:
@@ -162,18 +154,10 @@ def _align(brief: Brief, arrangement: Arrangement, rng: np.random.Generator) -> 
     align = arrangement.aligns[0 if rng.random() < 0.75 else 1]
     if align == "center":
         return align
-    return "right" if _right_to_left(brief.headline) else "left"
-
-
-def _loudness(headline: str) -> float:
-    """How many times the body size a headline may have: the fewer letters, the more."""
-    return 10 * min(1.9, max(1.0, 8 / len(headline)))
-
-
-def _right_to_left(text: str) -> bool:
-    """Whether the first letter with a direction runs leftwards."""
-    strong = (unicodedata.bidirectional(character) for character in text)
-    return next((kind for kind in strong if kind in ("L", "R", "AL")), "L") != "L"
+    # By the first letter with a direction.
+    directions = (unicodedata.bidirectional(character) for character in brief.headline)
+    first = next((direction for direction in directions if direction in ("L", "R", "AL")), "L")
+    return "left" if first == "L" else "right"
 
 
 def _headline_ink(palette: Palette, rng: np.random.Generator) -> str:
@@ -233,7 +217,13 @@ def _arranged(plan: Plan) -> tuple[Sheet, str]:
                 except (NoRoom, TooMuchText):
                     continue
                 return sheet, name
-    raise _too_much(plan)
+    role = max(plan.texts, key=lambda role: len(plan.texts[role]) / COMFORTABLE[role])
+    raise TooMuchText(
+        f"texts that fit a {plan.brief.format} of {plan.width} x {plan.height} px are needed",
+        found=f"{sum(map(len, plan.texts.values())):,} characters, {len(plan.texts[role]):,} of them in the {role}",
+        where=f"{role} of brief {plan.brief.id}",
+        remedy=f"shorten the {role}: up to {COMFORTABLE[role]} characters always fit a canvas of usual shape",
+    )
 
 
 def _check(sheet: Sheet) -> None:
@@ -245,21 +235,11 @@ def _check(sheet: Sheet) -> None:
     edge = 0.4 * sheet.margin
     for at, (role, ink) in enumerate(inks):
         outside = min(ink.x, ink.y, sheet.width - ink.right, sheet.height - ink.bottom) < edge
-        if outside or any(ink.meets(other) for _, other in inks[:at]):
+        if outside or any(ink.meets(earlier) for _, earlier in inks[:at]):
             raise NoRoom
-        if role == "headline" and not _within(ink.y + ink.height / 2, sheet.third()):
+        lowest, highest = sheet.third()
+        if role == "headline" and not lowest - 0.01 <= ink.y + ink.height / 2 <= highest + 0.01:
             raise NoRoom
-
-
-def _too_much(plan: Plan) -> TooMuchText:
-    """The error, naming the text that is longest for its role."""
-    role = max(plan.texts, key=lambda role: len(plan.texts[role]) / COMFORTABLE[role])
-    return TooMuchText(
-        f"texts that fit a {plan.brief.format} of {plan.width} x {plan.height} px are needed",
-        found=f"{sum(map(len, plan.texts.values())):,} characters, {len(plan.texts[role]):,} of them in the {role}",
-        where=f"{role} of brief {plan.brief.id}",
-        remedy=f"shorten the {role}: up to {COMFORTABLE[role]} characters always fit a canvas of usual shape",
-    )
 
 
 # The record
@@ -395,17 +375,17 @@ def _add_piece(record: _Record, piece: Piece) -> None:
             piece.id, piece.role, "shape", upright, marks, frame=frame, rotation=turn, color=color, recipe=piece.shape
         )
         return
-    done = _moved(piece.set, piece.dx, piece.dy)
-    lettered = record.style.letter(record.stage(piece.id), piece.role, done.glyphs)
+    text = _moved_text(piece.set, piece.dx, piece.dy)
+    lettered = record.style.letter(record.stage(piece.id), piece.role, text.glyphs)
     lettering = Lettering(
-        text=done.text,
+        text=text.text,
         asked=getattr(record.plan.brief, piece.role),
-        face=done.face,
-        size=done.size,
-        leading=done.leading,
-        tracking=done.tracking,
-        align=done.align,
-        lines=tuple(_turned_line(line, piece.rotation, frame) for line in done.lines),
+        face=text.face,
+        size=text.size,
+        leading=text.leading,
+        tracking=text.tracking,
+        align=text.align,
+        lines=tuple(_turned_line(line, piece.rotation, frame) for line in text.lines),
         effects=lettered.effects,
     )
     marks = _turned(lettered.marks, piece, frame)
@@ -449,17 +429,14 @@ def _quiet(sheet: Sheet) -> tuple[Box, ...]:
     bare = [
         block.box
         for block in sheet.blocks
-        if not _crosses(block, sheet) and not any(block.box.meets(panel) for panel in sheet.panels)
+        # A turned block, on a strip of its own, crosses a picture that has most of its room on one side.
+        if not (sheet.plan.headline_at != "middle" and any(piece.rotation for piece in block.pieces))
+        and not any(block.box.meets(panel) for panel in sheet.panels)
     ]
     return (
         *(_on_canvas(panel, 0.0, sheet) for panel in sheet.panels),
         *(_on_canvas(box, breath, sheet) for box in bare),
     )
-
-
-def _crosses(block: Block, sheet: Sheet) -> bool:
-    """Whether a turned block, on a strip of its own, crosses a picture that has most of its room on one side."""
-    return sheet.plan.headline_at != "middle" and any(piece.rotation for piece in block.pieces)
 
 
 def _on_canvas(box: Box, breath: float, sheet: Sheet) -> Box:
@@ -468,10 +445,10 @@ def _on_canvas(box: Box, breath: float, sheet: Sheet) -> Box:
     return Box(x=left, y=top, width=right - left, height=bottom - top)
 
 
-def _moved(done: SetText, dx: float, dy: float) -> SetText:
+def _moved_text(text: SetText, dx: float, dy: float) -> SetText:
     """The set text at its place."""
     glyphs = tuple(
-        replace(run, xs=tuple(x + dx for x in run.xs), ys=tuple(y + dy for y in run.ys)) for run in done.glyphs
+        replace(run, xs=tuple(x + dx for x in run.xs), ys=tuple(y + dy for y in run.ys)) for run in text.glyphs
     )
     lines = tuple(
         Line(
@@ -480,9 +457,9 @@ def _moved(done: SetText, dx: float, dy: float) -> SetText:
             baseline=round(line.baseline + dy, 2),
             words=tuple(Word(text=word.text, box=_rounded(shifted(word.box, dx, dy))) for word in line.words),
         )
-        for line in done.lines
+        for line in text.lines
     )
-    return replace(done, lines=lines, glyphs=glyphs, box=shifted(done.box, dx, dy))
+    return replace(text, lines=lines, glyphs=glyphs, box=shifted(text.box, dx, dy))
 
 
 def _turned(marks: tuple[Mark, ...], piece: Piece, frame: Box) -> tuple[Mark, ...]:
@@ -511,10 +488,6 @@ def _turned_box(box: Box, angle: float, frame: Box) -> Box:
     corners = [(x, y) for x in (box.x, box.right) for y in (box.y, box.bottom)]
     xs, ys = [a * x + c * y + e for x, y in corners], [b * x + d * y + f for x, y in corners]
     return Box(x=min(xs), y=min(ys), width=max(xs) - min(xs), height=max(ys) - min(ys))
-
-
-def _within(value: float, span: tuple[float, float]) -> bool:
-    return span[0] - 0.01 <= value <= span[1] + 0.01
 
 
 def _rounded(box: Box) -> Box:

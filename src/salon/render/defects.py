@@ -95,9 +95,13 @@ _OTHER_SIDE: dict[Align, Align] = {"left": "right", "right": "left", "center": "
 def off_mood_style(plan: Plan, hand: Hand, strength: float) -> Bent:
     """Another style: the stronger, the fewer moods it shares with the brief's own."""
     brief = plan.brief
-    wanted: set[str] = {brief.mood, *style_named(plan.style).moods}
-    others = [name for name in STYLES if name != plan.style]
-    misfit = sorted(others, key=lambda name: _misfit(name, brief.mood, wanted))
+    moods: set[str] = {brief.mood, *style_named(plan.style).moods}
+
+    def fit(name: str) -> tuple[int, int]:
+        own = style_named(name).moods
+        return own.index(brief.mood) if brief.mood in own else len(own) + 4, -len(moods & set(own))
+
+    misfit = sorted((name for name in STYLES if name != plan.style), key=fit)
     chosen = misfit[min(len(misfit) - 1, int(strength * len(misfit)))]
     wrong = plan_poster(
         brief.model_copy(update={"style": chosen}), hand, plan.seed, width=plan.width, height=plan.height
@@ -106,22 +110,22 @@ def off_mood_style(plan: Plan, hand: Hand, strength: float) -> Bent:
     return bent, f"{chosen} instead of {plan.style} for a {brief.mood} mood", ()
 
 
-def _misfit(name: str, mood: str, wanted: set[str]) -> tuple[int, int]:
-    moods = style_named(name).moods
-    rank = moods.index(mood) if mood in moods else len(moods) + 4
-    return rank, -len(wanted & set(moods))
-
-
 def wrong_color(plan: Plan, hand: Hand, strength: float) -> Bent:
     """All colors turned around the wheel, away from those the brief names; grays become colored."""
     if not plan.brief.palette:
         return plan, "", ()
     side = 1 if chance(plan.seed, "wrong-color").random() < 0.5 else -1
     angle = strength * _wrong_turn(plan, side)
-    turned = {name: _turned(getattr(plan.palette, name), side * angle, strength) for name in _COLORS}
+    turned = {}
+    for name in _COLORS:
+        lightness, chroma, hue = oklch(getattr(plan.palette, name))
+        turned[name] = from_oklch(lightness, max(chroma, 0.09 * strength), (hue + side * angle) % 360)
     palette = rechecked(replace(plan.palette, **turned))
-    asked = ", ".join(plan.brief.palette)
-    return replace(plan, palette=palette), f"hues turned by {angle:.0f} degrees from {asked}", ()
+    return (
+        replace(plan, palette=palette),
+        f"hues turned by {angle:.0f} degrees from {', '.join(plan.brief.palette)}",
+        (),
+    )
 
 
 def _wrong_turn(plan: Plan, side: int) -> float:
@@ -131,12 +135,14 @@ def _wrong_turn(plan: Plan, side: int) -> float:
     wheel after a third of it: there the worst is a quarter, or a sixth.
     """
     used = [oklch(getattr(plan.palette, name)) for name in _COLORS]
-    asked = [hue for _, chroma, hue in map(oklch, map(parse_color, plan.brief.palette)) if chroma > _GRAY]
-    if not asked:
+    hues = [hue for _, chroma, hue in map(oklch, map(parse_color, plan.brief.palette)) if chroma > _GRAY]
+    if not hues:
         return 180.0
 
     def apart(angle: float) -> float:
-        gaps = (min(_gap(hue + side * angle, other) for other in asked) for _, _, hue in used)
+        gaps = (
+            min(abs((hue + side * angle - asked_hue + 180) % 360 - 180) for asked_hue in hues) for _, _, hue in used
+        )
         return sum(chroma * gap for (_, chroma, _), gap in zip(used, gaps))
 
     far = [apart(angle) for angle in range(0, 181, _STEP)]
@@ -144,29 +150,19 @@ def _wrong_turn(plan: Plan, side: int) -> float:
     return float(next(while_away, len(far) - 1) * _STEP)
 
 
-def _gap(hue: float, other: float) -> float:
-    """Degrees between two hues, 0 to 180."""
-    return abs((hue - other + 180) % 360 - 180)
-
-
-def _turned(color: str, angle: float, strength: float) -> str:
-    lightness, chroma, hue = oklch(color)
-    return from_oklch(lightness, max(chroma, 0.09 * strength), (hue + angle) % 360)
-
-
 def wrong_position(plan: Plan, hand: Hand, strength: float) -> Bent:
     """The headline in another third, the texts on another side than the brief asks for."""
     brief, rng = plan.brief, chance(plan.seed, "wrong-position")
-    said: list[str] = []
+    changes: list[str] = []
     if brief.headline_at:
         far = _FAR[brief.headline_at]
         place = far[int(rng.integers(len(far)))] if strength >= 0.5 or brief.headline_at == "middle" else "middle"
         plan = replace(plan, headline_at=place)
-        said.append(f"headline at the {place} instead of the {brief.headline_at}")
-    if brief.align and (strength >= 0.25 or not said):
+        changes.append(f"headline at the {place} instead of the {brief.headline_at}")
+    if brief.align and (strength >= 0.25 or not changes):
         plan = replace(plan, align=_OTHER_SIDE[brief.align])
-        said.append(f"aligned {plan.align} instead of {brief.align}")
-    return plan, ", ".join(said), ("headline",) if said else ()
+        changes.append(f"aligned {plan.align} instead of {brief.align}")
+    return plan, ", ".join(changes), ("headline",) if changes else ()
 
 
 def missing_text(plan: Plan, hand: Hand, strength: float) -> Bent:
@@ -223,11 +219,11 @@ def low_contrast(plan: Plan, hand: Hand, strength: float) -> Bent:
 
 def _faded(ink: str, ground: str, strength: float) -> str:
     """The mixture of ink and ground with the wanted contrast, by halving."""
-    wanted = contrast(ink, ground) ** (1 - strength) * FAINTEST**strength
+    target = contrast(ink, ground) ** (1 - strength) * FAINTEST**strength
     near, far = 0.0, 1.0
     for _ in range(20):
         middle = (near + far) / 2
-        near, far = (middle, far) if contrast(mix(ink, ground, middle), ground) > wanted else (near, middle)
+        near, far = (middle, far) if contrast(mix(ink, ground, middle), ground) > target else (near, middle)
     return mix(ink, ground, near)
 
 
@@ -305,23 +301,15 @@ def misalignment(poster: Poster, strength: float) -> Disturbed:
         side = 1 if (number + first) % 2 else -1
         dx = side * strength * short * rng.uniform(0.035, 0.08)
         dy = strength * short * rng.uniform(-0.008, 0.008)
-        dx, dy = _kept_inside(element.box, dx, dy, layout.width, layout.height)
-        for one in _with_its_mark(poster, element):
-            poster = _move_element(poster, one, dx, dy)
+        box = element.box
+        right, bottom = max(0.0, layout.width - EDGE - box.right), max(0.0, layout.height - EDGE - box.bottom)
+        dx = round(min(max(dx, min(0.0, EDGE - box.x)), right), 2)
+        dy = round(min(max(dy, min(0.0, EDGE - box.y)), bottom), 2)
+        button = [mark for mark in layout.elements if mark.id == f"{element.id}-mark"]
+        for part in (*button, element):
+            poster = _move_element(poster, part, dx, dy)
         moved.append(f"{element.id} by {dx:+.0f}, {dy:+.0f} px")
     return poster, ", ".join(moved), tuple(element.id for element in texts)
-
-
-def _with_its_mark(poster: Poster, element: Element) -> list[Element]:
-    """The text, and the button it stands on."""
-    marks = [e for e in poster.layout.elements if e.id == f"{element.id}-mark"]
-    return [*marks, element]
-
-
-def _kept_inside(box: Box, dx: float, dy: float, width: int, height: int) -> tuple[float, float]:
-    low_x, low_y = min(0.0, EDGE - box.x), min(0.0, EDGE - box.y)
-    high_x, high_y = max(0.0, width - EDGE - box.right), max(0.0, height - EDGE - box.bottom)
-    return round(min(max(dx, low_x), high_x), 2), round(min(max(dy, low_y), high_y), 2)
 
 
 def _move_element(poster: Poster, element: Element, dx: float, dy: float) -> Poster:
@@ -330,16 +318,18 @@ def _move_element(poster: Poster, element: Element, dx: float, dy: float) -> Pos
         "frame": _shifted(element.frame, dx, dy),
     }
     if element.lettering:
-        lines = tuple(_moved_line(line, dx, dy) for line in element.lettering.lines)
+        lines = tuple(
+            Line(
+                text=line.text,
+                box=_shifted(line.box, dx, dy),
+                baseline=round(line.baseline + dy, 2),
+                words=tuple(Word(text=word.text, box=_shifted(word.box, dx, dy)) for word in line.words),
+            )
+            for line in element.lettering.lines
+        )
         changed["lettering"] = element.lettering.model_copy(update={"lines": lines})
     marks = (Group(poster.layer(element.id).marks, transform=(1.0, 0.0, 0.0, 1.0, dx, dy)),)
     return poster.replace_element(element.model_copy(update=changed), marks)
-
-
-def _moved_line(line: Line, dx: float, dy: float) -> Line:
-    words = tuple(Word(text=word.text, box=_shifted(word.box, dx, dy)) for word in line.words)
-    changed = {"box": _shifted(line.box, dx, dy), "baseline": round(line.baseline + dy, 2), "words": words}
-    return line.model_copy(update=changed)
 
 
 def _shifted(box: Box, dx: float, dy: float) -> Box:
@@ -352,10 +342,10 @@ def extra_element(poster: Poster, strength: float) -> Disturbed:
     rng, short = chance(layout.seeds, "extra-element"), min(layout.width, layout.height)
     colors = layout.palette
     tones = [colors[name] for name in ("surface", "secondary", "primary", "accent", "primary", "ground")]
-    others = [subject for subject in SUBJECTS if subject not in (layout.brief.subject, "abstract")]
+    subjects = [subject for subject in SUBJECTS if subject not in (layout.brief.subject, "abstract")]
     added = []
     for number in range(1, 2 + (strength > 0.6)):
-        subject = others[int(rng.integers(len(others)))]
+        subject = subjects[int(rng.integers(len(subjects)))]
         side = short * (0.1 + 0.16 * strength)
         box = _free_place(poster, side, rng)
         disc = Fill(circle(box.x + side / 2, box.y + side / 2, 0.62 * side), colors["surface"])
@@ -377,16 +367,14 @@ def _free_place(poster: Poster, side: float, rng: np.random.Generator) -> Box:
         x = rng.uniform(reach, layout.width - side - reach)
         y = rng.uniform(reach, layout.height - side - reach)
         box = Box(x=round(x, 2), y=round(y, 2), width=round(side, 2), height=round(side, 2))
-        covered = sum(_overlap(box, text, reach) for text in texts)
+        covered = 0.0
+        for text in texts:
+            across = min(box.right + reach, text.right) - max(box.x - reach, text.x)
+            down = min(box.bottom + reach, text.bottom) - max(box.y - reach, text.y)
+            covered += max(0.0, across) * max(0.0, down)
         if covered < least:
             best, least = box, covered
     return best
-
-
-def _overlap(one: Box, other: Box, reach: float) -> float:
-    across = min(one.right + reach, other.right) - max(one.x - reach, other.x)
-    down = min(one.bottom + reach, other.bottom) - max(one.y - reach, other.y)
-    return max(0.0, across) * max(0.0, down)
 
 
 DISTURBANCES: dict[DefectKind, Callable[[Poster, float], Disturbed]] = {
@@ -410,7 +398,7 @@ def misspell(
     At least one word, where one has three letters or more; shorter ones are left alone.
     """
     words = [(role, match) for role, text in texts.items() for match in _WORD.finditer(text)]
-    long = [one for one in words if len(one[1].group()) >= LEAST_LETTERS]
+    long = [(role, match) for role, match in words if len(match.group()) >= LEAST_LETTERS]
     count = min(len(long), max(1, round(share * len(words)))) if share > 0 else 0
     chosen = sorted(rng.choice(len(long), size=count, replace=False)) if count else []
     slips = [(role, match, slip(match.group(), rng)) for role, match in (long[i] for i in chosen)]
@@ -422,7 +410,7 @@ def misspell(
 
 def slip(word: str, rng: np.random.Generator) -> str:
     """`word` with one letter swapped, dropped, doubled or replaced; never the same word, and never its first letter."""
-    ways = [_swapped, _dropped, _doubled, _replaced]
+    ways = [swap_letters, drop_letter, double_letter, replace_letter]
     for at in rng.permutation(len(ways)):
         wrong = ways[int(at)](word, rng)
         if wrong.casefold() != word.casefold():
@@ -430,24 +418,27 @@ def slip(word: str, rng: np.random.Generator) -> str:
     return word + word[-1]
 
 
-def _swapped(word: str, rng: np.random.Generator) -> str:
+def swap_letters(word: str, rng: np.random.Generator) -> str:
+    """Two neighbours exchanged."""
     at = int(rng.integers(1, max(2, len(word) - 1)))
     return word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :]
 
 
-def _dropped(word: str, rng: np.random.Generator) -> str:
+def drop_letter(word: str, rng: np.random.Generator) -> str:
+    """One letter missing."""
     at = int(rng.integers(1, len(word)))
     return word[:at] + word[at + 1 :]
 
 
-def _doubled(word: str, rng: np.random.Generator) -> str:
+def double_letter(word: str, rng: np.random.Generator) -> str:
+    """One letter twice."""
     at = int(rng.integers(1, len(word)))
     return word[:at] + word[at] + word[at:]
 
 
-def _replaced(word: str, rng: np.random.Generator) -> str:
+def replace_letter(word: str, rng: np.random.Generator) -> str:
     """A letter of the same word in a wrong place: no letter that the face might lack."""
     at = int(rng.integers(1, len(word)))
-    other = word[int(rng.integers(len(word)))]
-    other = other.upper() if word[at].isupper() else other.lower()
-    return word[:at] + other + word[at + 1 :]
+    letter = word[int(rng.integers(len(word)))]
+    letter = letter.upper() if word[at].isupper() else letter.lower()
+    return word[:at] + letter + word[at + 1 :]

@@ -63,7 +63,10 @@ class Sheet:
         self.short = min(self.width, self.height)
         self.landscape = self.width > 1.15 * self.height
         self.margin = plan.margin * self.short
-        self.body = BODY[plan.brief.format] * self.short * _fewness(plan) * zoom
+        # Few words may be larger, many must be smaller.
+        count = sum(len(text) for role, text in plan.texts.items() if role != "headline")
+        fewness = min(1.22, max(0.92, 1.25 - 0.0013 * count))
+        self.body = BODY[plan.brief.format] * self.short * fewness * zoom
         self.gap = 1.15 * self.body * max(0.05, plan.air)
         self.align: Align = plan.align
         self.rng = chance(plan.seed, "arrangement", plan.arrangement)
@@ -176,11 +179,11 @@ class Sheet:
         ink, ground = colors or (self.ink(role, over), self.color(over))
         frame = Box(x=0, y=0, width=width, height=height or self.height)
         how = _How(align or self.align, ink, size, smallest or 0.8 * size, leading, balanced)
-        done = self._lettered(role, face or self.plan.text, frame, how)
-        box = done.box
+        setting = self._lettered(role, face or self.plan.text, frame, how)
+        box = setting.box
         room = box.width if tight else width
-        dx = across(box.width, room, done.align) - box.x
-        piece = Piece(role, role, Box(x=-dx, y=box.y, width=room, height=box.height), ink, ground, done)
+        dx = across(box.width, room, setting.align) - box.x
+        piece = Piece(role, role, Box(x=-dx, y=box.y, width=room, height=box.height), ink, ground, setting)
         return Block((piece.moved(dx, -box.y),), room, box.height)
 
     def _lettered(self, role: str, face: Face, frame: Box, how: _How) -> SetText:
@@ -208,12 +211,6 @@ class Sheet:
         """Blocks below each other under the plan's alignment; gaps in units of the sheet's gap."""
         spaces = [gaps] * len(blocks) if isinstance(gaps, int | float) else gaps
         return column(blocks, [space * self.gap for space in spaces], width=width, align=self.align)
-
-
-def _fewness(plan: Plan) -> float:
-    """Few words may be larger, many must be smaller: a factor on the body size."""
-    count = sum(len(text) for role, text in plan.texts.items() if role != "headline")
-    return min(1.22, max(0.92, 1.25 - 0.0013 * count))
 
 
 # Pieces and blocks
@@ -326,14 +323,14 @@ def shifted(box: Box, dx: float, dy: float) -> Box:
 
 def set_headline(s: Sheet, width: float, height: float, *, over: Over = "ground", loud: float = 1.0) -> Block:
     """The headline as large as the frame and the scale allow; NoRoom where it would not lead the page."""
-    wanted = s.body * s.plan.scale.headline * loud
+    size = s.body * s.plan.scale.headline * loud
     upper = s.plan.texts["headline"].isupper()
     block = s.text(
         "headline",
         width,
         height,
-        size=wanted,
-        smallest=min(wanted, 1.55 * s.body),
+        size=size,
+        smallest=min(size, 1.55 * s.body),
         over=over,
         face=s.plan.display,
         leading=1.0 if upper else 1.08,
@@ -404,23 +401,17 @@ def set_action(s: Sheet, width: float, *, over: Over = "ground") -> Block | None
     if words is None:
         return None
     mark = palette.accent if way == "line" and over == "ground" else fill if filled else colors[0]
-    return _underlined(words, size, mark) if way == "line" else _boxed(words, size, pad, mark, way)
-
-
-def _underlined(words: Block, size: float, color: str) -> Block:
-    frame = Box(x=0, y=words.height + 0.38 * size, width=words.width, height=max(1.0, 0.14 * size))
-    mark = Piece("cta-mark", "ornament", frame, color, shape="rule")
-    return Block((mark, *words.pieces), words.width, frame.bottom)
-
-
-def _boxed(words: Block, size: float, pad: float, color: str, shape: ShapeKind) -> Block:
-    """Words in a box, centred from capitals to last baseline, so that descenders do not push them up."""
+    if way == "line":
+        frame = Box(x=0, y=words.height + 0.38 * size, width=words.width, height=max(1.0, 0.14 * size))
+        line = Piece("cta-mark", "ornament", frame, mark, shape="rule")
+        return Block((line, *words.pieces), words.width, frame.bottom)
+    # Centred from capitals to last baseline, so that descenders do not push the words up.
     (piece,) = words.pieces
     first, last = (piece.text.lines[at].baseline + piece.dy for at in (0, -1))
     capitals, above = 0.71 * piece.text.size, 0.74 * size
     frame = Box(x=0, y=0, width=words.width + 2 * pad, height=last - first + capitals + 2 * above)
-    mark = Piece("cta-mark", "ornament", frame, color, shape=shape)
-    return Block((mark, *words.at(pad, above + capitals - first).pieces), frame.width, frame.height)
+    button = Piece("cta-mark", "ornament", frame, mark, shape=way)
+    return Block((button, *words.at(pad, above + capitals - first).pieces), frame.width, frame.height)
 
 
 def set_rule(s: Sheet, width: float, color: str, *, weight: float = 0.16) -> Block:
@@ -452,6 +443,6 @@ def set_footer(s: Sheet, width: float, *, over: Over = "ground") -> Block | None
     if name is None or not lone or s.align == "center" or room < 13 * s.body:
         name = set_brand(s, width, over=over)
         return column((set_closing(s, width, over=over), name), 1.9 * s.gap, width=width, align=s.align)
-    kept = set_action(s, room, over=over) if texts.get("cta") else set_facts(s, room, over=over)
-    pair = (kept, name) if s.align == "left" else (name, kept)
+    notes = set_action(s, room, over=over) if texts.get("cta") else set_facts(s, room, over=over)
+    pair = (notes, name) if s.align == "left" else (name, notes)
     return row(*pair, width=width, level="middle" if texts.get("cta") else "bottom")
