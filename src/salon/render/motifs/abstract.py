@@ -164,8 +164,11 @@ def _pebble(s: Sketch, depth: float, tone: int, x: float, y: float, rx: float, r
         ),
     )
     if s.chance(0.35):
-        other = 5 if tone in (2, 3) else 3
-        s.add(depth, other, *(rounded(x - rx * 0.5, y - ry * 0.3 + ry * 0.28 * k, rx, ry * 0.1, ry) for k in range(3)))
+        s.add(
+            depth,
+            5 if tone in (2, 3) else 3,
+            *(rounded(x - rx * 0.5, y - ry * 0.3 + ry * 0.28 * k, rx, ry * 0.1, ry) for k in range(3)),
+        )
 
 
 def bars(s: Sketch) -> None:
@@ -275,10 +278,3 @@ def _counterweight(s: Sketch, outer: float, inner: float, line: float, r: float)
         y = line + sign * tall * (k + 1) / 4
         points += [(inner + (outer - inner) * i / 4, y) for i in (k, k + 1)]
     s.add(0.5, 2, polygon(points))
-
-
-def _lens(shift: float, r: float) -> Path:
-    """What two discs of radius r at -shift and +shift have in common."""
-    angle = math.degrees(math.acos(shift / r))
-    left, right = sector(-shift, 0, r, -angle, angle).commands, sector(shift, 0, r, 180 - angle, 180 + angle).commands
-    return Path((("M", *left[1][1:]), *left[2:-1], *right[2:-1], ("Z",)))

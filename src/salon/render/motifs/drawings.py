@@ -126,11 +126,11 @@ class _SvgReader:
 
     def parts(self, group: ElementTree.Element) -> Drawing:
         """Everything in a group that carries no tone itself."""
-        found: list[DrawingPart] = []
+        parts: list[DrawingPart] = []
         for element in group:
             if element.tag not in (f"{_SVG}title", f"{_SVG}desc"):
-                found += self.placed_parts(element)
-        return tuple(found)
+                parts += self.placed_parts(element)
+        return tuple(parts)
 
     def placed_parts(self, element: ElementTree.Element) -> Drawing:
         """The parts that one element stands for."""

@@ -22,25 +22,19 @@ def mountain(s: Sketch) -> None:
     side = 1 if apex < 0.5 else -1
     r = s.unit * s.between(0.13, 0.2)
     s.add(0.1, 4, circle(s.x(apex) + side * s.unit * s.between(0.22, 0.34), s.y(top) + r * 0.5, r))
-    _range(s, 0.2, 1, 0.52, 0.16)
+    step = s.unit * s.between(0.16, 0.22)
+    summits = [
+        (
+            s.left + (i - 1 + s.between(-0.2, 0.2)) * step,
+            s.y(0.52) - (s.between(0.6, 1.0) if i % 2 else s.between(0.0, 0.35)) * 0.16 * s.unit * 1.2,
+        )
+        for i in range(int(s.width / step) + 3)
+    ]
+    s.add(0.2, 1, polygon([*summits, (s.right + step, s.bottom), (s.left - step, s.bottom)]))
     level = 0.74
     _peak(s, 0.4, s.x(apex) + side * s.unit * 0.46, s.y(top + 0.16), s.y(level + 0.2))
     _peak(s, 0.5, s.x(apex), s.y(top), s.y(level + 0.16))
     s.one_of(fir_slopes, lake, foothills)(s, level)
-
-
-def _range(s: Sketch, depth: float, tone: int, level: float, swing: float) -> None:
-    """A jagged row of far summits over the whole width."""
-    step = s.unit * s.between(0.16, 0.22)
-    count = int(s.width / step) + 3
-    points = [
-        (
-            s.left + (i - 1 + s.between(-0.2, 0.2)) * step,
-            s.y(level) - (s.between(0.6, 1.0) if i % 2 else s.between(0.0, 0.35)) * swing * s.unit * 1.2,
-        )
-        for i in range(count)
-    ]
-    s.add(depth, tone, polygon([*points, (s.right + step, s.bottom), (s.left - step, s.bottom)]))
 
 
 def _peak(s: Sketch, depth: float, x: float, top: float, foot: float) -> None:
@@ -148,28 +142,13 @@ def birch_trunks(s: Sketch) -> None:
                     ]
                 ),
             )
-            if tone == 3:
-                _birch_marks(s, depth, x, half)
+            for i in range(6 if tone == 3 else 0):
+                y, side = s.y(0.06 + 0.13 * i + s.between(0, 0.06)), s.one_of(-1, 1)
+                edge, tip = x + side * half * 0.8, x - side * half * 0.1
+                s.add(depth, 5, polygon([(edge, y), (tip, y + half * 0.16), (edge, y + half * 0.4)]))
             x += s.unit * count * s.between(0.7, 1.4)
         s.add(depth, tone, hill(s, foot, s.between(-0.03, 0.03), 0.02))
     tree_row(s, 0.9, 1.02, s.unit * 0.16, 0.7, partial(drawing, "forest", "fern", 4))
-
-
-def _birch_marks(s: Sketch, depth: float, x: float, half: float) -> None:
-    for i in range(6):
-        y = s.y(0.06 + 0.13 * i + s.between(0, 0.06))
-        side = s.one_of(-1, 1)
-        s.add(
-            depth,
-            5,
-            polygon(
-                [
-                    (x + side * half * 0.8, y),
-                    (x - side * half * 0.1, y + half * 0.16),
-                    (x + side * half * 0.8, y + half * 0.4),
-                ]
-            ),
-        )
 
 
 def round_crowns(s: Sketch) -> None:
@@ -198,8 +177,14 @@ def city(s: Sketch) -> None:
     _blocks(s, 0.2, 1, foot, tall * 0.84, 0.11)
     _blocks(s, 0.4, 2, foot, tall * 0.66, 0.15)
     _blocks(s, 0.7, 3, foot, tall * 0.42, 0.21)
-    if water:
-        _river(s, foot)
+    if water:  # with the lights of the town in it
+        s.add(0.8, 2, rect(s.left, s.y(foot), s.width, s.height))
+        s.add(0.85, 5, rect(s.left, s.y(foot), s.width, s.unit * 0.012))
+        gap = s.height * (1 - foot) / 4
+        for i in range(max(6, int(6 * s.wide))):
+            width = s.unit * s.between(0.08, 0.26)
+            y = s.y(foot) + gap * (0.8 + i % 3)
+            s.add(0.9, (4, 1, 5)[i % 3], rounded(s.x(s.between(-0.02, 0.95)), y, width, gap * 0.28, gap))
 
 
 def _blocks(s: Sketch, depth: float, tone: int, foot: float, tall: float, width: float) -> None:
@@ -260,17 +245,6 @@ def _windows(s: Sketch, depth: float, tone: int, x: float, y: float, wide: float
         s.add(depth, tone, joined(*panes))
 
 
-def _river(s: Sketch, foot: float) -> None:
-    """Water with the lights of the town in it."""
-    s.add(0.8, 2, rect(s.left, s.y(foot), s.width, s.height))
-    s.add(0.85, 5, rect(s.left, s.y(foot), s.width, s.unit * 0.012))
-    gap = s.height * (1 - foot) / 4
-    for i in range(max(6, int(6 * s.wide))):
-        width = s.unit * s.between(0.08, 0.26)
-        y = s.y(foot) + gap * (0.8 + i % 3)
-        s.add(0.9, (4, 1, 5)[i % 3], rounded(s.x(s.between(-0.02, 0.95)), y, width, gap * 0.28, gap))
-
-
 # House
 
 
@@ -286,6 +260,7 @@ def house(s: Sketch) -> None:
 
 
 def house_on_a_hill(s: Sketch) -> None:
+    """A cottage among trees, a path leading up to it."""
     s.add(0.2, 1, hill(s, 0.58, s.between(-0.08, 0.08), 0.05))
     level = 0.8
     size = min(s.height * 0.5, s.width * 0.6)
@@ -359,8 +334,7 @@ def _front(s: Sketch, depth: float, tone: int, x: float, foot: float, wide: floa
             panes.append(rect(px, py, cell * 0.52, rise * 0.6))
             if arched:
                 panes.append(sector(px + cell * 0.26, py + 0.5, cell * 0.26, 180, 360))
-    other = 5 if tone != 2 else 3
-    s.add(depth, other, joined(*panes))
+    s.add(depth, 5 if tone != 2 else 3, joined(*panes))
     s.add(depth, 5 if tone in (3, 4) else 4, rect(right - cell * 0.9, foot - rise * 1.15, cell * 0.6, rise * 1.15 + 2))
 
 
@@ -375,7 +349,11 @@ def bicycle(s: Sketch) -> None:
     x, foot = s.x(s.between(0.46, 0.54)), s.y(level) + s.height * 0.03
     if s.chance(0.6):
         s.add(0.1, 1, circle(x + size * s.between(-0.2, 0.2), foot - size * 0.4, size * s.between(0.34, 0.42)))
-        _trees_along(s, level)
+        s.add(0.2, 1, hill(s, level - 0.12, s.between(-0.06, 0.06), 0.03))
+        for k in range(int(s.width / (s.unit * 0.3)) + 1):
+            tree = round_tree(s, 2, 1) if k % 2 else drawing("forest", "fir", 2)
+            tall = s.height * s.between(0.24, 0.36) if s.wide > 0.6 else s.unit * 0.8
+            s.put(0.3, tree, s.left + s.unit * (0.3 * k + s.between(0, 0.16)), s.y(level) + 2, tall)
     else:
         bands = [sector(x, foot, size * 0.2 + s.unit * 0.1 * k, 180, 360) for k in (6, 5, 4, 3, 2)]
         for tone, band in zip((1, 2, 1, 0, 1), bands):
@@ -383,30 +361,13 @@ def bicycle(s: Sketch) -> None:
     if s.wide < 0.6:
         s.add(0.05, 4, circle(s.x(s.one_of(0.32, 0.68)), s.y(0.2), s.unit * 0.2))
         clouds(s, 0.08, 5, 2, 0.14, 0.36)
-    _road(s, s.y(level))
-    bike, basket = drawing("bicycle", "bicycle"), drawing("bicycle", "wicker-basket")
-    s.put(0.7, (*bike, *basket) if s.chance(0.5) else bike, x, foot, size, flip=s.chance(0.5))
-
-
-def _trees_along(s: Sketch, level: float) -> None:
-    """A hill and the trees of an avenue."""
-    s.add(0.2, 1, hill(s, level - 0.12, s.between(-0.06, 0.06), 0.03))
-    for k in range(int(s.width / (s.unit * 0.3)) + 1):
-        tree = round_tree(s, 2, 1) if k % 2 else drawing("forest", "fir", 2)
-        tall = s.height * s.between(0.24, 0.36) if s.wide > 0.6 else s.unit * 0.8
-        s.put(0.3, tree, s.left + s.unit * (0.3 * k + s.between(0, 0.16)), s.y(level) + 2, tall)
-
-
-def _road(s: Sketch, y: float) -> None:
-    """The road from `y` down, with its broken line."""
-    s.add(0.4, 2, rect(s.left, y, s.width, s.height))
-    middle, start = y + (s.bottom - y) * 0.62, s.left - s.unit * s.between(0, 0.2)
+    road = s.y(level)
+    s.add(0.4, 2, rect(s.left, road, s.width, s.height))
+    middle, start = road + (s.bottom - road) * 0.62, s.left - s.unit * s.between(0, 0.2)
     for k in range(int(s.wide * 4) + 3):
         s.add(0.45, 5, rect(start + s.unit * 0.3 * k, middle, s.unit * 0.16, s.unit * 0.016))
-
-
-BACK, FRONT, CRANK, SEAT, HEAD = (-0.28, -0.215), (0.28, -0.215), (-0.03, -0.225), (-0.1, -0.47), (0.19, -0.47)
-"""Where a bicycle's parts meet."""
+    bike, basket = drawing("bicycle", "bicycle"), drawing("bicycle", "wicker-basket")
+    s.put(0.7, (*bike, *basket) if s.chance(0.5) else bike, x, foot, size, flip=s.chance(0.5))
 
 
 # Train
@@ -421,6 +382,7 @@ def train(s: Sketch) -> None:
 
 
 def train_head_on(s: Sketch) -> None:
+    """An express that comes towards us out of the sun."""
     sky(s)
     x = s.x(s.between(0.46, 0.54))
     horizon = 0.5
@@ -450,6 +412,7 @@ def _rails(s: Sketch, x: float, horizon: float, wide: float) -> None:
 
 
 def train_passing(s: Sketch) -> None:
+    """A steam train with its coaches, from side to side."""
     sky(s)
     s.add(0.15, 1, hill(s, 0.44, s.between(-0.1, 0.1), 0.07))
     s.add(0.25, 2, hill(s, 0.62, s.between(-0.06, 0.06), 0.04))

@@ -268,9 +268,9 @@ def swallows(s: Sketch) -> None:
     s.add(0.1, 4, circle(x + side * s.unit * 0.12, y - s.unit * 0.04, s.unit * s.between(0.26, 0.32)))
     clouds(s, 0.2, 1, 2 + int(s.wide), 0.3, 0.7)
     size = s.unit * 0.7
-    others = int(4 * max(s.wide, 1 / s.wide)) + 1
-    for k in range(others):
-        px, py = s.x((k + s.between(0.2, 0.8)) / others), s.y(s.between(0.06, 0.72))
+    count = int(4 * max(s.wide, 1 / s.wide)) + 1
+    for k in range(count):
+        px, py = s.x((k + s.between(0.2, 0.8)) / count), s.y(s.between(0.06, 0.72))
         if math.dist((px, py), (x, y)) > size * 0.5:
             s.put(
                 0.4,

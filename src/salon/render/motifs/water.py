@@ -49,7 +49,13 @@ def sea(s: Sketch) -> None:
     sky(s)
     level = s.between(0.42, 0.5) if s.wide < 2 else s.between(0.5, 0.56)
     x, r = s.x(s.between(0.3, 0.7)), s.unit * s.between(0.19, 0.26)
-    s.one_of(_bands_above, _rays_above)(s, x, level)
+    if s.one_of("clouds", "rays") == "rays":
+        s.add(0.1, 1, rays(x, s.y(level), math.hypot(s.width, s.height), 22, s.between(0, 15)))
+    else:
+        for i in range(4):
+            width = s.width * s.between(0.3, 0.6)
+            left = s.left - width * 0.3 if i % 2 else s.right - width * 0.7
+            s.add(0.1, 1, rounded(left, s.y(level * (0.2 + 0.18 * i)), width, s.unit * 0.045, s.unit))
     s.add(0.2, 4, circle(x, s.y(level) - r * s.between(-0.1, 0.55), r))
     s.add(0.3, 1, rect(s.left, s.y(level), s.width, s.height))
     gap = s.height * 0.022
@@ -85,18 +91,6 @@ def sea(s: Sketch) -> None:
             s.y(0.08 + 0.06 * i),
             s.unit * s.between(0.035, 0.06),
         )
-
-
-def _bands_above(s: Sketch, x: float, level: float) -> None:
-    """Long flat clouds."""
-    for i in range(4):
-        width = s.width * s.between(0.3, 0.6)
-        left = s.left - width * 0.3 if i % 2 else s.right - width * 0.7
-        s.add(0.1, 1, rounded(left, s.y(level * (0.2 + 0.18 * i)), width, s.unit * 0.045, s.unit))
-
-
-def _rays_above(s: Sketch, x: float, level: float) -> None:
-    s.add(0.1, 1, rays(x, s.y(level), math.hypot(s.width, s.height), 22, s.between(0, 15)))
 
 
 # Boat
@@ -153,9 +147,9 @@ def shoal(s: Sketch) -> None:
     for j in range(rows):
         x = s.left - size * (0.5 if j % 2 else 0.05) + size * s.between(-0.08, 0.08)
         y = s.y(0.11 + 0.68 * (j + 0.5) / rows)
-        other = s.between(0.3, 0.7)
+        stray = s.between(0.3, 0.7)
         while x < s.right + size * 0.6:
-            strange = j == odd and abs(x - s.x(other)) < size * 0.6
+            strange = j == odd and abs(x - s.x(stray)) < size * 0.6
             tones = {3: 4} if strange else ({} if j % 2 else {3: 2, 2: 3})
             s.put(
                 0.4,

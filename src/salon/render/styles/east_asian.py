@@ -11,7 +11,7 @@ from salon.render.layout import Box
 from salon.render.marks import Color, Command, Fill, Grain, Linear, Mark, Path, Stroke, Tile
 from salon.render.motifs import MotifShape, emblem, motif
 from salon.render.plan import Palette, Stage, Style
-from salon.render.shapes import circle, joined, rect, rounded, smooth
+from salon.render.shapes import circle, joined, line, rect, rounded, smooth
 from salon.render.styles.ways import (
     Marks,
     apart,
@@ -149,7 +149,10 @@ class Japanese(Style):
     def _sea(self, stage: Stage, box: Box, size: float) -> Marks:
         """Wave scales, and a line where the sky begins."""
         deep = self.indigo(stage)
-        return (self._scales(stage, box, size, deep), Stroke(_top(box), deep, 5 * stage.unit))
+        return (
+            self._scales(stage, box, size, deep),
+            Stroke(line(box.x, box.y, box.right, box.y), deep, 5 * stage.unit),
+        )
 
     def _scales(self, stage: Stage, box: Box, size: float, ink: Color) -> Tile:
         """Seigaiha: overlapping scales of fine rings, `size` units in radius."""
@@ -195,10 +198,6 @@ class Japanese(Style):
             Fill(boxed(box), stage.palette.surface),
             Stroke(boxed(inset(box, 9 * stage.unit)), self.sun(stage), 2 * stage.unit),
         )
-
-
-def _top(box: Box) -> Path:
-    return Path((("M", box.x, box.y), ("L", box.right, box.y)))
 
 
 CARVED = ((2, 2, 6, 1), (2, 2, 1, 6), (4, 4, 4, 1), (4, 4, 1, 4), (7, 4, 1, 4), (4, 7, 2, 1))

@@ -192,10 +192,10 @@ class Illustrative(Style):
 
     def _painted(self, stage: Stage, shapes: tuple[MotifShape, ...]) -> Marks:
         """Every shape as a brush fills it and a pen goes around it."""
-        colors, hand = tones(stage.palette), Hand(stage.rng, 2.2 * stage.unit)
+        colors, hand = tones(stage.palette), UnsteadyHand(stage.rng, 2.2 * stage.unit)
         return tuple(mark for shape in shapes for mark in self._drawn_by_hand(stage, shape, colors[shape.tone], hand))
 
-    def _drawn_by_hand(self, stage: Stage, shape: MotifShape, color: Color, hand: Hand) -> Marks:
+    def _drawn_by_hand(self, stage: Stage, shape: MotifShape, color: Color, hand: UnsteadyHand) -> Marks:
         """One shape: brushed, hatched where it is large, and outlined, though not quite in the same place."""
         unit = stage.unit
         if shape.line:
@@ -265,11 +265,18 @@ class Illustrative(Style):
 
     def panel(self, stage: Stage, box: Box) -> Marks:
         """A piece of paper cut by eye, with a pen line around it."""
-        edge = Hand(stage.rng, 3 * stage.unit).follow(_fine(box))
+        shares = np.arange(8) / 8  # points along the sides, for the hand to follow
+        points = [
+            *((box.x + box.width * t, box.y) for t in shares),
+            *((box.right, box.y + box.height * t) for t in shares),
+            *((box.right - box.width * t, box.bottom) for t in shares),
+            *((box.x, box.bottom - box.height * t) for t in shares),
+        ]
+        edge = UnsteadyHand(stage.rng, 3 * stage.unit).follow(smooth(points, tension=0.3))
         return (Fill(edge, stage.palette.surface), Stroke(edge, self.pen(stage), 3.6 * stage.unit, join="round"))
 
 
-class Hand:
+class UnsteadyHand:
     """A hand that follows an outline and strays by about `sway` pixels, slowly, as hands do."""
 
     def __init__(self, rng: np.random.Generator, sway: float) -> None:
@@ -278,7 +285,7 @@ class Hand:
         self.waves = (2 * math.pi / rng.uniform(50 * sway, 130 * sway, 4)).tolist()
 
     def follow(self, path: Path, dx: float = 0.0, dy: float = 0.0) -> Path:
-        """The outline as shape_mark, moved by (dx, dy)."""
+        """The outline as the hand draws it, moved by (dx, dy)."""
         (a, b, c, d), (p, q, r, s) = self.waves, self.phases
         commands: list[Command] = []
         for name, *values in path.commands:
@@ -294,18 +301,6 @@ def _leaf(x: float, y: float, angle: float, length: float) -> Path:
     """A pointed leaf from its foot, `angle` in radians."""
     ax, ay = math.cos(angle) * length, math.sin(angle) * length
     tip = (x + ax, y + ay)
-    one = (x + 0.45 * ax - 0.3 * ay, y + 0.45 * ay + 0.3 * ax)
-    two = (x + 0.45 * ax + 0.3 * ay, y + 0.45 * ay - 0.3 * ax)
-    return Path((("M", x, y), ("Q", *one, *tip), ("Q", *two, x, y), ("Z",)))
-
-
-def _fine(box: Box, steps: int = 8) -> Path:
-    """A rectangle with points along its sides, for a hand to follow."""
-    shares = np.arange(steps) / steps
-    points = [
-        *((box.x + box.width * t, box.y) for t in shares),
-        *((box.right, box.y + box.height * t) for t in shares),
-        *((box.right - box.width * t, box.bottom) for t in shares),
-        *((box.x, box.bottom - box.height * t) for t in shares),
-    ]
-    return smooth(points, tension=0.3)
+    right = (x + 0.45 * ax - 0.3 * ay, y + 0.45 * ay + 0.3 * ax)
+    left = (x + 0.45 * ax + 0.3 * ay, y + 0.45 * ay - 0.3 * ax)
+    return Path((("M", x, y), ("Q", *right, *tip), ("Q", *left, x, y), ("Z",)))

@@ -79,7 +79,9 @@ class AcidGraphics(Style):
             return (*cast, Fill(sparkle(box.right, box.y + box.height * 0.1, 60 * u), WHITE))
         if stage.subject == "abstract":
             cast = self._liquid(stage, focus(stage, box))
-        stars = [Fill(sparkle(x, y, r * u), WHITE) for (x, y), r in zip(_star_places(box, stage.rng), (64, 38, 24))]
+        shares, jitter = ((0.86, 0.14), (0.12, 0.3), (0.8, 0.84)), stage.rng.uniform(-0.05, 0.05, (3, 2))
+        places = [(box.x + box.width * (a + i), box.y + box.height * (b + j)) for (a, b), (i, j) in zip(shares, jitter)]
+        stars = [Fill(sparkle(x, y, r * u), WHITE) for (x, y), r in zip(places, (64, 38, 24))]
         return (
             clipped((*self._backdrop(stage, box), *mirror_behind_panel(stage, box, tuple(cast)), *stars), boxed(box)),
             *self._edge(stage, box),
@@ -177,22 +179,21 @@ def chrome(path: Path, tint: Color) -> Linear:
     return across(path, stops, 0.25 if box.width * box.height < 120**2 else 0.0)
 
 
-def _bulged(box: Box, x: float, y: float, strength: float, phase: float) -> Point:
-    """Where a point of a flat checker (shares of the box) goes when the sheet is swollen in the middle and rippled."""
-    dx, dy = x - 0.5, y - 0.5
-    swell = 1 + strength * math.exp(-9 * (dx * dx + dy * dy))
-    ripple = 0.018 * math.sin(9 * y + phase)
-    return box.x + box.width * (0.5 + dx * swell + ripple), box.y + box.height * (0.5 + dy * swell + ripple)
-
-
 def warped_checker(box: Box, cells: int, rng: np.random.Generator) -> Path:
     """Every second field of a checkerboard over the box, swollen like liquid."""
     columns = cells
     rows = max(3, round(cells * box.height / box.width))
     strength, phase = float(rng.uniform(0.6, 1.1)), float(rng.uniform(0, 6))
+
+    def bulged(x: float, y: float) -> Point:
+        """Where a point of a flat checker (shares of the box) goes when the sheet swells in the middle and ripples."""
+        dx, dy = x - 0.5, y - 0.5
+        swell = 1 + strength * math.exp(-9 * (dx * dx + dy * dy))
+        ripple = 0.018 * math.sin(9 * y + phase)
+        return box.x + box.width * (0.5 + dx * swell + ripple), box.y + box.height * (0.5 + dy * swell + ripple)
+
     at = [
-        [_bulged(box, -0.15 + 1.3 * i / columns, -0.15 + 1.3 * j / rows, strength, phase) for i in range(columns + 1)]
-        for j in range(rows + 1)
+        [bulged(-0.15 + 1.3 * i / columns, -0.15 + 1.3 * j / rows) for i in range(columns + 1)] for j in range(rows + 1)
     ]
     fields = [
         polygon((at[j][i], at[j][i + 1], at[j + 1][i + 1], at[j + 1][i]))
@@ -265,13 +266,6 @@ def _cast(shape: MotifShape, palette: Palette, u: float) -> Marks:
         Fill(shape.path, chrome(shape.path, color)),
         Stroke(shape.path, mix(color, WHITE, 0.75), 1.6 * u, join="round"),
     )
-
-
-def _star_places(box: Box, rng: np.random.Generator) -> list[Point]:
-    """Three places near the corners of a box."""
-    shares = ((0.86, 0.14), (0.12, 0.3), (0.8, 0.84))
-    jitter = rng.uniform(-0.05, 0.05, (3, 2))
-    return [(box.x + box.width * (a + i), box.y + box.height * (b + j)) for (a, b), (i, j) in zip(shares, jitter)]
 
 
 class DiffuseGlow(Style):
@@ -353,7 +347,9 @@ class DiffuseGlow(Style):
 
     def _shining(self, stage: Stage, shapes: tuple[MotifShape, ...], blur: float) -> Marks:
         """The shapes as mist over their own blurred light."""
-        colors = _colors(stage.palette)
+        palette = stage.palette
+        light = mix(WHITE, palette.accent, 0.12)
+        colors = (palette.ground, palette.secondary, palette.secondary, palette.primary, palette.accent, light)
         shine = Soft(
             tuple(shape_mark(shape, colors[shape.tone], opacity=0.7) for shape in shapes if shape.tone >= 3), blur=blur
         )
@@ -403,9 +399,3 @@ def _strip(box: Box, color: Color, right: int, lower: int) -> Fill:
     y0, y1 = (box.y, box.bottom) if lower >= 0 else (box.bottom, box.y)
     end = (x1, y0) if right else (x0, y1)
     return Fill(boxed(box), Linear(x0, y0, *end, ((0.0, color, 0.0), (0.6, color, 0.6), (1.0, color, 1.0))))
-
-
-def _colors(palette: Palette) -> tuple[Color, ...]:
-    """By tone: the palette, and for details light with a breath of the accent."""
-    light = mix(WHITE, palette.accent, 0.12)
-    return palette.ground, palette.secondary, palette.secondary, palette.primary, palette.accent, light

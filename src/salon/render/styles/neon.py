@@ -344,7 +344,8 @@ class Vaporwave(Style):
         place = Box(x=x - side / 2, y=horizon - side, width=side, height=side)
         shapes = emblem(stage.subject, place, stage.rng)
         sunk = horizon - max((bounds(shape.path).bottom for shape in shapes), default=horizon)
-        return tuple(mark for shape in shapes for mark in _candied(_lowered(shape, sunk), palette, u))
+        standing = (replace(shape, path=moved(shape.path, 0, sunk)) for shape in shapes)
+        return tuple(mark for shape in standing for mark in _candied(shape, palette, u))
 
     def _dusk(self, stage: Stage, box: Box, place: Box, horizon: float) -> Marks:
         """Sky, sun, floor and palms."""
@@ -352,7 +353,12 @@ class Vaporwave(Style):
         x, _ = middle(place)
         r = min(place.width * 0.4, (horizon - place.y) * 0.56)
         sun = banded_sun(x, horizon - r * 0.72, r)
-        warm, hot, low = _sun_top(palette.accent), mix(PINK, palette.primary, 0.55), _low_light(palette)
+        hot, low = mix(PINK, palette.primary, 0.55), mix(PINK, palette.primary, 0.35)
+        _, chroma, hue = oklch(palette.accent)
+        if chroma <= GREY_CHROMA:
+            warm = GOLD
+        else:  # golden for a warm color, paler for a cool one, which gold would grey
+            warm = mix(palette.accent, WHITE, 0.3) if 130 < hue < 320 else mix(palette.accent, GOLD, 0.4)
         above = Box(x=box.x, y=box.y, width=box.width, height=horizon - box.y)
         sky = down(above, palette.ground, shade(low, 0.4), mix(palette.ground, low, 0.85))
         floor = Box(x=box.x, y=horizon, width=box.width, height=box.bottom - horizon)
@@ -482,23 +488,6 @@ def column(x: float, y: float, height: float, color: Color, dark: Color) -> Mark
     )
     round_shaft = Linear(x - w / 2, 0, x + w / 2, 0, ((0.0, color, 1.0), (0.35, WHITE, 1.0), (1.0, dark, 1.0)))
     return Fill(shaft, round_shaft), Fill(flutes, dark, opacity=0.35), Fill(ends, mix(color, WHITE, 0.35))
-
-
-def _lowered(shape: MotifShape, by: float) -> MotifShape:
-    return replace(shape, path=moved(shape.path, 0, by))
-
-
-def _low_light(palette: Palette) -> Color:
-    """What lies along the horizon: pink, leaning to the primary."""
-    return mix(PINK, palette.primary, 0.35)
-
-
-def _sun_top(color: Color) -> Color:
-    """The color in sunlight: gold for a grey, golden for a warm one, paler for a cool one, which gold would grey."""
-    _, chroma, hue = oklch(color)
-    if chroma <= GREY_CHROMA:
-        return GOLD
-    return mix(color, WHITE, 0.3) if 130 < hue < 320 else mix(color, GOLD, 0.4)
 
 
 def _candied(shape: MotifShape, palette: Palette, u: float) -> Marks:

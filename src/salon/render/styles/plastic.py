@@ -97,7 +97,10 @@ class Cinema4D(Style):
 
     def picture(self, stage: Stage, box: Box) -> Marks:
         """The motif as toys on a lit stage; without a subject, a still life of balls, rings and plinths."""
-        u, colors = stage.unit, _colors(stage.palette)
+        u, palette = stage.unit, stage.palette
+        # Pale behind, candy in front, cream for details.
+        far, detail = mix(palette.ground, palette.secondary, 0.4), mix(WHITE, palette.primary, 0.08)
+        colors = (palette.ground, far, palette.secondary, palette.primary, palette.accent, detail)
         if stage.format == "logo":
             return tuple(mark for shape in scene(stage, box) for mark in _body(shape, colors[shape.tone], u))
         if stage.subject == "abstract":
@@ -206,7 +209,11 @@ def _body(shape: MotifShape, color: Color, u: float) -> Marks:
     shadows = tuple(Fill(moved(shape.path, puff * d, puff * 2.2 * d), dark, opacity=0.14) for d in (1.8, 1.3))
     rim = moved(shape.path, -puff * 0.1, puff * 0.35)
     rims = tuple(Stroke(rim, WHITE, puff * width, opacity=0.2, join="round") for width in (2.0, 0.9))
-    gleams = clipped((*rims, *_gloss(box, size, u)), shape.path)
+    gloss: Marks = ()
+    if size >= 60 * u and max(box.width, box.height) <= 1.7 * size:  # a window of light on a compact body's shoulder
+        x, y = box.x + box.width * 0.3, box.y + box.height * 0.2
+        gloss = (Fill(ellipse(x, y, size * 0.17, size * 0.09), Radial(x, y, size * 0.17, faded(WHITE, 0.85))),)
+    gleams = clipped((*rims, *gloss), shape.path)
     return (*(shadows if shape.tone > 1 else ()), *body, gleams)
 
 
@@ -217,14 +224,6 @@ def _face(shape: MotifShape, box: Box, color: Color) -> Paint:
         stops = ((0.0, mix(light, WHITE, 0.3), 1.0), (0.4, plain, 1.0), (1.0, mix(plain, dark, 0.9), 1.0))
         return Radial(box.x + box.width * 0.32, box.y + box.height * 0.26, 0.85 * max(box.width, box.height), stops)
     return across(shape.path, ((0.0, light, 1.0), (0.5, plain, 1.0), (1.0, mix(plain, dark, 0.7), 1.0)))
-
-
-def _gloss(box: Box, size: float, u: float) -> Marks:
-    """A window of light on the shoulder of a compact body."""
-    if size < 60 * u or max(box.width, box.height) > 1.7 * size:
-        return ()
-    x, y = box.x + box.width * 0.3, box.y + box.height * 0.2
-    return (Fill(ellipse(x, y, size * 0.17, size * 0.09), Radial(x, y, size * 0.17, faded(WHITE, 0.85))),)
 
 
 def _tube(shape: MotifShape, color: Color, u: float) -> Marks:
@@ -264,13 +263,6 @@ def _podium(x: float, y: float, width: float, height: float, color: Color) -> Ma
         Fill(rect(x - rx, y, width, height), side),
         Fill(ellipse(x, y, rx, ry), top),
     )
-
-
-def _colors(palette: Palette) -> tuple[Color, ...]:
-    """Tones of toys: pale behind, candy in front, cream for details."""
-    far = mix(palette.ground, palette.secondary, 0.4)
-    detail = mix(WHITE, palette.primary, 0.08)
-    return palette.ground, far, palette.secondary, palette.primary, palette.accent, detail
 
 
 LINE = "#17151c"
@@ -394,7 +386,8 @@ class Memphis(Style):
         return StyledText((*copies(glyphs, color, shift, shift), *glyphs), ("shadow",))
 
 
-def _squiggle(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+def squiggle(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+    """A wave with its black shadow."""
     path = turned(wave(x - size / 2, x + size / 2, y, size * 0.13, size * 0.36), angle, x, y)
     return (
         Stroke(moved(path, size * 0.04, size * 0.05), LINE, size * 0.1, cap="round", join="round"),
@@ -402,7 +395,8 @@ def _squiggle(x: float, y: float, size: float, color: Color, angle: float) -> Ma
     )
 
 
-def _zigzag(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+def zigzag(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+    """A zigzag with its black shadow."""
     points = [(x + size * (i / 6 - 0.5), y + size * (0.1 if i % 2 else -0.1)) for i in range(7)]
     path = turned(polyline(points), angle, x, y)
     return (
@@ -411,7 +405,8 @@ def _zigzag(x: float, y: float, size: float, color: Color, angle: float) -> Mark
     )
 
 
-def _triangle(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+def triangle(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+    """A triangle with its black shadow."""
     h = size * 0.4
     path = turned(polygon(((x, y - h), (x + h, y + h * 0.75), (x - h, y + h * 0.75))), angle, x, y)
     return (
@@ -421,31 +416,35 @@ def _triangle(x: float, y: float, size: float, color: Color, angle: float) -> Ma
     )
 
 
-def _half(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+def striped_half_disc(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+    """Half a disc, striped."""
     path = sector(x, y, size * 0.4, angle, angle + 180)
     return (Fill(path, color), *striped(path, LINE, size * 0.11, angle + 45))
 
 
-def _dots(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+def dot_square(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+    """Sixteen dots in a square."""
     step = size * 0.2
     places = [(x + (i - 1.5) * step, y + (j - 1.5) * step) for i in range(4) for j in range(4)]
     points = joined(*(line(a, b, a + 0.01, b) for a, b in places))  # round ends make dots of them
     return (Stroke(turned(points, angle, x, y), color, step * 0.48, cap="round"),)
 
 
-def _donut(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+def donut(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+    """A ring with its black shadow."""
     path = ring(x, y, size * 0.36, size * 0.18)
     return Fill(moved(path, size * 0.06, size * 0.06), LINE), Fill(path, color)
 
 
-def _cross(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+def cross(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+    """A cross of two bars."""
     arm = size * 0.26
     path = joined(line(x - arm, y, x + arm, y), line(x, y - arm, x, y + arm))
     return (Stroke(turned(path, angle, x, y), color, size * 0.13),)
 
 
 ORNAMENTS: tuple[Callable[[float, float, float, Color, float], Marks], ...] = (
-    _squiggle, _triangle, _dots, _zigzag, _half, _donut, _cross,
+    squiggle, triangle, dot_square, zigzag, striped_half_disc, donut, cross,
 )  # fmt: skip
 
 

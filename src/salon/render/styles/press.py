@@ -116,6 +116,9 @@ class PopArt(Style):
         (x, y), side = middle(place), min(place.width, place.height)
         star = self._jagged(stage, x, y, side)
         form = emblem(stage.subject, square(place, 0.52), stage.rng)
+        # The strongest on white first: what was pale on a dark ground would be lost in a burst.
+        strong = sorted(colors[2:5], key=lambda color: -contrast(color, WHITE))
+        plates = (WHITE, mix(strong[0], WHITE, 0.6), strong[2], strong[0], strong[1], WHITE)
         return (
             Fill(boxed(box), colors[4]),
             Fill(rays(x, y, box.width + box.height, 14), toward(colors[4], colors[3], 0.4)),
@@ -123,7 +126,7 @@ class PopArt(Style):
             Fill(star, WHITE),
             _dots(star, mix(WHITE, colors[2] if contrast(colors[2], WHITE) > 1.4 else colors[4], 0.4), 20 * unit),
             Stroke(star, BLACK, 8 * unit, join="round"),
-            *self._printed(stage, form, _on_white(colors), 9),
+            *self._printed(stage, form, plates, 9),
         )
 
     def _jagged(self, stage: Stage, x: float, y: float, side: float) -> Path:
@@ -216,12 +219,6 @@ def inks(palette: Palette) -> tuple[Color, ...]:
         apart(palette.accent, ground, 1.3),
         WHITE,
     )
-
-
-def _on_white(colors: Sequence[Color]) -> tuple[Color, ...]:
-    """The plates with the strongest on white first: what was pale on a dark ground would be lost in a burst."""
-    strong = sorted(colors[2:5], key=lambda color: -contrast(color, WHITE))
-    return (WHITE, mix(strong[0], WHITE, 0.6), strong[2], strong[0], strong[1], WHITE)
 
 
 def _dots(within: Path, color: Color, pitch: float) -> Tile:

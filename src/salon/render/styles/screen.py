@@ -109,7 +109,12 @@ class GlitchArt(Style):
             return StyledText(glyphs)
         shift = size_of(glyphs) * 0.035
         split = (*copies(glyphs, CYAN, -shift), *copies(glyphs, RED, shift), *glyphs)
-        return StyledText((*split, *(_slipped(run, shift * 1.6) for run in glyphs)), ("chromatic",))
+        slipped = []
+        for run in glyphs:
+            top = max(run.ys) - run.size * 0.24
+            band = rect(min(run.xs) - run.size, top, max(run.xs) - min(run.xs) + 3 * run.size, run.size * 0.07)
+            slipped.append(Group((run,), clip=band, transform=(1.0, 0.0, 0.0, 1.0, shift * 1.6, 0.0)))
+        return StyledText((*split, *slipped), ("chromatic",))
 
 
 def torn(scene: Scene, box: Box, count: int, reach: float, rng: np.random.Generator) -> Marks:
@@ -165,13 +170,6 @@ def _split(shapes: tuple[MotifShape, ...], palette: Palette, shift: float) -> Ma
         for color, dx in ((RED, shift), (CYAN, -shift))
     )
     return (*ghosts, *flat(shapes, colors))
-
-
-def _slipped(run: Glyphs, by: float) -> Group:
-    """A low band of one line, drawn again a little to the side."""
-    top = max(run.ys) - run.size * 0.24
-    band = rect(min(run.xs) - run.size, top, max(run.xs) - min(run.xs) + 3 * run.size, run.size * 0.07)
-    return Group((run,), clip=band, transform=(1.0, 0.0, 0.0, 1.0, by, 0.0))
 
 
 BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]) / 16
@@ -327,17 +325,13 @@ def _edges(path: Path, *, close: bool) -> list[tuple[float, float, float, float]
                 edges.append((*here, *start))
             here = start = (values[0], values[1]) if name == "M" else start
             continue
-        for point in _along(here, values):
-            edges.append((*here, *point))
-            here = point
+        points = [tuple(values)]
+        if len(values) > 2:
+            points = [tuple(point) for point in (BEZIER[len(values)] @ np.reshape((*here, *values), (-1, 2))).tolist()]
+        for x, y in points:
+            edges.append((*here, x, y))
+            here = (x, y)
     return edges
-
-
-def _along(here: tuple[float, float], values: list[float]) -> list[tuple[float, float]]:
-    """Points on a line or Bezier curve from `here` through its control points, its end last."""
-    if len(values) == 2:
-        return [(values[0], values[1])]
-    return [tuple(point) for point in (BEZIER[len(values)] @ np.reshape((*here, *values), (-1, 2))).tolist()]
 
 
 def runs(mask: np.ndarray, x: float, y: float, step: float) -> Path:
@@ -374,14 +368,6 @@ def _lower_parts(grid: np.ndarray, tone: int) -> np.ndarray:
     return np.asarray(here & _dithered(share, grid.shape[1]))
 
 
-def _rim(grid: np.ndarray) -> np.ndarray:
-    """The cells just outside the main and accent shapes: their dark outline."""
-    solid = np.isin(grid, (3, 4, 5))
-    padded = np.pad(solid, 1)
-    beside = padded[:-2, 1:-1] | padded[2:, 1:-1] | padded[1:-1, :-2] | padded[1:-1, 2:]
-    return beside & ~solid
-
-
 def snapped(box: Box, step: int) -> Box:
     """The box grown to whole cells of the canvas' grid."""
     x, y = step * int(box.x // step), step * int(box.y // step)
@@ -399,7 +385,10 @@ def _sprite(grid: np.ndarray, palette: Palette, box: Box, step: int) -> Marks:
         marks += _cells(grid == tone, box, step, colors[tone])
         if tone in SHADED and (grid == tone).any():
             marks += _cells(_lower_parts(grid, tone), box, step, mix(colors[tone], rim, 0.35))
-    return (*marks, *_cells(_rim(grid), box, step, rim))
+    solid = np.isin(grid, (3, 4, 5))
+    padded = np.pad(solid, 1)
+    beside = padded[:-2, 1:-1] | padded[2:, 1:-1] | padded[1:-1, :-2] | padded[1:-1, 2:]
+    return (*marks, *_cells(beside & ~solid, box, step, rim))
 
 
 def _frame(box: Box, step: float, color: Color) -> Marks:

@@ -138,13 +138,13 @@ def paper(color: Color, share: float = 0.4) -> Color:
     return mix(color, "#f3ead8", share) if lightness > 0.88 and chroma < 0.05 else color
 
 
-def toward(color: Color, other: Color, share: float) -> Color:
+def toward(color: Color, target: Color, share: float) -> Color:
     """A share of the way to another color without passing through grey: far hues are not crossed, only approached."""
-    (_, chroma, hue), (_, other_chroma, other_hue) = oklch(color), oklch(other)
-    turn = abs((hue - other_hue + 180) % 360 - 180)
-    if turn < 75 or min(chroma, other_chroma) < 0.04:
-        return mix(color, other, share)
-    lightness, _, _ = oklch(mix(color, other, share))
+    (_, chroma, hue), (_, target_chroma, target_hue) = oklch(color), oklch(target)
+    turn = abs((hue - target_hue + 180) % 360 - 180)
+    if turn < 75 or min(chroma, target_chroma) < 0.04:
+        return mix(color, target, share)
+    lightness, _, _ = oklch(mix(color, target, share))
     return from_oklch(lightness, chroma * (1 - 0.4 * share), hue)
 
 
@@ -206,15 +206,15 @@ def is_pieced(path: Path) -> bool:
 
 def in_view(stage: Stage, box: Box) -> tuple[MotifShape, ...]:
     """The subject's scene in the box, composed for what a panel over the whole canvas leaves to see of it."""
-    seen = freest(stage, box)
-    if len(stage.quiet) != 1 or seen == box:
+    view = freest(stage, box)
+    if len(stage.quiet) != 1 or view == box:
         return motif(stage.subject, box, stage.rng)
-    if seen.width < box.width:
-        x, _ = middle(seen)
+    if view.width < box.width:
+        x, _ = middle(view)
         half = max(x - box.x, box.right - x)  # the scene reaches past the canvas, so that its middle is in view
         return motif(stage.subject, Box(x=x - half, y=box.y, width=2 * half, height=box.height), stage.rng)
     hidden = 0.05 * box.height
-    top, bottom = max(box.y, seen.y - hidden), min(box.bottom, seen.bottom + hidden)
+    top, bottom = max(box.y, view.y - hidden), min(box.bottom, view.bottom + hidden)
     shapes = motif(stage.subject, Box(x=box.x, y=top, width=box.width, height=bottom - top), stage.rng)
     soil = Box(x=box.x, y=bottom, width=box.width, height=box.bottom - bottom)
     return (*shapes, MotifShape(boxed(soil), _soil(shapes, bottom, box.width), 1.0)) if soil.height > 1 else shapes
@@ -390,13 +390,13 @@ def spots(stage: Stage, within: Box, count: int, size: float, *, gap: float = 0.
     for box in stage.quiet:
         low, high = (box.x - margin, box.y - margin), (box.right + margin, box.bottom + margin)
         places = places[~((places > low) & (places < high)).all(axis=1)]
-    found: list[tuple[float, float]] = []
+    chosen: list[tuple[float, float]] = []
     for x, y in places.tolist():
-        if all((x - u) ** 2 + (y - v) ** 2 > (size + gap) ** 2 for u, v in found):
-            found.append((x, y))
-        if len(found) == count:
+        if all((x - u) ** 2 + (y - v) ** 2 > (size + gap) ** 2 for u, v in chosen):
+            chosen.append((x, y))
+        if len(chosen) == count:
             break
-    return found
+    return chosen
 
 
 # The subject
@@ -508,12 +508,12 @@ def by_line(
 
     No color of it has more contrast with the ground than the letters' own, so that faint letters stay faint.
     """
-    drawn = []
+    lines = []
     for run in glyphs:
         most = contrast(str(run.paint), stage.palette.ground)
-        kept = tuple((place, dimmed(color, stage.palette.ground, most), opacity) for place, color, opacity in stops)
-        drawn.append(replace(run, paint=Linear(0.0, min(run.ys) - rise * run.size, 0.0, max(run.ys), kept)))
-    return tuple(drawn)
+        capped = tuple((place, dimmed(color, stage.palette.ground, most), opacity) for place, color, opacity in stops)
+        lines.append(replace(run, paint=Linear(0.0, min(run.ys) - rise * run.size, 0.0, max(run.ys), capped)))
+    return tuple(lines)
 
 
 def dimmed(color: Color, ground: Color, most: float) -> Color:
