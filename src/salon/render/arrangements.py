@@ -1,7 +1,7 @@
 """Arrangements: how picture and texts share a canvas.
 
-Each is a function that fills a `Sheet` and raises `NoRoom` when the texts are too much for it. It obeys the plan's
-alignment and puts the headline's centre into the third of the canvas that the plan names.
+Each is a function that fills a `PosterSheet` and raises `NoRoom` when the texts are too much for it. It obeys the
+plan's alignment and puts the headline's centre into the third of the canvas that the plan names.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from salon.render.brief import Align, Format, Place
 from salon.render.colors import oklch
 from salon.render.layout import Box
 from salon.render.sheet import (
-    Block,
     NoRoom,
     Over,
-    Sheet,
+    PosterSheet,
+    TextBlock,
     across,
     set_action,
     set_body,
@@ -57,7 +57,7 @@ class Arrangement:
     """Where it can put the headline, best first."""
     aligns: tuple[Align, ...]
     """Alignments it looks well in, best first; it obeys any."""
-    draw: Callable[[Sheet], None]
+    draw: Callable[[PosterSheet], None]
     ratios: tuple[float, float] = (0.33, 3.0)
     """Width over height of canvases it works on."""
 
@@ -78,7 +78,7 @@ GAPS = {
 """Space above each part, in gaps."""
 
 
-def part(s: Sheet, name: str, width: float, over: Over = "ground") -> Block | None:
+def part(s: PosterSheet, name: str, width: float, over: Over = "ground") -> TextBlock | None:
     """A text or a group of texts by name."""
     ways = {
         "subhead": set_subhead,
@@ -92,19 +92,19 @@ def part(s: Sheet, name: str, width: float, over: Over = "ground") -> Block | No
     return ways[name](s, width, over=over)
 
 
-def parts(s: Sheet, names: tuple[str, ...], width: float, over: Over = "ground") -> Block | None:
+def parts(s: PosterSheet, names: tuple[str, ...], width: float, over: Over = "ground") -> TextBlock | None:
     """Several below each other."""
     return s.stack([part(s, name, width, over) for name in names], [GAPS[name] for name in names], width)
 
 
-def high(block: Block | None, gap: float = 0.0) -> float:
+def high(block: TextBlock | None, gap: float = 0.0) -> float:
     """The height a block takes, with the gap that parts it from its neighbour: nothing for no block."""
     return 0.0 if block is None else block.height + gap
 
 
 def lead(
-    s: Sheet, names: tuple[str, ...], width: float, limit: float, *, over: Over = "ground", loud: float = 1.0
-) -> Block:
+    s: PosterSheet, names: tuple[str, ...], width: float, limit: float, *, over: Over = "ground", loud: float = 1.0
+) -> TextBlock:
     """The headline, at most `limit` high, with other parts below it."""
     head = set_headline(s, width, limit, over=over, loud=loud)
     below = parts(s, names, width, over)
@@ -114,13 +114,13 @@ def lead(
     return group
 
 
-def breath(s: Sheet, head: Block) -> float:
+def breath(s: PosterSheet, head: TextBlock) -> float:
     """What a large headline needs below it beyond the usual gap, in gaps."""
     return 0.1 * head.piece("headline").text.size / s.gap
 
 
 def left_for_headline(
-    s: Sheet, names: tuple[str, ...], width: float, room: float, *, over: Over = "ground", share: float = 1.0
+    s: PosterSheet, names: tuple[str, ...], width: float, room: float, *, over: Over = "ground", share: float = 1.0
 ) -> float:
     """The height a headline may have, if `share` of it, its breath and the parts `names` below are to fit `room`."""
     below = parts(s, names, width, over)
@@ -143,8 +143,8 @@ leads in to the headline."""
 
 
 def low_lead(
-    s: Sheet, width: float, bottom: float, *, over: Over = "ground", tallest: float = 0.3
-) -> tuple[Block, tuple[str, ...]]:
+    s: PosterSheet, width: float, bottom: float, *, over: Over = "ground", tallest: float = 0.3
+) -> tuple[TextBlock, tuple[str, ...]]:
     """The headline in the lower third with what fits below it, ending at `bottom`; and the parts left for above."""
     low, _ = s.third("bottom")
     # Where lines are short against the height, a headline needs more of them.
@@ -159,7 +159,7 @@ def low_lead(
     return led or head, left
 
 
-def set_bar(s: Sheet, block: Block | None, pad: float, *, at_top: bool) -> float:
+def set_bar(s: PosterSheet, block: TextBlock | None, pad: float, *, at_top: bool) -> float:
     """Text on a bar along the head or the foot of the canvas; the bar's height, nothing for no text."""
     if block is None:
         return 0.0
@@ -169,7 +169,7 @@ def set_bar(s: Sheet, block: Block | None, pad: float, *, at_top: bool) -> float
     return height
 
 
-def steer(s: Sheet, group: Block, top: float, bottom: float, share: float = 0.5) -> float:
+def steer(s: PosterSheet, group: TextBlock, top: float, bottom: float, share: float = 0.5) -> float:
     """The y for a group between `top` and `bottom`: at `share` of the free room, its headline's centre in its third."""
     lowest, highest = s.third()
     ink = group.piece("headline").ink
@@ -181,7 +181,7 @@ def steer(s: Sheet, group: Block, top: float, bottom: float, share: float = 0.5)
     return y
 
 
-def column_of_text(s: Sheet, x: float, width: float) -> None:
+def column_of_text(s: PosterSheet, x: float, width: float) -> None:
     """All texts in one column between the margins: the headline in its third, the rest at the ends."""
     if s.plan.headline_at == "bottom":
         group, left = low_lead(s, width, s.foot, tallest=0.45)
@@ -207,7 +207,7 @@ def column_of_text(s: Sheet, x: float, width: float) -> None:
 # Led by a large picture: below the text, above it, or behind a panel or a band
 
 
-def hero_bottom(s: Sheet) -> None:
+def hero_bottom(s: PosterSheet) -> None:
     """Text at the top, a picture that bleeds off the foot; sometimes the facts below it."""
     m, width = s.margin, s.measure
     brand = s.put(parts(s, ("brand",), width), m, m)
@@ -224,7 +224,7 @@ def hero_bottom(s: Sheet) -> None:
     s.put_picture(0, start, s.width, end - start, least=0.28)
 
 
-def hero_top(s: Sheet) -> None:
+def hero_top(s: PosterSheet) -> None:
     """A picture that bleeds off the head, text below it."""
     m, width = s.margin, s.measure
     if s.plan.headline_at == "bottom":
@@ -243,7 +243,7 @@ def hero_top(s: Sheet) -> None:
     s.put_picture(0, start, s.width, group.y - 1.8 * s.gap - start, least=0.28)
 
 
-def full_bleed(s: Sheet) -> None:
+def full_bleed(s: PosterSheet) -> None:
     """The picture everywhere; all text on one panel."""
     pad = 1.9 * s.body
     inset = 0.7 * s.margin
@@ -265,7 +265,7 @@ def full_bleed(s: Sheet) -> None:
     s.put(group, x + pad, y)
 
 
-def band(s: Sheet) -> None:
+def band(s: PosterSheet) -> None:
     """The picture everywhere, crossed by a band with the headline; the rest on a bar at the far edge."""
     m, width, pad = s.margin, s.measure, 1.5 * s.body
     at_bottom = s.plan.headline_at == "bottom"
@@ -284,7 +284,7 @@ def band(s: Sheet) -> None:
 # On columns: picture and text side by side, or around each other on a grid
 
 
-def split(s: Sheet) -> None:
+def split(s: PosterSheet) -> None:
     """Two halves: a picture that bleeds off three edges, and text on a panel; side by side, or stacked if upright."""
     if s.landscape:
         _halves(s, 0.48 if s.rng.random() < 0.6 else 0.42)
@@ -313,7 +313,7 @@ def split(s: Sheet) -> None:
     s.put_bar(edge, s.height)
 
 
-def _halves(s: Sheet, share: float) -> None:
+def _halves(s: PosterSheet, share: float) -> None:
     """Picture on the side the text turns its back to."""
     wide = share * s.width
     at_left = s.align == "right" or (s.align == "center" and s.rng.random() < 0.5)
@@ -321,12 +321,12 @@ def _halves(s: Sheet, share: float) -> None:
     column_of_text(s, wide + s.margin if at_left else s.margin, s.width - wide - 2 * s.margin)
 
 
-def sidebar(s: Sheet) -> None:
+def sidebar(s: PosterSheet) -> None:
     """A tall strip of picture along one edge, text in the wide column beside it."""
     _halves(s, 0.34 if s.landscape else 0.36)
 
 
-def corner_grid(s: Sheet) -> None:
+def corner_grid(s: PosterSheet) -> None:
     """A Swiss grid: facts on a line at the head, a headline, and a picture hung from the far corner."""
     facts = set_wide_facts(s, s.measure)
     heading = facts or set_brand(s, s.measure)
@@ -345,7 +345,7 @@ def corner_grid(s: Sheet) -> None:
         _hang(s, names, top, y - 2 * s.gap)
 
 
-def _hang(s: Sheet, names: tuple[str, ...], top: float, bottom: float) -> None:
+def _hang(s: PosterSheet, names: tuple[str, ...], top: float, bottom: float) -> None:
     """Notes in a third of the width, the picture in the rest and off the edge."""
     third = (s.measure - s.gap) / 3
     notes = parts(s, names, third)
@@ -362,12 +362,12 @@ def _hang(s: Sheet, names: tuple[str, ...], top: float, bottom: float) -> None:
 # On one axis: everything stacked, freely, within a frame, or as a logo
 
 
-def stack(s: Sheet) -> None:
+def stack(s: PosterSheet) -> None:
     """One axis: brand, picture, headline and facts, or headline first."""
     _stack(s, Box(x=s.margin, y=s.margin, width=s.measure, height=s.height - 2 * s.margin), "ground")
 
 
-def framed(s: Sheet) -> None:
+def framed(s: PosterSheet) -> None:
     """The same axis on a sheet within a frame of the ground."""
     rim = 0.55 * s.margin
     pad = 0.75 * s.margin
@@ -376,13 +376,13 @@ def framed(s: Sheet) -> None:
     _stack(s, Box(x=inside, y=inside, width=s.width - 2 * inside, height=s.height - 2 * inside), "surface")
 
 
-def _stack(s: Sheet, area: Box, over: Over) -> None:
+def _stack(s: PosterSheet, area: Box, over: Over) -> None:
     brand = s.put(parts(s, ("brand",), area.width, over), area.x, area.y)
     top = area.y + high(brand, 1.7 * s.gap)
     {"top": _head_first, "middle": _head_between, "bottom": _head_last}[s.plan.headline_at](s, area, top, over)
 
 
-def _head_first(s: Sheet, area: Box, top: float, over: Over) -> None:
+def _head_first(s: PosterSheet, area: Box, top: float, over: Over) -> None:
     foot = parts(s, ("body", "closing"), area.width, over)
     room = area.bottom - high(foot, 1.7 * s.gap) - top - 0.3 * s.short
     limit = min(left_for_headline(s, ("subhead",), area.width, room, over=over), 0.34 * s.height)
@@ -392,7 +392,7 @@ def _head_first(s: Sheet, area: Box, top: float, over: Over) -> None:
     _picture(s, area, group.bottom + 1.7 * s.gap, area.bottom - high(foot, 1.7 * s.gap))
 
 
-def _head_between(s: Sheet, area: Box, top: float, over: Over) -> None:
+def _head_between(s: PosterSheet, area: Box, top: float, over: Over) -> None:
     foot = parts(s, ("body", "closing"), area.width, over)
     end = area.bottom - high(foot, 1.7 * s.gap)
     room = end - top - 0.26 * s.short
@@ -404,14 +404,14 @@ def _head_between(s: Sheet, area: Box, top: float, over: Over) -> None:
     _picture(s, area, top, y - 1.6 * s.gap)
 
 
-def _head_last(s: Sheet, area: Box, top: float, over: Over) -> None:
+def _head_last(s: PosterSheet, area: Box, top: float, over: Over) -> None:
     group, left = low_lead(s, area.width, area.bottom, over=over, tallest=0.26)
     above = s.put(parts(s, left, area.width, over), area.x, top)
     group = s.put(group, area.x, area.bottom - group.height)
     _picture(s, area, above.bottom + 1.6 * s.gap if above else top, group.y - 1.7 * s.gap)
 
 
-def _picture(s: Sheet, area: Box, top: float, bottom: float) -> None:
+def _picture(s: PosterSheet, area: Box, top: float, bottom: float) -> None:
     """The picture between two heights, as wide as the area or squarer."""
     height = bottom - top
     narrow = s.align == "center" and s.rng.random() < 0.5
@@ -419,7 +419,7 @@ def _picture(s: Sheet, area: Box, top: float, bottom: float) -> None:
     s.put_picture(area.x + (area.width - wide) / 2, top, wide, height, least=0.2)
 
 
-def mark_above(s: Sheet) -> None:
+def mark_above(s: PosterSheet) -> None:
     """A logo: the mark on the axis, the name below it (or above, where it is asked for at the top)."""
     m = 1.4 * s.margin
     width, gap = s.width - 2 * m, 2.2 * s.gap
@@ -436,7 +436,7 @@ def mark_above(s: Sheet) -> None:
     )
 
 
-def mark_left(s: Sheet) -> None:
+def mark_left(s: PosterSheet) -> None:
     """A logo: the mark beside the name."""
     m = 1.2 * s.margin
     side = 0.3 * s.width
@@ -450,7 +450,7 @@ def mark_left(s: Sheet) -> None:
     s.put_picture(s.width - m - side if mirrored else m, middle - side / 2, side, side, least=0.15)
 
 
-def badge(s: Sheet) -> None:
+def badge(s: PosterSheet) -> None:
     """A logo: mark and name within a round badge."""
     r = 0.5 * s.short - 0.6 * s.margin
     cx, cy = s.width / 2, s.height / 2
@@ -470,7 +470,7 @@ def badge(s: Sheet) -> None:
 # Led by type: a headline that fills the page, or crosses it
 
 
-def big_type(s: Sheet) -> None:
+def big_type(s: PosterSheet) -> None:
     """The headline from margin to margin, as tall as it can be; picture and notes share what it leaves."""
     place, tall = s.plan.headline_at, 0.5 * s.height
     low, up = s.third()
@@ -488,7 +488,7 @@ def big_type(s: Sheet) -> None:
         _notes_and_picture(s, *((below, s.foot) if place == "top" else (s.margin, above)))
 
 
-def _notes_and_picture(s: Sheet, top: float, bottom: float) -> None:
+def _notes_and_picture(s: PosterSheet, top: float, bottom: float) -> None:
     """Notes in a narrow column, the picture in a wide one that bleeds off the far corner."""
     m = s.margin
     narrow = 0.4 * s.measure
@@ -503,7 +503,7 @@ def _notes_and_picture(s: Sheet, top: float, bottom: float) -> None:
     s.put_picture(0 if mirrored else start, edge_top, s.width - start, edge_bottom - edge_top, least=0.28)
 
 
-def turned(s: Sheet) -> None:
+def turned(s: PosterSheet) -> None:
     """The picture everywhere, a slanting strip with the headline across it, the rest on a bar at the far edge."""
     place, pad = s.plan.headline_at, 1.1 * s.body
     # Letters that glow or shine want a dark strip on a dark ground; elsewhere the accent is the stronger one.

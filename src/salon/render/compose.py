@@ -18,13 +18,13 @@ from salon.render.arrangements import ARRANGEMENTS, Arrangement, suitable
 from salon.render.brief import SIZES, STYLES, Align, Brief, Place
 from salon.render.chance import Seeds, chance
 from salon.render.colors import contrast, oklch
-from salon.render.layout import TEXT_ROLES, Box, Element, Face, Grid, Layout, Lettering, Line, Role, Word
+from salon.render.layout import TEXT_ROLES, Box, Element, Face, Layout, LayoutGrid, Lettering, Role, TextLine, TextWord
 from salon.render.marks import Fill, Group, Layer, Mark, Stroke
 from salon.render.palettes import harmonise, rechecked
-from salon.render.plan import Palette, Plan, Stage, Style, TypeScale
+from salon.render.plan import Palette, PosterPlan, Stage, Style, TypeScale
 from salon.render.poster import Poster
 from salon.render.shapes import circle, ellipse, rect, rounded, turn
-from salon.render.sheet import NoRoom, Piece, Sheet, shifted
+from salon.render.sheet import NoRoom, Piece, PosterSheet, shifted
 from salon.render.styles import style_named
 from salon.render.typeset.setting import SetText, TooMuchText
 
@@ -51,7 +51,7 @@ class Hand:
 
 def plan_poster(
     brief: Brief, hand: Hand, seed: int | Seeds, *, width: int | None = None, height: int | None = None
-) -> Plan:
+) -> PosterPlan:
     """Every decision about a poster. The same brief, hand, seed and size give the same plan."""
     width, height = _size(brief, width, height)
     if (seed.own if isinstance(seed, Seeds) else seed) < 0:
@@ -70,7 +70,7 @@ def plan_poster(
     upper = style.case == "upper" and len(brief.headline) <= 70
     # The fewer letters a headline has, the more times the body size it may take.
     loudness = 10 * min(1.9, max(1.0, 8 / len(brief.headline)))
-    return Plan(
+    return PosterPlan(
         brief=brief,
         house=hand.house,
         seed=seed,
@@ -186,7 +186,7 @@ COMFORTABLE = {"headline": 60, "subhead": 80, "body": 240, "cta": 30, "when": 40
 """Characters by role that find room together in every format."""
 
 
-def lay_out(plan: Plan) -> Poster:
+def lay_out(plan: PosterPlan) -> Poster:
     """The poster a plan describes: the same plan gives the same layout, byte for byte.
 
     Text too long for the planned arrangement is set smaller, then in another arrangement that puts the headline in
@@ -197,12 +197,12 @@ def lay_out(plan: Plan) -> Poster:
     return _record(replace(plan, arrangement=name), sheet, style)
 
 
-def find_room(plan: Plan) -> None:
+def find_room(plan: PosterPlan) -> None:
     """Raises what `lay_out` raises where the texts of a plan find no room; several times faster."""
     _arranged(plan)
 
 
-def _arranged(plan: Plan) -> tuple[Sheet, str]:
+def _arranged(plan: PosterPlan) -> tuple[PosterSheet, str]:
     """A filled sheet and the arrangement that filled it."""
     able = [a.name for a in suitable(plan.brief.format, plan.width, plan.height, plan.headline_at)]
     planned = [plan.arrangement] if plan.headline_at in ARRANGEMENTS[plan.arrangement].places else []
@@ -210,7 +210,7 @@ def _arranged(plan: Plan) -> tuple[Sheet, str]:
     for zooms in (ZOOMS[:3], ZOOMS[3:]):
         for name in names:
             for zoom in zooms:
-                sheet = Sheet(replace(plan, arrangement=name), zoom)
+                sheet = PosterSheet(replace(plan, arrangement=name), zoom)
                 try:
                     ARRANGEMENTS[name].draw(sheet)
                     _check(sheet)
@@ -226,7 +226,7 @@ def _arranged(plan: Plan) -> tuple[Sheet, str]:
     )
 
 
-def _check(sheet: Sheet) -> None:
+def _check(sheet: PosterSheet) -> None:
     """NoRoom unless texts keep to the canvas and off one another, and the headline is in its third."""
     placed = {piece.role for block in sheet.blocks for piece in block.pieces if piece.set}
     if placed != {role for role, text in sheet.plan.texts.items() if text}:
@@ -248,7 +248,7 @@ def _check(sheet: Sheet) -> None:
 class _Record:
     """Elements and layers in step, lowest first."""
 
-    def __init__(self, plan: Plan, sheet: Sheet, style: Style) -> None:
+    def __init__(self, plan: PosterPlan, sheet: PosterSheet, style: Style) -> None:
         self.plan, self.sheet, self.style = plan, sheet, style
         self.quiet = _quiet(sheet)
         self.elements: list[Element] = []
@@ -302,7 +302,7 @@ class _Record:
         self.layers.append(Layer(name, marks))
 
 
-def _record(plan: Plan, sheet: Sheet, style: Style) -> Poster:
+def _record(plan: PosterPlan, sheet: PosterSheet, style: Style) -> Poster:
     """Everything drawn by the style, in order of depth."""
     record = _Record(plan, sheet, style)
     whole = Box(x=0, y=0, width=plan.width, height=plan.height)
@@ -324,7 +324,7 @@ def _record(plan: Plan, sheet: Sheet, style: Style) -> Poster:
     return Poster(_layout(plan, sheet, tuple(record.elements)), tuple(record.layers))
 
 
-def _palette_below(plan: Plan, sheet: Sheet, picture: Box) -> Palette:
+def _palette_below(plan: PosterPlan, sheet: PosterSheet, picture: Box) -> Palette:
     """The colors for a picture: where it stands on a sheet, the sheet's is the ground it must stand out from."""
     p = plan.palette
     discs = [shifted(piece.frame, piece.dx, piece.dy) for piece in sheet.backs if piece.color == p.surface]
@@ -341,7 +341,7 @@ def _add_panels(record: _Record, boxes: list[Box], word: str) -> None:
         record.add(name, "panel", "shape", box, marks, color=color, recipe=f"panel of {style.name}")
 
 
-def _layout(plan: Plan, sheet: Sheet, elements: tuple[Element, ...]) -> Layout:
+def _layout(plan: PosterPlan, sheet: PosterSheet, elements: tuple[Element, ...]) -> Layout:
     gutter = 0.02 * sheet.short
     seeds = plan.seed if isinstance(plan.seed, Seeds) else Seeds(plan.seed)
     palette = {name: getattr(plan.palette, name) for name in plan.palette.__slots__}
@@ -354,7 +354,7 @@ def _layout(plan: Plan, sheet: Sheet, elements: tuple[Element, ...]) -> Layout:
         style=plan.style,
         arrangement=plan.arrangement,
         palette=palette,
-        grid=Grid(
+        grid=LayoutGrid(
             margin=round(sheet.margin, 2),
             columns=COLUMNS,
             gutter=round(gutter, 2),
@@ -404,7 +404,7 @@ def _add_piece(record: _Record, piece: Piece) -> None:
     )
 
 
-def _shape_marks(piece: Piece, box: Box, sheet: Sheet) -> tuple[Mark, ...]:
+def _shape_marks(piece: Piece, box: Box, sheet: PosterSheet) -> tuple[Mark, ...]:
     x, y, width, height = box.x, box.y, box.width, box.height
     stroke = max(1.0, 0.11 * sheet.body)
     match piece.shape:
@@ -423,7 +423,7 @@ def _shape_marks(piece: Piece, box: Box, sheet: Sheet) -> tuple[Mark, ...]:
 # Places
 
 
-def _quiet(sheet: Sheet) -> tuple[Box, ...]:
+def _quiet(sheet: PosterSheet) -> tuple[Box, ...]:
     """Panels, and the blocks that stand on the ground with a breath around them: what of them is on the canvas."""
     breath = 0.5 * sheet.gap
     bare = [
@@ -439,7 +439,7 @@ def _quiet(sheet: Sheet) -> tuple[Box, ...]:
     )
 
 
-def _on_canvas(box: Box, breath: float, sheet: Sheet) -> Box:
+def _on_canvas(box: Box, breath: float, sheet: PosterSheet) -> Box:
     left, top = max(0.0, box.x - breath), max(0.0, box.y - breath)
     right, bottom = min(float(sheet.width), box.right + breath), min(float(sheet.height), box.bottom + breath)
     return Box(x=left, y=top, width=right - left, height=bottom - top)
@@ -451,11 +451,11 @@ def _moved_text(text: SetText, dx: float, dy: float) -> SetText:
         replace(run, xs=tuple(x + dx for x in run.xs), ys=tuple(y + dy for y in run.ys)) for run in text.glyphs
     )
     lines = tuple(
-        Line(
+        TextLine(
             text=line.text,
             box=_rounded(shifted(line.box, dx, dy)),
             baseline=round(line.baseline + dy, 2),
-            words=tuple(Word(text=word.text, box=_rounded(shifted(word.box, dx, dy))) for word in line.words),
+            words=tuple(TextWord(text=word.text, box=_rounded(shifted(word.box, dx, dy))) for word in line.words),
         )
         for line in text.lines
     )
@@ -468,11 +468,11 @@ def _turned(marks: tuple[Mark, ...], piece: Piece, frame: Box) -> tuple[Mark, ..
     return (Group(marks, transform=turn(piece.rotation, *frame.middle)),)
 
 
-def _turned_line(line: Line, angle: float, frame: Box) -> Line:
+def _turned_line(line: TextLine, angle: float, frame: Box) -> TextLine:
     """The line with upright boxes around its turned ink."""
     if not angle:
         return line
-    words = tuple(Word(text=word.text, box=_rounded(_turned_box(word.box, angle, frame))) for word in line.words)
+    words = tuple(TextWord(text=word.text, box=_rounded(_turned_box(word.box, angle, frame))) for word in line.words)
     return line.model_copy(update={"box": _rounded(_turned_box(line.box, angle, frame)), "words": words})
 
 

@@ -12,7 +12,7 @@ from salon.render.chance import Seeds
 from salon.render.compose import Hand, find_room, lay_out, plan_poster
 from salon.render.defects import DISTURBANCES, Knobs, bend, disturb
 from salon.render.layout import Defect, DefectKind
-from salon.render.plan import Plan
+from salon.render.plan import PosterPlan
 from salon.render.poster import Poster
 from salon.render.quality import true_quality
 
@@ -61,7 +61,7 @@ def drawn_quality(
 
 
 def _with_room(
-    plan: Plan, hand: Hand, strengths: dict[DefectKind, float], lay: Callable[[Plan], T]
+    plan: PosterPlan, hand: Hand, strengths: dict[DefectKind, float], lay: Callable[[PosterPlan], T]
 ) -> tuple[T, tuple[Defect, ...]]:
     """What `lay` makes of the plan with its flaws, and these; flaws given up for room are taken out of `strengths`."""
     for given_up in (None, *NEEDS_ROOM):

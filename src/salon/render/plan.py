@@ -1,4 +1,4 @@
-"""What is decided about a poster before anything has a place (`Plan`), and what a style is that draws it (`Style`)."""
+"""What is decided about a poster before anything has a place (`PosterPlan`), and what draws it (`Style`)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TypeScale:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PosterPlan:
     """One poster as intended. `brief` stays what was asked; `texts` is what will be set."""
 
     brief: Brief

@@ -14,7 +14,7 @@ from salon.render.brief import Align, Format, Place
 from salon.render.chance import chance
 from salon.render.colors import difference
 from salon.render.layout import Box, Face, Role
-from salon.render.plan import Plan
+from salon.render.plan import PosterPlan
 from salon.render.typeset.families import find_family
 from salon.render.typeset.setting import SetText, set_text
 
@@ -50,14 +50,14 @@ class NoRoom(Exception):
     """The texts do not fit this arrangement at this size: try smaller, or another."""
 
 
-class Sheet:
+class PosterSheet:
     """An empty canvas with its measures, and what an arrangement puts on it.
 
     From the lowest: `sheets` and `backs` (panels and shapes below the picture), `pictures`, `panels`, `shapes` and
     `blocks`.
     """
 
-    def __init__(self, plan: Plan, zoom: float = 1.0) -> None:
+    def __init__(self, plan: PosterPlan, zoom: float = 1.0) -> None:
         self.plan = plan
         self.width, self.height = plan.width, plan.height
         self.short = min(self.width, self.height)
@@ -70,7 +70,7 @@ class Sheet:
         self.gap = 1.15 * self.body * max(0.05, plan.air)
         self.align: Align = plan.align
         self.rng = chance(plan.seed, "arrangement", plan.arrangement)
-        self.blocks: list[Block] = []
+        self.blocks: list[TextBlock] = []
         self.pictures: list[Box] = []
         self.panels: list[Box] = []
         self.sheets: list[Box] = []
@@ -114,10 +114,10 @@ class Sheet:
     # Putting things on the sheet
 
     @overload
-    def put(self, block: Block, x: float, y: float) -> Block: ...
+    def put(self, block: TextBlock, x: float, y: float) -> TextBlock: ...
     @overload
     def put(self, block: None, x: float, y: float) -> None: ...
-    def put(self, block: Block | None, x: float, y: float) -> Block | None:
+    def put(self, block: TextBlock | None, x: float, y: float) -> TextBlock | None:
         """The block, at (x, y) of the canvas."""
         if block is None:
             return None
@@ -165,7 +165,7 @@ class Sheet:
         tight: bool = False,
         balanced: bool = True,
         colors: tuple[str, str] | None = None,
-    ) -> Block | None:
+    ) -> TextBlock | None:
         """One text in a frame `width` wide: its ink starts exactly at the edge it is aligned to.
 
         With `tight` the block is as wide as the ink. `colors` are ink and what it stands on, where they are not the
@@ -184,7 +184,7 @@ class Sheet:
         room = box.width if tight else width
         dx = across(box.width, room, setting.align) - box.x
         piece = Piece(role, role, Box(x=-dx, y=box.y, width=room, height=box.height), ink, ground, setting)
-        return Block((piece.moved(dx, -box.y),), room, box.height)
+        return TextBlock((piece.moved(dx, -box.y),), room, box.height)
 
     def _lettered(self, role: str, face: Face, frame: Box, how: _How) -> SetText:
         """The text of a role, set. Arrangements measure a text before they place it: the second time is free."""
@@ -204,10 +204,16 @@ class Sheet:
         return self._set[key]
 
     @overload
-    def stack(self, blocks: tuple[Block | None, Block], gaps: float | Sequence[float], width: float) -> Block: ...
+    def stack(
+        self, blocks: tuple[TextBlock | None, TextBlock], gaps: float | Sequence[float], width: float
+    ) -> TextBlock: ...
     @overload
-    def stack(self, blocks: Sequence[Block | None], gaps: float | Sequence[float], width: float) -> Block | None: ...
-    def stack(self, blocks: Sequence[Block | None], gaps: float | Sequence[float], width: float) -> Block | None:
+    def stack(
+        self, blocks: Sequence[TextBlock | None], gaps: float | Sequence[float], width: float
+    ) -> TextBlock | None: ...
+    def stack(
+        self, blocks: Sequence[TextBlock | None], gaps: float | Sequence[float], width: float
+    ) -> TextBlock | None:
         """Blocks below each other under the plan's alignment; gaps in units of the sheet's gap."""
         spaces = [gaps] * len(blocks) if isinstance(gaps, int | float) else gaps
         return column(blocks, [space * self.gap for space in spaces], width=width, align=self.align)
@@ -251,7 +257,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """Pieces that stay together, from (x, y)."""
 
     pieces: tuple[Piece, ...]
@@ -260,7 +266,7 @@ class Block:
     x: float = 0.0
     y: float = 0.0
 
-    def at(self, x: float, y: float) -> Block:
+    def at(self, x: float, y: float) -> TextBlock:
         """The block with its upper left corner at (x, y)."""
         pieces = tuple(piece.moved(x - self.x, y - self.y) for piece in self.pieces)
         return replace(self, pieces=pieces, x=x, y=y)
@@ -280,7 +286,9 @@ class Block:
         return next(piece for piece in self.pieces if piece.id == name)
 
 
-def column(blocks: Sequence[Block | None], gap: float | Sequence[float], *, width: float, align: Align) -> Block | None:
+def column(
+    blocks: Sequence[TextBlock | None], gap: float | Sequence[float], *, width: float, align: Align
+) -> TextBlock | None:
     """Blocks below each other, `gap` apart (one number, or one for the space above each), absent ones left out."""
     gaps = [gap] * len(blocks) if isinstance(gap, int | float) else list(gap)
     pieces: list[Piece] = []
@@ -291,10 +299,10 @@ def column(blocks: Sequence[Block | None], gap: float | Sequence[float], *, widt
         y += above if pieces else 0.0
         pieces += block.at(across(block.width, width, align), y).pieces
         y += block.height
-    return Block(tuple(pieces), width, y) if pieces else None
+    return TextBlock(tuple(pieces), width, y) if pieces else None
 
 
-def row(left: Block | None, right: Block | None, *, width: float, level: Place) -> Block | None:
+def row(left: TextBlock | None, right: TextBlock | None, *, width: float, level: Place) -> TextBlock | None:
     """One block at the left end and one at the right end of `width`."""
     present = [block for block in (left, right) if block is not None]
     if not present:
@@ -305,7 +313,7 @@ def row(left: Block | None, right: Block | None, *, width: float, level: Place) 
     for block in present:
         x = 0.0 if block is left else width - block.width
         pieces += block.at(x, share * (height - block.height)).pieces
-    return Block(pieces, width, height)
+    return TextBlock(pieces, width, height)
 
 
 def across(width: float, room: float, align: Align) -> float:
@@ -321,7 +329,7 @@ def shifted(box: Box, dx: float, dy: float) -> Box:
 # Texts in their usual dress, and the groups they form
 
 
-def set_headline(s: Sheet, width: float, height: float, *, over: Over = "ground", loud: float = 1.0) -> Block:
+def set_headline(s: PosterSheet, width: float, height: float, *, over: Over = "ground", loud: float = 1.0) -> TextBlock:
     """The headline as large as the frame and the scale allow; NoRoom where it would not lead the page."""
     size = s.body * s.plan.scale.headline * loud
     upper = s.plan.texts["headline"].isupper()
@@ -340,32 +348,32 @@ def set_headline(s: Sheet, width: float, height: float, *, over: Over = "ground"
     return block
 
 
-def set_subhead(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
+def set_subhead(s: PosterSheet, width: float, *, over: Over = "ground") -> TextBlock | None:
     """The sub-head, at its step of the scale."""
     size = s.body * s.plan.scale.subhead
     return s.text("subhead", width, size=size, over=over, leading=1.26, smallest=0.75 * size)
 
 
-def set_body(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
+def set_body(s: PosterSheet, width: float, *, over: Over = "ground") -> TextBlock | None:
     """The body text, its lines no longer than is comfortable to read."""
     size = s.body * s.plan.scale.body
     short = len(s.plan.texts.get("body", "")) < 160
     return s.text("body", min(width, 33 * size), size=size, over=over, leading=1.45, balanced=short)
 
 
-def set_brand(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
+def set_brand(s: PosterSheet, width: float, *, over: Over = "ground") -> TextBlock | None:
     """The brand, small and firm."""
     size = s.body * s.plan.scale.small
     return s.text("brand", width, size=size, over=over, face=firm(s), tight=True, leading=1.2)
 
 
-def firm(s: Sheet) -> Face:
+def firm(s: PosterSheet) -> Face:
     """The text face in its firm cut."""
     face = s.plan.text
     return face.model_copy(update={"weight": find_family(face.family).nearest(max(700, face.weight))})
 
 
-def set_facts(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
+def set_facts(s: PosterSheet, width: float, *, over: Over = "ground") -> TextBlock | None:
     """When and where, together."""
     size = s.body * s.plan.scale.body
     when = s.text("when", width, size=1.22 * size, over=over, face=firm(s), leading=1.25)
@@ -373,7 +381,7 @@ def set_facts(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
     return column((when, where), 0.55 * s.body, width=width, align=s.align)
 
 
-def set_wide_facts(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
+def set_wide_facts(s: PosterSheet, width: float, *, over: Over = "ground") -> TextBlock | None:
     """When at the left end and where at the right end of one line; below each other where they are too long."""
     lengths = [len(s.plan.texts.get(role, "")) for role in ("when", "where")]
     if not all(lengths) or s.align == "center":
@@ -386,7 +394,7 @@ def set_wide_facts(s: Sheet, width: float, *, over: Over = "ground") -> Block | 
     return row(when, where, width=width, level="top")
 
 
-def set_action(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
+def set_action(s: PosterSheet, width: float, *, over: Over = "ground") -> TextBlock | None:
     """The call to action with its mark: a filled pill or box, an outline, or a line under it."""
     palette, size = s.plan.palette, 1.04 * s.body * s.plan.scale.body
     ground = s.color(over)
@@ -404,24 +412,24 @@ def set_action(s: Sheet, width: float, *, over: Over = "ground") -> Block | None
     if way == "line":
         frame = Box(x=0, y=words.height + 0.38 * size, width=words.width, height=max(1.0, 0.14 * size))
         line = Piece("cta-mark", "ornament", frame, mark, shape="rule")
-        return Block((line, *words.pieces), words.width, frame.bottom)
+        return TextBlock((line, *words.pieces), words.width, frame.bottom)
     # Centred from capitals to last baseline, so that descenders do not push the words up.
     (piece,) = words.pieces
     first, last = (piece.text.lines[at].baseline + piece.dy for at in (0, -1))
     capitals, above = 0.71 * piece.text.size, 0.74 * size
     frame = Box(x=0, y=0, width=words.width + 2 * pad, height=last - first + capitals + 2 * above)
     button = Piece("cta-mark", "ornament", frame, mark, shape=way)
-    return Block((button, *words.at(pad, above + capitals - first).pieces), frame.width, frame.height)
+    return TextBlock((button, *words.at(pad, above + capitals - first).pieces), frame.width, frame.height)
 
 
-def set_rule(s: Sheet, width: float, color: str, *, weight: float = 0.16) -> Block:
+def set_rule(s: PosterSheet, width: float, color: str, *, weight: float = 0.16) -> TextBlock:
     """A line across `width`."""
     number = 1 + sum(shape.shape == "rule" for shape in s.shapes)
     frame = Box(x=0, y=0, width=width, height=max(1.0, weight * s.body))
-    return Block((Piece(f"rule-{number}", "ornament", frame, color, shape="rule"),), width, frame.height)
+    return TextBlock((Piece(f"rule-{number}", "ornament", frame, color, shape="rule"),), width, frame.height)
 
 
-def set_closing(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
+def set_closing(s: PosterSheet, width: float, *, over: Over = "ground") -> TextBlock | None:
     """Facts and call to action: side by side where there is room, below each other otherwise."""
     button = set_action(s, width, over=over)
     room = width if button is None else width - button.width - 2 * s.gap
@@ -434,7 +442,7 @@ def set_closing(s: Sheet, width: float, *, over: Over = "ground") -> Block | Non
     return row(*pair, width=width, level="bottom" if s.plan.cta == "line" else "middle")
 
 
-def set_footer(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
+def set_footer(s: PosterSheet, width: float, *, over: Over = "ground") -> TextBlock | None:
     """Facts, call to action and brand; the brand opposite the others where only one of them is there."""
     name = set_brand(s, 0.4 * width, over=over)
     texts = s.plan.texts

@@ -28,10 +28,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from xml.etree import ElementTree
 
 from salon.errors import BadValue
+from salon.render.brief import MOTIF_FOLDER
 from salon.render.layout import Box
 from salon.render.marks import Command, Path
 from salon.render.shapes import (
@@ -87,18 +87,12 @@ def drawing_names(subject: str) -> tuple[str, ...]:
 
 
 @cache
-def subjects_drawn() -> tuple[str, ...]:
-    """Every subject that has a file of drawings, in the order of the alphabet."""
-    names = (entry.name for entry in files("salon.render").joinpath("assets", "motifs").iterdir())
-    return tuple(sorted(name.removesuffix(".svg") for name in names if name.endswith(".svg")))
-
-
-@cache
 def _groups(subject: str) -> dict[str, ElementTree.Element]:
     """The groups of a file that have an id, by it."""
-    text = files("salon.render").joinpath("assets", "motifs", f"{subject}.svg").read_text(encoding="utf-8")
     try:
-        root = ElementTree.fromstring(text)
+        root = ElementTree.fromstring((MOTIF_FOLDER / f"{subject}.svg").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadValue("a subject that has a file of drawings is needed", found=repr(subject)) from None
     except ElementTree.ParseError as error:
         raise BadValue("a file of drawings must be well-formed SVG", found=str(error), where=f"{subject}.svg") from None
     groups: dict[str, ElementTree.Element] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -93,10 +93,14 @@ class Painter:
     """Draws marks on one canvas; outlines met twice are built once."""
 
     def __init__(
-        self, canvas: skia.Canvas, known: dict[int, tuple[object, skia.Path]] | None = None, *, recorded: bool = False
+        self,
+        canvas: skia.Canvas,
+        outlines_by_id: dict[int, tuple[object, skia.Path]] | None = None,
+        *,
+        recorded: bool = False,
     ) -> None:
         self.canvas = canvas
-        self.known = {} if known is None else known
+        self.outlines_by_id = {} if outlines_by_id is None else outlines_by_id
         self.recorded = recorded
         """Whether it will be played back elsewhere, so that places on the device mean nothing yet."""
 
@@ -146,7 +150,7 @@ class Painter:
         """A pattern, cut to its area."""
         canvas, cell = self.canvas, skia.Rect.MakeWH(mark.width, mark.height)
         recorder = skia.PictureRecorder()
-        Painter(recorder.beginRecording(cell), self.known, recorded=True).draw(mark.marks)
+        Painter(recorder.beginRecording(cell), self.outlines_by_id, recorded=True).draw(mark.marks)
         picture = recorder.finishRecordingAsPicture()
         if mark.angle % 360 and cell.contains(self.reach(mark.marks)):
             self._copies(mark, picture)
@@ -210,15 +214,15 @@ class Painter:
 
     def outline(self, path: Path) -> skia.Path:
         """The path as Skia's; kept for the rest of the picture."""
-        if id(path) not in self.known:
-            self.known[id(path)] = (path, skia_path(path))
-        return self.known[id(path)][1]
+        if id(path) not in self.outlines_by_id:
+            self.outlines_by_id[id(path)] = (path, skia_path(path))
+        return self.outlines_by_id[id(path)][1]
 
     def letters(self, mark: Glyphs) -> skia.Path:
         """All letters of a run as one outline."""
-        if id(mark) not in self.known:
-            self.known[id(mark)] = (mark, run_path(mark))
-        return self.known[id(mark)][1]
+        if id(mark) not in self.outlines_by_id:
+            self.outlines_by_id[id(mark)] = (mark, run_path(mark))
+        return self.outlines_by_id[id(mark)][1]
 
     def reach(self, marks: tuple[Mark, ...]) -> skia.Rect:
         """A box none of the marks leaves (generous, not tight)."""
@@ -233,7 +237,12 @@ class Painter:
             if mark.clip is not None and not inside.intersect(self.outline(mark.clip).getBounds()):
                 return skia.Rect.MakeEmpty()
             box = skia_matrix(mark.transform).mapRect(inside)
-            return box if mark.shadow is None else _shaded(box, mark.shadow)
+            if mark.shadow is None:
+                return box
+            spread = 3 * mark.shadow.blur
+            cast = box.makeOffset(mark.shadow.dx, mark.shadow.dy).makeOutset(spread, spread)
+            cast.join(box)
+            return cast
         if isinstance(mark, Soft):
             return self.reach(mark.marks).makeOutset(3 * mark.blur, 3 * mark.blur)
         if isinstance(mark, Tile | Grain):
@@ -274,26 +283,29 @@ class Painter:
         """Pixels that a large opaque fill of the group will hide for certain: no shadow need be drawn there."""
         matrix = skia.Matrix.Concat(self.canvas.getTotalMatrix(), skia_matrix(group.transform))
         clip = self.canvas.getDeviceClipBounds()
-        found = None
+        hidden = None
         for mark in group.marks if group.clip is None else ():
-            if not isinstance(mark, Fill) or not _hides(mark):
+            if not isinstance(mark, Fill) or mark.opacity < 1 or mark.blend != "normal" or mark.blur > 0:
+                continue
+            if not isinstance(mark.paint, str) and any(stop[2] < 1 for stop in mark.paint.stops):
                 continue
             path = skia.Path()
             self.outline(mark.path).transform(matrix, path)
             if path.getBounds().width() * path.getBounds().height() < LARGE:
                 continue
             inner = inner_pixels(path, clip)
-            if found is None:
-                found = inner
+            if hidden is None:
+                hidden = inner
             else:
-                found.op(inner, skia.Region.kUnion_Op)
-        return found
+                hidden.op(inner, skia.Region.kUnion_Op)
+        return hidden
 
     def _outlined(self, mark: Fill | Glyphs, path: skia.Path) -> None:
         """Draw an outline, blurred where asked."""
         pixels = mark.blur * scale_of(self.canvas.getTotalMatrix())
         if pixels >= FEW:
-            plain = _unblurred(mark)
+            # Before its blur and blend, which are applied to the result.
+            plain = replace(mark, blur=0.0, blend="normal")
             paint = layer_paint(1.0, mark.blend)
             self._blurred(mark.blur, path.getBounds(), paint, lambda small: small._outlined(plain, path))
             return
@@ -327,7 +339,7 @@ class Painter:
         on_grid.scale(1 / grid, 1 / grid)
         on_grid.translate(-area.left(), -area.top())
         on_grid.concat(matrix)
-        draw(Painter(on_grid, self.known))
+        draw(Painter(on_grid, self.outlines_by_id))
         on_grid.restore()
         self._enlarge(small.makeImageSnapshot(), area, SMOOTH, paint)
 
@@ -345,30 +357,10 @@ class Painter:
         canvas.restore()
 
 
-def _unblurred(mark: Fill | Glyphs) -> Fill | Glyphs:
-    """The mark before its blur and blend, which are applied to the result."""
-    if isinstance(mark, Fill):
-        return Fill(mark.path, mark.paint, mark.opacity)
-    return Glyphs(mark.face, mark.size, mark.ids, mark.xs, mark.ys, mark.paint, mark.opacity, outline=mark.outline)
-
-
-def _hides(mark: Fill) -> bool:
-    """Whether nothing shows through the fill."""
-    solid = isinstance(mark.paint, str) or all(stop[2] >= 1 for stop in mark.paint.stops)
-    return solid and mark.opacity >= 1 and mark.blend == "normal" and mark.blur == 0
-
-
-def _shaded(box: skia.Rect, shadow: Shadow) -> skia.Rect:
-    """The box with its shadow's."""
-    cast = box.makeOffset(shadow.dx, shadow.dy).makeOutset(3 * shadow.blur, 3 * shadow.blur)
-    cast.join(box)
-    return cast
-
-
 def _area(reach: skia.Rect, clip: skia.IRect, spread: float, grid: float) -> skia.Rect | None:
     """The part of the canvas to draw for a blur: what can be seen, and what spreads into it; whole cells."""
-    seen = skia.Rect.Make(clip).makeOutset(spread, spread)
-    if not reach.intersect(seen):
+    visible = skia.Rect.Make(clip).makeOutset(spread, spread)
+    if not reach.intersect(visible):
         return None
     left, top = (math.floor((edge - spread) / grid) * grid for edge in (reach.left(), reach.top()))
     right, bottom = (math.ceil((edge + spread) / grid) * grid for edge in (reach.right(), reach.bottom()))
@@ -537,9 +529,9 @@ def _whole_pixels(size: float) -> tuple[int, int] | None:
     return (best, pixels) if abs(best * size - pixels) * WIDEST / pixels <= 1 else None
 
 
-def lattice(mark: Tile, seen: skia.Rect) -> list[list[float]]:
-    """Where cells start, in the pattern's own turned coordinates, to fill the box `seen`."""
-    turned = skia.Matrix.RotateDeg(-mark.angle).mapRect(seen)
+def lattice(mark: Tile, view: skia.Rect) -> list[list[float]]:
+    """Where cells start, in the pattern's own turned coordinates, to fill the box `view`."""
+    turned = skia.Matrix.RotateDeg(-mark.angle).mapRect(view)
     columns = np.arange(math.floor(turned.left() / mark.width), math.ceil(turned.right() / mark.width))
     rows = np.arange(math.floor(turned.top() / mark.height), math.ceil(turned.bottom() / mark.height))
     x, y = (axis.ravel() for axis in np.meshgrid(columns * mark.width, rows * mark.height))
@@ -547,8 +539,8 @@ def lattice(mark: Tile, seen: skia.Rect) -> list[list[float]]:
     middle = np.stack([x + mark.width / 2, y + mark.height / 2])
     across, down = c * middle[0] - s * middle[1], s * middle[0] + c * middle[1]
     reach = math.hypot(mark.width, mark.height) / 2
-    near = (across > seen.left() - reach) & (across < seen.right() + reach)
-    near &= (down > seen.top() - reach) & (down < seen.bottom() + reach)
+    near = (across > view.left() - reach) & (across < view.right() + reach)
+    near &= (down > view.top() - reach) & (down < view.bottom() + reach)
     starts: list[list[float]] = np.stack([x[near], y[near]], axis=1).tolist()
     return starts
 
@@ -593,13 +585,13 @@ UNITS = 1000.0
 
 def skia_path(path: Path) -> skia.Path:
     """The same outline as Skia keeps it."""
-    made = skia.Path()
-    ways = {"M": made.moveTo, "L": made.lineTo, "Q": made.quadTo, "C": made.cubicTo, "Z": made.close}
+    outline = skia.Path()
+    ways = {"M": outline.moveTo, "L": outline.lineTo, "Q": outline.quadTo, "C": outline.cubicTo, "Z": outline.close}
     for name, *values in path.commands:
         ways[name](*values)
     if path.even_odd:
-        made.setFillType(skia.PathFillType.kEvenOdd)
-    return made
+        outline.setFillType(skia.PathFillType.kEvenOdd)
+    return outline
 
 
 @lru_cache(maxsize=20_000)

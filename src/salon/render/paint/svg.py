@@ -27,7 +27,7 @@ from salon.render.marks import (
     Stroke,
     Tile,
 )
-from salon.render.shapes import Matrix, transformed
+from salon.render.shapes import transformed
 from salon.render.typeset.setting import outlines
 
 
@@ -238,8 +238,14 @@ def _rule(path: Path) -> str | None:
 def _span(mark: Mark) -> Span:
     """A box the mark does not leave (generous, not tight)."""
     if isinstance(mark, Group):
-        box = _moved(_around(mark.marks), mark.transform)
-        return box if mark.shadow is None else _shaded(box, mark.shadow)
+        left, top, right, bottom = _around(mark.marks)
+        corners = tuple(("L", x, y) for x in (left, right) for y in (top, bottom))
+        box = left, top, right, bottom = _path_span(transformed(Path(corners), mark.transform))
+        if mark.shadow is None:
+            return box
+        dx, dy = mark.shadow.dx, mark.shadow.dy
+        cast = _widened((left + dx, top + dy, right + dx, bottom + dy), 3 * mark.shadow.blur)
+        return min(left, cast[0]), min(top, cast[1]), max(right, cast[2]), max(bottom, cast[3])
     if isinstance(mark, Soft):
         return _widened(_around(mark.marks), 3 * mark.blur)
     if isinstance(mark, Tile | Grain):
@@ -268,19 +274,6 @@ def _path_span(path: Path) -> Span:
     return min(xs), min(ys), max(xs), max(ys)
 
 
-def _moved(span: Span, matrix: Matrix) -> Span:
-    left, top, right, bottom = span
-    corners = tuple(("L", x, y) for x in (left, right) for y in (top, bottom))
-    return _path_span(transformed(Path(corners), matrix))
-
-
-def _shaded(span: Span, shadow: Shadow) -> Span:
-    """The box with its shadow's."""
-    left, top, right, bottom = span
-    cast = _widened((left + shadow.dx, top + shadow.dy, right + shadow.dx, bottom + shadow.dy), 3 * shadow.blur)
-    return min(left, cast[0]), min(top, cast[1]), max(right, cast[2]), max(bottom, cast[3])
-
-
 def _widened(span: Span, by: float) -> Span:
     return span[0] - by, span[1] - by, span[2] + by, span[3] + by
 
@@ -294,7 +287,11 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def opened(name: str, **attributes: str | None) -> str:
     """An opening tag. In attribute names `_` stands for `-`; those with None are left out."""
-    parts = (f" {key.replace('_', '-')}={_quoted(value)}" for key, value in attributes.items() if value is not None)
+    parts = (
+        f" {key.replace('_', '-')}={quoteattr(_NOT_XML.sub('', value))}"
+        for key, value in attributes.items()
+        if value is not None
+    )
     return f"<{name}{''.join(parts)}>"
 
 
@@ -332,7 +329,3 @@ def relative_data(path: Path) -> str:
         here = start if name == "Z" else (places[-2], places[-1])
         start = here if name == "M" else start
     return "".join(parts)
-
-
-def _quoted(value: str) -> str:
-    return quoteattr(_NOT_XML.sub("", value))

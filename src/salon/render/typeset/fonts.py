@@ -185,7 +185,8 @@ def _load(key: str) -> LoadedFont:
     family = find_family(face.family)
     weight = family.nearest(face.weight)
     file, italic = _file(family, weight, face.italic)
-    data = read_font(file, _package(family))
+    package = "justmytype-intl-cjk" if "cjk" in family.scripts else f"fontpkg-{fontpkg.family(family.package).slug}"
+    data = read_font(file, package)
     hb_face = uharfbuzz.Face(uharfbuzz.Blob(data), 0)
     axes = {axis.tag: axis for axis in hb_face.axis_infos}
     variations = _variations(axes, family, weight, face.italic)
@@ -213,25 +214,17 @@ def _variations(
 def _file(family: Family, weight: int, italic: bool) -> tuple[pathlib.Path, bool]:
     """The file of a cut and whether it is a drawn italic."""
     if "cjk" in family.scripts:
-        return _cjk_file(family), False
+        spec = importlib.util.find_spec("justmytype_intl_cjk")
+        if spec is None or spec.origin is None:
+            raise MissingExtra("cjk")
+        folder = pathlib.Path(spec.origin).parent / "fonts" / "ofl" / family.package.lower()
+        return folder / f"{family.package}[wght].ttf", False
     try:
         installed = fontpkg.family(family.package)
     except fontpkg.FamilyNotInstalled:
         raise MissingExtra("generate") from None
     style = "italic" if italic and "italic" in installed.styles else "normal"
     return fontpkg.select_file(installed, weight, style, nearest=True).path, style == "italic"
-
-
-def _package(family: Family) -> str:
-    """The distribution that brings a family's files."""
-    return "justmytype-intl-cjk" if "cjk" in family.scripts else f"fontpkg-{fontpkg.family(family.package).slug}"
-
-
-def _cjk_file(family: Family) -> pathlib.Path:
-    spec = importlib.util.find_spec("justmytype_intl_cjk")
-    if spec is None or spec.origin is None:
-        raise MissingExtra("cjk")
-    return pathlib.Path(spec.origin).parent / "fonts" / "ofl" / family.package.lower() / f"{family.package}[wght].ttf"
 
 
 @functools.cache

@@ -24,7 +24,7 @@ import numpy as np
 
 from salon.errors import BadValue, shorten
 from salon.render.brief import Align
-from salon.render.layout import Box, Face, Line
+from salon.render.layout import Box, Face, TextLine
 from salon.render.marks import Command, Glyphs, Paint, Path
 from salon.render.typeset.characters import cleaned, script_of
 from salon.render.typeset.fonts import load_font
@@ -53,7 +53,7 @@ class SetText:
     """In ems: as asked, or more where lines would have run into one another."""
     tracking: float
     align: Align
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     glyphs: tuple[Glyphs, ...]
     """In reading order, one or more per line."""
     box: Box
@@ -110,25 +110,33 @@ def set_text(
             found=f"size {size:g}, smallest {smallest:g}, leading {leading:g}",
             where=role,
         )
-    plain = _checked(text, role)
+    if len(text) > LONGEST:
+        raise TooMuchText(
+            f"a {role} of at most {LONGEST:,} characters is needed",
+            found=f"{len(text):,} characters",
+            where=role,
+            remedy=f"shorten the {role}",
+        )
+    plain = cleaned(text, where=role)
     measured = [paragraph(part.strip(), face.key, tracking) for part in plain.split("\n")]
     parts = [part for part in measured if any(cluster.top or cluster.bottom for cluster in part.clusters)]
     if not parts:
         raise BadValue(f"a {role} with something to read is needed", found=repr(text), where=role)
     fit = _Fit(parts, frame, leading, max_lines, balanced, touching, align)
-    found = fit.largest(size, smallest)
-    if found is None:
+    result = fit.largest(size, smallest)
+    if result is None:
         raise _too_much(fit, plain, smallest, role)
-    chosen, block = found
+    chosen, block = result
     placed = [
         placed_line(line, chosen, x=x, baseline=y, shifts=_shifts(line, kerning * chosen, shifts_rng))
         for line, x, y in _places(block, chosen, frame, align, valign)
     ]
     glyphs = tuple(Glyphs(run.face, chosen, run.ids, run.xs, run.ys, paint) for line in placed for run in line.runs)
-    lines = tuple(Line(text=p.text, box=p.ink, baseline=round(p.baseline, 2), words=p.words) for p in placed)
-    return SetText(
-        " ".join(plain.split()), face, chosen, round(block.leading, 4), tracking, align, lines, glyphs, _around(lines)
-    )
+    lines = tuple(TextLine(text=p.text, box=p.ink, baseline=round(p.baseline, 2), words=p.words) for p in placed)
+    left, top = min(line.box.x for line in lines), min(line.box.y for line in lines)
+    right, bottom = max(line.box.right for line in lines), max(line.box.bottom for line in lines)
+    box = Box(x=left, y=top, width=round(right - left, 2), height=round(bottom - top, 2))
+    return SetText(" ".join(plain.split()), face, chosen, round(block.leading, 4), tracking, align, lines, glyphs, box)
 
 
 def outlines(glyphs: Glyphs) -> Path:
@@ -159,7 +167,10 @@ class _Fit:
 
     def largest(self, size: float, smallest: float) -> tuple[float, _Block] | None:
         """The largest size that fits and its block: with whole words if at all possible, else with cut ones."""
-        return self._search(self.parts, size, smallest) or self._search(self._cut(smallest), size, smallest)
+        whole = self._search(self.parts, size, smallest)
+        if whole:
+            return whole
+        return self._search([with_cut_words(part, self.frame.width / smallest) for part in self.parts], size, smallest)
 
     def _search(self, parts: list[Paragraph], size: float, smallest: float) -> tuple[float, _Block] | None:
         """By measures of the characters first: usually lines are shaped for that size only."""
@@ -184,17 +195,17 @@ class _Fit:
 
     def _seems_to_fit(self, parts: list[Paragraph], size: float) -> bool:
         """By measures of the characters alone, without shaping any line."""
-        found: list[list[int]] = []
+        all_breaks: list[list[int]] = []
         for part in parts:
             breaks = fewest(part, self.frame.width / size)
             if breaks is None:
                 return False
-            found.append(breaks)
-        count = sum(len(breaks) - 1 for breaks in found)
+            all_breaks.append(breaks)
+        count = sum(len(breaks) - 1 for breaks in all_breaks)
         if self.max_lines is not None and count > self.max_lines:
             return False
-        first = parts[0].clusters[: parts[0].places[found[0][1]]]
-        last = parts[-1].clusters[parts[-1].places[found[-1][-2]] :]
+        first = parts[0].clusters[: parts[0].places[all_breaks[0][1]]]
+        last = parts[-1].clusters[parts[-1].places[all_breaks[-1][-2]] :]
         ink = max(cluster.top for cluster in first) + max(cluster.bottom for cluster in last)
         return ((count - 1) * self.leading + ink) * size <= self.frame.height
 
@@ -203,8 +214,8 @@ class _Fit:
         for part in parts:
             breaks = best(part, self.frame.width / size, balanced=self.balanced)
             assert breaks is not None  # it seemed to fit
-            found = (part.line(*pair) for pair in itertools.pairwise(breaks))
-            lines += [line for line in found if line.ink]  # a line of joiners or blanks would be an empty row
+            shaped = (part.line(*pair) for pair in itertools.pairwise(breaks))
+            lines += [line for line in shaped if line.ink]  # a line of joiners or blanks would be an empty row
         leading = self.leading
         if not self.touching:
             for pair in itertools.pairwise(lines):
@@ -213,9 +224,6 @@ class _Fit:
         width = max(line.inked[2] - line.inked[0] for line in lines)
         top, bottom = max(cap, -lines[0].inked[1]), max(0.0, lines[-1].inked[3])
         return _Block(tuple(lines), leading, cap, top, bottom, width)
-
-    def _cut(self, smallest: float) -> list[Paragraph]:
-        return [with_cut_words(part, self.frame.width / smallest) for part in self.parts]
 
 
 def _last_true(holds: Callable[[int], bool], low: int, high: int) -> int | None:
@@ -242,17 +250,6 @@ def _least_leading(upper: EmLine, lower: EmLine, align: Align, enough: float) ->
         reach = max((ink[3] for ink in above if ink[0] < right + shift and left + shift < ink[2]), default=-math.inf)
         least = max(least, reach - top + CLEARANCE)
     return least
-
-
-def _checked(text: str, role: str) -> str:
-    if len(text) > LONGEST:
-        raise TooMuchText(
-            f"a {role} of at most {LONGEST:,} characters is needed",
-            found=f"{len(text):,} characters",
-            where=role,
-            remedy=f"shorten the {role}",
-        )
-    return cleaned(text, where=role)
 
 
 def _too_much(fit: _Fit, text: str, smallest: float, role: str) -> TooMuchText:
@@ -282,8 +279,8 @@ def _places(block: _Block, size: float, frame: Box, align: Align, valign: str) -
     """Every line with the x of its origin and the y of its baseline."""
     spread = (len(block.lines) - 1) * block.leading * size
     highest, lowest = frame.y + block.top * size, frame.bottom - block.bottom * size - spread
-    wanted = {"top": highest, "middle": frame.y + (frame.height + block.cap * size - spread) / 2, "bottom": lowest}
-    baseline = max(highest, min(lowest, wanted[valign]))
+    baselines = {"top": highest, "middle": frame.y + (frame.height + block.cap * size - spread) / 2, "bottom": lowest}
+    baseline = max(highest, min(lowest, baselines[valign]))
     places = []
     for number, line in enumerate(block.lines):
         left, _, right, _ = line.inked
@@ -291,12 +288,6 @@ def _places(block: _Block, size: float, frame: Box, align: Align, valign: str) -
         x = frame.x + {"left": 0.0, "center": room / 2, "right": room}[align] - left * size
         places.append((line, x, baseline + number * block.leading * size))
     return places
-
-
-def _around(lines: tuple[Line, ...]) -> Box:
-    left, top = min(line.box.x for line in lines), min(line.box.y for line in lines)
-    right, bottom = max(line.box.right for line in lines), max(line.box.bottom for line in lines)
-    return Box(x=left, y=top, width=round(right - left, 2), height=round(bottom - top, 2))
 
 
 # Paragraphs into lines: the fewest lines that fit, made even for headlines or quietly ragged for running text
@@ -498,10 +489,18 @@ def _may_break(text: str, place: int) -> bool:
     before, after = text[place - 1], text[place]
     if before.isalnum() and after.isalnum() and before.isascii() and after.isascii():
         return False
-    if after.isspace() or after == "\u200b" or after in GLUE or before in GLUE or _is_mark(after):
+    if (
+        after.isspace()
+        or after == "\u200b"
+        or after in GLUE
+        or before in GLUE
+        or unicodedata.category(after) in ("Mn", "Me", "Mc")
+    ):
         return False
     if before.isspace():
-        return not (after in CLOSING and _is_wide(after)) and not _spaced_punctuation(text, place)
+        # French sets a space before ! ? : ; and »: such a mark never starts a line.
+        lone = place + 1 == len(text) or text[place + 1].isspace()
+        return not (after in CLOSING and _is_wide(after)) and not (after in "!?:;»" and lone)
     if after in CLOSING or after in NON_STARTERS or before in OPENING:
         return False
     if before in AFTER:
@@ -520,16 +519,6 @@ def _after_dash(text: str, place: int) -> bool:
         return after not in AFTER
     opens = place < 2 or text[place - 2].isspace()
     return not opens and after not in AFTER and not (after.isdigit() and before in "-‐/|")
-
-
-def _spaced_punctuation(text: str, place: int) -> bool:
-    """French sets a space before ! ? : ; and »: such a mark never starts a line."""
-    lone = place + 1 == len(text) or text[place + 1].isspace()
-    return text[place] in "!?:;»" and lone
-
-
-def _is_mark(character: str) -> bool:
-    return unicodedata.category(character) in ("Mn", "Me", "Mc")
 
 
 def _is_wide(character: str) -> bool:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import uharfbuzz
 
-from salon.render.layout import Box, Face, Word
+from salon.render.layout import Box, Face, TextWord
 from salon.render.typeset.characters import cleaned, font_spans, script_of
 from salon.render.typeset.fonts import Extents, LoadedFont, load_font
 
@@ -30,7 +30,7 @@ JOINED_SCRIPTS = frozenset({"ARABIC", "SYRIAC", "NKO", "MONGOLIAN", "DEVANAGARI"
 """Letters of a word hang together: no letter-spacing."""
 
 
-class Placed(NamedTuple):
+class PlacedGlyph(NamedTuple):
     """A glyph on its line, in ems."""
 
     font: LoadedFont
@@ -46,7 +46,7 @@ class EmLine(NamedTuple):
     """A shaped line in ems: the glyphs from left to right."""
 
     text: str
-    glyphs: tuple[Placed, ...]
+    glyphs: tuple[PlacedGlyph, ...]
     advance: float
     ink: Extents | None
     """Around all of it."""
@@ -73,7 +73,7 @@ class Cluster(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class GlyphRun:
     """Glyphs of one face, each at its own place."""
 
     face: str
@@ -89,10 +89,10 @@ class ShapedLine:
     text: str
     size: float
     baseline: float
-    runs: tuple[Run, ...]
+    runs: tuple[GlyphRun, ...]
     advance: float
     ink: Box
-    words: tuple[Word, ...]
+    words: tuple[TextWord, ...]
     """In reading order, each with its ink."""
 
 
@@ -112,7 +112,10 @@ def placed_line(
 ) -> ShapedLine:
     """An em line at a size with its origin at (x, baseline); an accent moves with the letter it belongs to."""
     moves = [x] * len(line.glyphs) if shifts is None else [x + move for move in _moves(line, shifts)]
-    inks = [_scaled(glyph.ink, size, move, baseline) for glyph, move in zip(line.glyphs, moves)]
+    inks = [
+        ink and (ink[0] * size + move, ink[1] * size + baseline, ink[2] * size + move, ink[3] * size + baseline)
+        for ink, move in zip((glyph.ink for glyph in line.glyphs), moves)
+    ]
     return ShapedLine(
         line.text,
         size,
@@ -131,29 +134,31 @@ def em_line(text: str, key: str, start: int, end: int, *, tracking: float = 0.0,
     for first, last, font, level in _pieces(text, key, start, end):
         part = text[first:last] + ("-" if hyphen and last == end else "")
         pieces.append((first - start, level, _shaped(part, font.key, level % 2 == 1, _space(part, font, tracking))))
-    glyphs: list[Placed] = []
+    glyphs: list[PlacedGlyph] = []
     pen = 0.0
     for index in visual_order([level for _, level, _ in pieces]):
         offset, _, shaped = pieces[index]
         for glyph in shaped:
-            glyphs.append(_placed(glyph, offset, pen))
+            x, y = pen + glyph.dx, -glyph.dy
+            ink = _ink(glyph.font, glyph.glyph, x, y)
+            glyphs.append(PlacedGlyph(glyph.font, glyph.glyph, glyph.place + offset, x, y, ink))
             pen += glyph.advance
     last_space = pieces[-1][2][-1].space if pieces and pieces[-1][2] else 0.0
-    ink = around([glyph.ink for glyph in glyphs if glyph.ink])
-    return EmLine(text[start:end] + ("-" if hyphen else ""), tuple(glyphs), pen - last_space, ink)
+    all_ink = around([glyph.ink for glyph in glyphs if glyph.ink])
+    return EmLine(text[start:end] + ("-" if hyphen else ""), tuple(glyphs), pen - last_space, all_ink)
 
 
 @functools.lru_cache(maxsize=1024)
 def clusters(text: str, key: str, tracking: float = 0.0) -> tuple[Cluster, ...]:
     """What every character of a paragraph measures: enough to break and fit lines without shaping them."""
     empty = Cluster(0.0, 0.0, 0.0, 0.0, 0.0)
-    found = [empty] * len(text)
+    measures = [empty] * len(text)
     for first, last, font, level in _pieces(text, key, 0, len(text)):
         part = text[first:last]
         shaped = _shaped(part, font.key, level % 2 == 1, _space(part, font, tracking))
         for place, glyphs in itertools.groupby(shaped, key=lambda glyph: glyph.place):
-            found[first + place] = _cluster(tuple(glyph[:5] for glyph in glyphs), level % 2 == 1)
-    return tuple(found)
+            measures[first + place] = _cluster(tuple(glyph[:5] for glyph in glyphs), level % 2 == 1)
+    return tuple(measures)
 
 
 class _Glyph(NamedTuple):
@@ -207,19 +212,14 @@ def _pieces(text: str, key: str, start: int, end: int) -> list[tuple[int, int, L
         first, last = max(first, start), min(last, end)
         cut, script = first, None
         for place in range(first, last):
-            found = script_of(text[place])
-            if place > cut and (deep[place] != deep[place - 1] or (found and script not in (None, found))):
+            own = script_of(text[place])
+            if place > cut and (deep[place] != deep[place - 1] or (own and script not in (None, own))):
                 pieces.append((cut, place, font, deep[cut]))
                 cut, script = place, None
-            script = found or script
+            script = own or script
         if cut < last:
             pieces.append((cut, last, font, deep[cut]))
     return pieces
-
-
-def _placed(glyph: _Glyph, offset: int, pen: float) -> Placed:
-    x, y = pen + glyph.dx, -glyph.dy
-    return Placed(glyph.font, glyph.glyph, glyph.place + offset, x, y, _ink(glyph.font, glyph.glyph, x, y))
 
 
 def _ink(font: LoadedFont, glyph: int, x: float, y: float) -> Extents | None:
@@ -251,7 +251,7 @@ def _moves(line: EmLine, shifts: Sequence[float]) -> list[float]:
     return moves
 
 
-def _runs(line: EmLine, size: float, moves: list[float], baseline: float) -> tuple[Run, ...]:
+def _runs(line: EmLine, size: float, moves: list[float], baseline: float) -> tuple[GlyphRun, ...]:
     """Glyphs that leave a mark, gathered by face."""
     by_face: dict[str, tuple[list[int], list[float], list[float]]] = {}
     for glyph, move in zip(line.glyphs, moves):
@@ -260,10 +260,10 @@ def _runs(line: EmLine, size: float, moves: list[float], baseline: float) -> tup
             ids.append(glyph.glyph)
             xs.append(round(glyph.x * size + move, 3))
             ys.append(round(glyph.y * size + baseline, 3))
-    return tuple(Run(face, tuple(ids), tuple(xs), tuple(ys)) for face, (ids, xs, ys) in by_face.items())
+    return tuple(GlyphRun(face, tuple(ids), tuple(xs), tuple(ys)) for face, (ids, xs, ys) in by_face.items())
 
 
-def _words(line: EmLine, inks: list[Extents | None]) -> tuple[Word, ...]:
+def _words(line: EmLine, inks: list[Extents | None]) -> tuple[TextWord, ...]:
     """The words of a line with the ink of their glyphs; what has none is no word."""
     spans = list(re.finditer(r"\S+", line.text))
     word_at = [0] * (len(line.text) + 1)
@@ -273,11 +273,7 @@ def _words(line: EmLine, inks: list[Extents | None]) -> tuple[Word, ...]:
     for glyph, ink in zip(line.glyphs, inks):
         if ink:
             gathered[word_at[glyph.place]].append(ink)
-    return tuple(Word(text=span.group(), box=_box(inks)) for span, inks in zip(spans, gathered) if inks)
-
-
-def _scaled(ink: Extents | None, size: float, x: float, y: float) -> Extents | None:
-    return ink and (ink[0] * size + x, ink[1] * size + y, ink[2] * size + x, ink[3] * size + y)
+    return tuple(TextWord(text=span.group(), box=_box(inks)) for span, inks in zip(spans, gathered) if inks)
 
 
 def around(inks: Sequence[Extents]) -> Extents | None:
@@ -323,7 +319,13 @@ def levels(text: str, base: int | None = None) -> tuple[int, ...]:
     _weak(kinds, direction)
     _brackets(text, original, kinds, direction)
     _neutrals(kinds, direction)
-    return tuple(_at_line_end(original, [_implicit(kind, base) for kind in kinds], base))
+    implicit = {"R": 1} if base else {"L": 0, "R": 1}
+    deep = [implicit.get(kind, 2) for kind in kinds]  # I1, I2
+    for i in reversed(range(len(deep))):  # trailing white space keeps to the paragraph's end (L1)
+        if original[i] not in ("WS", "BN"):
+            break
+        deep[i] = base
+    return tuple(deep)
 
 
 def visual_order(levels: Sequence[int]) -> list[int]:
@@ -421,29 +423,13 @@ def _strong(kind: str) -> str | None:
     return {"L": "L", "R": "R", "EN": "R", "AN": "R"}.get(kind)
 
 
-def _implicit(kind: str, base: int) -> int:
-    """The level of a resolved type in a paragraph of level `base` (I1, I2)."""
-    if base == 0:
-        return {"L": 0, "R": 1}.get(kind, 2)
-    return 1 if kind == "R" else 2
-
-
-def _at_line_end(original: list[str], deep: list[int], base: int) -> list[int]:
-    """Trailing white space keeps to the paragraph's end (L1)."""
-    for i in reversed(range(len(deep))):
-        if original[i] not in ("WS", "BN"):
-            break
-        deep[i] = base
-    return deep
-
-
-def _spans_of(kinds: list[str], wanted: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Maximal spans whose types are all among `wanted`."""
+def _spans_of(kinds: list[str], types: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Maximal spans whose types are all among `types`."""
     spans = []
     start = 0
     while start < len(kinds):
         end = start
-        while end < len(kinds) and kinds[end] in wanted:
+        while end < len(kinds) and kinds[end] in types:
             end += 1
         if end > start:
             spans.append((start, end))
