@@ -197,7 +197,8 @@ class _SvgReader:
             return ellipse(*values)
         if tag == "rect":
             return rounded(*values)
-        return line(*values) if hairline else bar(*values, self.number(element, "stroke-width"))
+        x0, y0, x1, y1 = values
+        return line(x0, y0, x1, y1) if hairline else bar(x0, y0, x1, y1, self.number(element, "stroke-width"))
 
     def placed_outline(self, element: ElementTree.Element, hairline: bool) -> Path:
         """The outline of an element inside a toned group."""
@@ -290,7 +291,7 @@ class _SvgReader:
         if not sweep and last > first:
             last -= 360
         curves = arc(x * rx, y * ry, rx, first, last, ry).commands[1:]
-        return [*curves[:-1], (*curves[-1][:-2], *end)]
+        return [*curves[:-1], ("C", *curves[-1][1:][:4], *end)]
 
     def number(self, element: ElementTree.Element, name: str, default: float | None = None) -> float:
         """The number in an attribute."""
