@@ -291,7 +291,8 @@ class _SvgReader:
         if not sweep and last > first:
             last -= 360
         curves = arc(x * rx, y * ry, rx, first, last, ry).commands[1:]
-        return [*curves[:-1], ("C", *curves[-1][1:][:4], *end)]
+        x1, y1, x2, y2, *_ = curves[-1][1:]
+        return [*curves[:-1], ("C", x1, y1, x2, y2, end[0], end[1])]
 
     def number(self, element: ElementTree.Element, name: str, default: float | None = None) -> float:
         """The number in an attribute."""
