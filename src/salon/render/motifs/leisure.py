@@ -83,6 +83,7 @@ def waving_staff(s: Sketch) -> None:
 
 
 def guitar_in_rings(s: Sketch) -> None:
+    """A guitar before rings of sound, notes about it."""
     x, y = s.x(s.between(0.46, 0.54)), s.y(0.6)
     reach = math.hypot(s.width, s.height) * 0.6
     for k in range(5, 0, -1):
@@ -249,6 +250,7 @@ def film(s: Sketch) -> None:
 
 
 def cinema(s: Sketch) -> None:
+    """The countdown on the screen, rows of heads before it."""
     sky(s, 3)
     x, y = s.x(0.5), s.y(0.38)
     wide, tall = s.width * 0.8, min(s.height * 0.5, s.width * 0.8)

@@ -227,6 +227,7 @@ def bird(s: Sketch) -> None:
 
 
 def birds_on_branches(s: Sketch) -> None:
+    """Song birds on one bough, or on three in a slim box, before a disc."""
     s.add(0.1, 1, circle(s.x(s.between(0.35, 0.65)), s.y(s.between(0.36, 0.46)), s.unit * s.between(0.36, 0.42)))
     levels = (0.7,) if s.wide > 0.6 else (0.34, 0.62, 0.9)
     side = s.one_of(-1, 1)
@@ -295,6 +296,7 @@ def cat(s: Sketch) -> None:
 
 
 def cat_on_a_sill(s: Sketch) -> None:
+    """A cat before the moon, its tail hanging down, beside a flower pot where there is room."""
     sky(s, 2)
     level = 0.76
     x, r = s.x(s.between(0.42, 0.58)), s.unit * s.between(0.32, 0.38)
@@ -325,6 +327,7 @@ def cat_on_a_sill(s: Sketch) -> None:
 
 
 def cat_face(s: Sketch) -> None:
+    """A cat's face among great leaves, a butterfly near its ear."""
     sky(s)
     size = min(s.width * 0.86, s.height * 0.82)
     x = s.x(s.between(0.44, 0.56))
@@ -350,6 +353,7 @@ def hands(s: Sketch) -> None:
 
 
 def raised_hands(s: Sketch) -> None:
+    """Two rows of hands below a heart or a disc."""
     r = s.unit * s.between(0.15, 0.2)
     x = s.x(s.between(0.4, 0.6))
     if s.chance(0.5):
@@ -411,6 +415,7 @@ def eye(s: Sketch) -> None:
 
 
 def great_eye(s: Sketch) -> None:
+    """One eye in rays."""
     x, y = s.x(0.5), s.y(s.between(0.46, 0.52))
     size = min(s.width * 0.84, s.height * 1.15)
     s.add(0.1, 1, rays(x, y, math.hypot(s.width, s.height), s.one_of(20, 24, 28), s.between(0, 15)))
@@ -427,6 +432,7 @@ def great_eye(s: Sketch) -> None:
 
 
 def rows_of_eyes(s: Sketch) -> None:
+    """Eyes in rows that look several ways."""
     columns = max(1, round(s.width / s.unit * s.one_of(1, 2))) if s.wide > 0.6 else 1
     step = s.width / columns
     rows = max(2, round(s.height / (step * 0.56)))

@@ -255,6 +255,7 @@ def spine(s: Sketch, tone: int, wide: float) -> Drawing:
 
 
 def open_book(s: Sketch) -> None:
+    """Mountains and a sun that rise from a book."""
     sky(s)
     level = 0.84
     size = min(s.width * 0.86, s.height * 0.9)

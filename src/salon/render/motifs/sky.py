@@ -102,6 +102,7 @@ def _scatter(s: Sketch, x: float, y: float, clear: float, count: int, low: float
 
 
 def moonlit_water(s: Sketch, x: float) -> None:
+    """Water with a path of light."""
     level = 0.7
     s.add(0.5, 1, hill(s, level - 0.05, s.between(-0.03, 0.03), 0.02))
     s.add(0.6, 2, rect(s.left, s.y(level), s.width, s.height))
@@ -115,6 +116,7 @@ def moonlit_water(s: Sketch, x: float) -> None:
 
 
 def night_hills(s: Sketch, x: float) -> None:
+    """Three hills in the dark."""
     for i, tone in enumerate((1, 2, 4)):
         s.add(0.5 + 0.15 * i, tone, hill(s, 0.68 + 0.1 * i, s.between(-0.08, 0.08), 0.04))
 
@@ -283,6 +285,7 @@ def globe(s: Sketch) -> None:
 
 
 def earth_in_orbit(s: Sketch) -> None:
+    """The earth within rings of light, two moons on its orbit."""
     sky(s, 3)
     r = s.unit * s.between(0.32, 0.36)
     x, y = s.x(s.between(0.44, 0.56)), s.y(s.between(0.46, 0.54))
@@ -305,6 +308,7 @@ def earth_in_orbit(s: Sketch) -> None:
 
 
 def globe_on_a_desk(s: Sketch) -> None:
+    """A globe on its stand beside stacks of books."""
     wall(s, 0.76)
     size = min(s.height * 0.74, s.width * 0.8)
     side = s.one_of(-1, 1)

@@ -219,6 +219,7 @@ def umbrella(s: Sketch) -> None:
 
 
 def umbrella_in_the_rain(s: Sketch) -> None:
+    """One great umbrella, a second one in a wide box."""
     sky(s)
     slant = s.one_of(-1, 1) * s.between(8, 16)
     size = min(s.width * 0.86, s.height * 0.74)
