@@ -140,6 +140,7 @@ def fish(s: Sketch) -> None:
 
 
 def shoal(s: Sketch) -> None:
+    """Rows of fish that swim one way, and one that does not."""
     size = s.unit * s.between(0.3, 0.4)
     flip = s.chance(0.5)
     rows = max(2, round(s.height * 0.74 / (size * 0.62)))
@@ -163,6 +164,7 @@ def shoal(s: Sketch) -> None:
 
 
 def great_fish(s: Sketch) -> None:
+    """One great fish, small ones about it."""
     size = min(s.width * 0.84, s.height * 1.0)
     flip = s.chance(0.5)
     y = s.y(s.between(0.4, 0.46))
