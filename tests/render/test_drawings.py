@@ -128,6 +128,7 @@ def test_a_hairline_keeps_its_width_and_stays_a_line(folder):
         ('<polygon class="main" points="0,0 a,1"/>', "the points of a polygon must be numbers"),
         ('<use href="leaf"/>', "use needs the href of a drawing"),
         ('<use href="#lid"/>', "a drawing that exists is needed"),
+        ('<use href="#pot"/>', "a drawing may not use itself"),
         ('<circle class="main" r="1" data-tones="main=blue"/>', "data-tones must exchange tones"),
         ("<circle", "a file of drawings must be well-formed SVG"),
     ],
@@ -171,3 +172,12 @@ def test_a_slice_written_by_an_arc_is_the_slice(folder):
     for ours, theirs in zip(part.path.commands, sector(0, -0.06, 0.34, 180, 360).commands, strict=True):
         assert ours[0] == theirs[0]
         assert ours[1:] == pytest.approx(theirs[1:], abs=1e-12)
+
+
+def test_arcs_that_are_none_or_cannot_reach_are_drawn_as_svg_says(folder):
+    (none,) = read(folder, '<path class="main" d="M 0 0 A 1 1 0 0 1 0 0 L 1e-1 0 Z"/>')
+    assert none.path.commands == (("M", 0.0, 0.0), ("L", 0.1, 0.0), ("Z",))
+    (flat,) = read(folder, '<path class="main" d="M 0 0 A 0 1 0 0 1 1 0 Z"/>')
+    assert flat.path.commands == (("M", 0.0, 0.0), ("L", 1.0, 0.0), ("Z",))
+    (short,) = read(folder, '<path class="main" d="M -1 0 A 0.5 0.5 0 0 1 1 0 Z"/>')
+    assert bounds(short.path).y == pytest.approx(-1, abs=1e-3)

@@ -78,7 +78,10 @@ def drawing(subject: str, name: str, tone: int | None = None) -> Drawing:
     if name not in groups:
         raise BadValue("a drawing that exists is needed", found=repr(name), where=f"{subject}.svg",
                        remedy=f"one of {', '.join(groups)}")  # fmt: skip
-    return _SvgReader(subject, where).parts(groups[name])
+    try:
+        return _SvgReader(subject, where).parts(groups[name])
+    except RecursionError:
+        raise BadValue("a drawing may not use itself", found=f"#{name}", where=where) from None
 
 
 def drawing_names(subject: str) -> tuple[str, ...]:
@@ -158,9 +161,10 @@ class _SvgReader:
 
     def used(self, element: ElementTree.Element) -> Drawing:
         """The drawing that a `use` repeats."""
-        file, mark, name = (element.get("href") or "").partition("#")
+        href = element.get("href") or element.get("{http://www.w3.org/1999/xlink}href") or ""
+        file, mark, name = href.partition("#")
         if not mark:
-            raise self.error("use needs the href of a drawing, as in leaf.svg#blade", repr(element.get("href")))
+            raise self.error("use needs the href of a drawing, as in leaf.svg#blade", repr(href))
         return drawing(file.removesuffix(".svg") or self.subject, name)
 
     def outline(self, element: ElementTree.Element, hairline: bool) -> Path:
@@ -236,10 +240,10 @@ class _SvgReader:
         """Path data: all of SVG's commands but turned ellipses."""
         commands: list[Command] = []
         here = start = control = (0.0, 0.0)
-        for letter, inner in re.findall(r"([A-Za-z])([^A-Za-z]*)", text):
+        for letter, inner in re.findall(r"([MLHVCSQTAZmlhvcsqtaz])([^MLHVCSQTAZmlhvcsqtaz]*)", text):
             upper, values = letter.upper(), self.numbers(inner, f"the numbers after {letter}")
-            count = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "S": 4, "Q": 4, "T": 2, "A": 7, "Z": 0}.get(upper)
-            if count is None or (len(values) % count if count else len(values)) or (count and not values):
+            count = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "S": 4, "Q": 4, "T": 2, "A": 7, "Z": 0}[upper]
+            if (len(values) % count if count else len(values)) or (count and not values):
                 raise self.error("path data must be as SVG writes them", f"{letter} {inner.strip()}")
             if upper == "Z":
                 commands.append(("Z",))
@@ -277,6 +281,12 @@ class _SvgReader:
         rx, ry, axis, large, sweep = step[:5]
         if axis != 0 and rx != ry:
             raise self.error("arcs of turned ellipses are not read", f"A ... {axis:g} ...", "convert them to curves")
+        if here == end:
+            return []
+        if rx == 0 or ry == 0:
+            return [("L", end[0], end[1])]
+        grow = max(1.0, math.dist((here[0] / rx, here[1] / ry), (end[0] / rx, end[1] / ry)) / 2)  # too small to reach
+        rx, ry = (rx, ry) if grow < 1 + 1e-9 else (rx * grow, ry * grow)
         # On the unit circle: the middle of the chord, and how far the centre lies from it (SVG 2, appendix B.2).
         (x0, y0), (x1, y1) = (here[0] / rx, here[1] / ry), (end[0] / rx, end[1] / ry)
         half = math.dist((x0, y0), (x1, y1)) / 2

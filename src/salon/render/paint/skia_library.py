@@ -21,6 +21,23 @@ except ImportError as error:  # the wheel is there, a library of the system it l
         remedy="apt-get install -y libegl1 libgl1 (Debian, Ubuntu); dnf install -y libglvnd-egl libglvnd-glx (Fedora)",
     ) from None
 
+__all__ = [
+    "BLENDS",
+    "LARGE",
+    "NEAREST",
+    "PIXEL",
+    "SMOOTH",
+    "Coarse",
+    "along",
+    "clear",
+    "coarse",
+    "ink",
+    "layer_paint",
+    "opaque",
+    "rgb",
+    "skia",
+]
+
 PIXEL = skia.kBGRA_8888_ColorType
 """Skia's own order of bytes here. Its fast paths (4 to 10 times) exist for this one only; the binding's constant
 `kN32_ColorType` names another."""
