@@ -19,7 +19,7 @@ from salon.bench.arena_fit import ALIKE, LOGIT, arena_snapshot
 from salon.collect.simulate.designers import DesignerSettings, designers_study
 from salon.generate.houses import HOUSES, House, expected_quality, poster_seed
 from salon.render.brief import Brief
-from salon.render.layout import Defect, Grid, Layout
+from salon.render.layout import Defect, Layout, LayoutGrid
 from salon.stats.result import Estimate
 from salon.store.folder import save_study
 from salon.study import Item, Prompt, Study, builtin_criterion
@@ -66,7 +66,7 @@ def _record(house: House, prompt: str, seed: int) -> Layout:
         style=styles[own % len(styles)],
         arrangement="stack",
         palette={},
-        grid=Grid(margin=4, columns=1, gutter=0, baseline=4),
+        grid=LayoutGrid(margin=4, columns=1, gutter=0, baseline=4),
         brief=Brief(id=prompt, headline="Open house"),
         elements=(),
         defects=tuple(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from salon.render.typeset.font_hashes import TABLE
+from salon.render.typeset.fonts import TABLE
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = re.compile(r"(fontpkg-[\w-]+|justmytype-intl-cjk)==(\S+)")

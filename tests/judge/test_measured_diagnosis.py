@@ -12,9 +12,8 @@ from salon.generate.run import generate_items
 from salon.judge.diagnosis import diagnosis_question, read_diagnosis
 from salon.judge.measuring_judge import layout_diagnosis, pixel_diagnosis
 from salon.judge.vlm import NoReply, Reply, Vlm
-from salon.render.asks import asked_against, with_asks
 from salon.render.brief import Brief
-from salon.render.brief_text import brief_prompt
+from salon.render.brief_text import asked_against, brief_prompt, with_asks
 from salon.study.answers import Diagnosis
 
 PROMPT = brief_prompt(

@@ -9,7 +9,7 @@ from salon.render.layout import Box
 from salon.render.marks import Glyphs, Layer
 from salon.render.paint.raster import paint
 from salon.render.palettes import harmonise, rechecked
-from salon.render.style import Stage, Style
+from salon.render.plan import Stage, Style
 
 CALM = (
     "Minimalist", "Typographic Minimalism", "Flat Design", "Illustrative", "Japanese", "New Chinese Aesthetic",

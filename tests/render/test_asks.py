@@ -6,8 +6,7 @@ import pytest
 
 from salon.generate.houses import HEEDED, HOUSES, find_house, house_generator
 from salon.generate.prompts import read_prompts
-from salon.render.asks import ASKS, asked_against, with_asks
-from salon.render.brief_text import read_brief
+from salon.render.brief_text import ASKS, asked_against, read_brief, with_asks
 from salon.render.layout import DEFECTS
 from salon.study import Ask, Prompt
 

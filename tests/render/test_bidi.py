@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from salon.render.typeset.bidi import base_level, levels, visual_order
+from salon.render.typeset.shape import base_level, levels, visual_order
 
 
 def seen(text: str) -> str:

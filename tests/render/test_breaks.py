@@ -7,8 +7,7 @@ import itertools
 import pytest
 
 from salon.render.layout import Face
-from salon.render.typeset.breaks import break_places
-from salon.render.typeset.lines import best, fewest, paragraph, with_cut_words
+from salon.render.typeset.setting import best, break_places, fewest, paragraph, with_cut_words
 from salon.render.typeset.shape import shape_line
 
 INTER = Face(family="Inter", weight=600)

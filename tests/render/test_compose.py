@@ -9,16 +9,14 @@ import pytest
 
 from salon.errors import BadValue
 from salon.render import compose
-from salon.render import lay_out as lay_out_module
 from salon.render.arrangements import ARRANGEMENTS
 from salon.render.brief import FORMATS, SIZES, STYLES, Brief
 from salon.render.colors import NAMES, contrast, difference
 from salon.render.compose import Hand, lay_out, plan_poster
 from salon.render.layout import TEXT_ROLES, Element, Layout
+from salon.render.plan import Style
 from salon.render.poster import Poster, layout_json
-from salon.render.style import Style
 from salon.render.styles import style_named
-from salon.render.styles.ways import keep, no_finish, plain_ground, plain_letter, plain_panel
 from salon.render.typeset.setting import TooMuchText
 
 HAND = Hand("plain")
@@ -52,23 +50,21 @@ def test_same_seed_same_bytes_other_seed_other_poster():
     assert first != other
 
 
+class PlainStyle(Style):
+    """No drawing that could change: what is left is the layout."""
+
+    name = "Minimalist"
+    moods = ("bold",)
+    displays = (("Inter", 700),)
+    texts = (("Inter", 400),)
+    arrangements = ("hero-bottom",)
+
+    def picture(self, stage, box):
+        return self.panel(stage, box)
+
+
 def test_the_layout_is_the_one_it_was(monkeypatch):
-    plain = Style(
-        name="Minimalist",
-        moods=("bold",),
-        displays=(("Inter", 700),),
-        texts=(("Inter", 400),),
-        case="as is",
-        arrangements=("hero-bottom",),
-        tune=keep,
-        ground=plain_ground,
-        picture=plain_panel,
-        finish=no_finish,
-        panel=plain_panel,
-        letter=plain_letter,
-    )
-    for module in (compose, lay_out_module):
-        monkeypatch.setattr(module, "style_named", lambda name: plain)
+    monkeypatch.setattr(compose, "style_named", lambda name: PlainStyle())
     brief = FULL.model_copy(update={"style": "Minimalist", "headline_at": "top", "align": "left"})
     layout = lay_out(plan_poster(brief, HAND, 7)).layout
     assert layout.arrangement == "hero-bottom"
@@ -188,7 +184,7 @@ def test_comfortable_lengths_fit_every_format_and_place():
     words = "lorem ipsum dolor sit amet consetetur " * 10
     sizes = {"headline": 60, "subhead": 80, "body": 240, "cta": 30, "when": 40, "where": 60, "brand": 30}
     brief = Brief(id="all", **{role: words[:size] for role, size in sizes.items()})
-    assert sizes == lay_out_module.COMFORTABLE
+    assert sizes == compose.COMFORTABLE
     for format in FORMATS:
         for place in ("top", "middle", "bottom"):
             made(brief.model_copy(update={"format": format, "headline_at": place, "style": "Minimalist"}))

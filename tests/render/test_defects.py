@@ -9,9 +9,7 @@ from salon.errors import BadValue
 from salon.render.brief import Brief
 from salon.render.colors import contrast, oklch
 from salon.render.compose import Hand, plan_poster
-from salon.render.defects import bend
-from salon.render.defects.bent import wrong_color
-from salon.render.defects.misspelled import misspell, slip
+from salon.render.defects import bend, misspell, slip, wrong_color
 from salon.render.draw import draw_poster
 from salon.render.layout import DEFECTS
 from salon.render.marks import Glyphs

@@ -17,8 +17,7 @@ from salon.errors import BadFile, BadValue, MissingExtra
 from salon.render.layout import Face
 from salon.render.typeset.characters import cleaned, font_spans
 from salon.render.typeset.families import FAMILIES, find_family
-from salon.render.typeset.font_hashes import pinned_fonts, read_font
-from salon.render.typeset.fonts import _load, load_font, parse_key
+from salon.render.typeset.fonts import _load, load_font, parse_key, pinned_fonts, read_font
 from salon.render.typeset.shape import shape_line
 
 ROOT = Path(__file__).parents[2]

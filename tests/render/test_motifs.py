@@ -8,8 +8,9 @@ import pytest
 from salon.render.brief import SUBJECTS
 from salon.render.layout import Box
 from salon.render.marks import Fill, Group, Layer, Stroke
-from salon.render.motifs import Shape, emblem, motif
-from salon.render.motifs.sketch import cut, extent
+from salon.render.motifs import MotifShape, emblem, motif
+from salon.render.motifs.drawings import extent
+from salon.render.motifs.sketch import cut
 from salon.render.paint.raster import paint
 from salon.render.shapes import blob, circle, moved, rect, ring, star
 
@@ -27,13 +28,13 @@ def seeded(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def sides(shape: Shape) -> tuple[float, float, float, float]:
+def sides(shape: MotifShape) -> tuple[float, float, float, float]:
     left, top, right, bottom = extent([shape.path])
     half = shape.width / 2 if shape.line else 0.0
     return left - half, top - half, right + half, bottom + half
 
 
-def pixels(shapes: tuple[Shape, ...], within: Box, scale: float = 1.0) -> np.ndarray:
+def pixels(shapes: tuple[MotifShape, ...], within: Box, scale: float = 1.0) -> np.ndarray:
     """The shapes in one ink per tone on white, the box's corner at the origin."""
     marks = []
     for shape in shapes:

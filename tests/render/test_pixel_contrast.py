@@ -7,7 +7,7 @@ from prove._pixel_contrast import pixel_contrast, split_contrast
 from prove._read_posters import FADED, fade
 from salon.render.brief import Brief
 from salon.render.colors import contrast, to_rgb
-from salon.render.layout import Box, Element, Face, Lettering, Line, Word
+from salon.render.layout import Box, Element, Face, Lettering, TextLine, TextWord
 
 BRIEF = Brief(
     id="ferry",
@@ -37,7 +37,7 @@ def test_only_the_words_are_looked_at():
     pixels[20:40, 20:40] = to_rgb("#336699")
     pixels[25:35, 25:35] = to_rgb("#ffeecc")
     box = Box(x=21, y=21, width=18, height=18)
-    line = Line(text="o", box=box, baseline=38, words=(Word(text="o", box=box),))
+    line = TextLine(text="o", box=box, baseline=38, words=(TextWord(text="o", box=box),))
     lettering = Lettering(text="o", asked="o", face=Face(family="Inter"), size=20, leading=1, lines=(line,))
     element = Element(id="headline", role="headline", kind="text", box=box, frame=box, z=0, lettering=lettering)
     assert pixel_contrast(pixels, element) == pytest.approx(contrast("#ffeecc", "#336699"))

@@ -9,7 +9,7 @@ import pytest
 
 from salon.errors import BadValue
 from salon.render.layout import Box, Face
-from salon.render.typeset import characters, lines, shape
+from salon.render.typeset import characters, setting, shape
 from salon.render.typeset.setting import STEP, SetText, TooMuchText, set_text
 
 FRAME = Box(x=50, y=80, width=500, height=300)
@@ -152,7 +152,7 @@ def test_the_same_text_is_set_the_same_with_cold_and_warm_caches():
         return put("Grüße aus 東京 & الضوء 2026", family="Bodoni Moda", size=70, tracking=0.03)
 
     warm = whole()
-    for cached in (lines.paragraph, shape.em_line, shape.clusters, shape._shaped, characters.font_spans):
+    for cached in (setting.paragraph, shape.em_line, shape.clusters, shape._shaped, characters.font_spans):
         cached.cache_clear()
     assert whole() == warm == whole()
 

@@ -14,15 +14,14 @@ from salon.render.colors import NAMES, contrast, difference, oklch
 from salon.render.compose import Hand, lay_out, plan_poster
 from salon.render.layout import Box
 from salon.render.marks import Fill, Group, Soft, Tile
-from salon.render.motifs import Shape
+from salon.render.motifs import MotifShape
 from salon.render.paint.raster import paint
 from salon.render.palettes import harmonise
 from salon.render.shapes import bounds, circle, line, rect, ring
 from salon.render.styles import style_named
-from salon.render.styles.glitch_art import torn
-from salon.render.styles.light import clearings, focus, night, scene, spots, spread, vivid
-from salon.render.styles.pixel_art import cell, pixels, runs
-from salon.render.styles.vaporwave import banded_sun
+from salon.render.styles.neon import banded_sun
+from salon.render.styles.screen import PixelArt, pixels, runs, torn
+from salon.render.styles.ways import clearings, focus, mirror_behind_panel, night, scene, spots, vivid
 
 STYLES = LOUD
 NIGHTS = ("Acid Graphics", "Cyberpunk", "Glitch Art", "Vaporwave")
@@ -173,18 +172,18 @@ def test_a_subject_keeps_clear_of_the_panel_over_it_and_runs_on_behind_it():
     left = min(bounds(shape.path).x for shape in scene(beside, canvas))
     assert left >= focus(beside, canvas).x - 1
     mark = Fill(rect(700, 100, 50, 50), "#ff0000")
-    painted = seen(spread(beside, canvas, (mark,)), beside, 1.0)
+    painted = seen(mirror_behind_panel(beside, canvas, (mark,)), beside, 1.0)
     edge = focus(beside, canvas).x
     assert tuple(painted[120, 720]) == tuple(painted[120, round(2 * edge - 720)]) == (255, 0, 0)
 
 
 def test_pixels_cover_what_the_outline_covers():
     box = Box(x=0, y=0, width=400, height=400)
-    grid = pixels((Shape(circle(200, 200, 150), 3, 1.0),), box, 4)
+    grid = pixels((MotifShape(circle(200, 200, 150), 3, 1.0),), box, 4)
     assert (grid == 3).sum() * 16 == pytest.approx(math.pi * 150**2, rel=0.01)
-    grid = pixels((Shape(ring(200, 200, 150, 100), 2, 1.0),), box, 4)
+    grid = pixels((MotifShape(ring(200, 200, 150, 100), 2, 1.0),), box, 4)
     assert (grid == 2).sum() * 16 == pytest.approx(math.pi * (150**2 - 100**2), rel=0.02)
-    grid = pixels((Shape(line(20, 200, 380, 200), 4, 1.0, line=True, width=20),), box, 4)
+    grid = pixels((MotifShape(line(20, 200, 380, 200), 4, 1.0, line=True, width=20),), box, 4)
     assert (grid == 4).sum() * 16 == pytest.approx(360 * 20, rel=0.1)
 
 
@@ -197,7 +196,7 @@ def test_runs_are_the_cells_that_are_on():
 def test_pixel_art_is_made_of_whole_cells_and_few_colors():
     style = style_named("Pixel Art")
     at = stage(style, subject="flower")
-    step = cell(at)
+    step = PixelArt().cell(at)
     box = Box(x=step * 10, y=step * 8, width=step * 80, height=step * 70)
     part = seen(style.picture(at, box), at, 1.0)[step * 8 : step * 78, step * 10 : step * 90].astype(int)
     cells = part.reshape(70, step, 80, step, 3).swapaxes(1, 2)

@@ -25,8 +25,7 @@ from dataclasses import dataclass, field, replace
 
 from salon.engine.processes import map_processes
 from salon.errors import BadFile, BadValue, SalonError, shorten
-from salon.render.asks import asked_against
-from salon.render.brief_text import read_brief
+from salon.render.brief_text import asked_against, read_brief
 from salon.render.chance import Seeds, chance
 from salon.render.compose import Hand
 from salon.render.draw import draw_poster
@@ -134,7 +133,8 @@ def _draws(house: House, layout: Layout, text: str) -> bool:
 # its work. So what it is worth under every criterion is known beforehand (`expected_quality`), houses rank differently
 # from criterion to criterion, and any way of judging them can be held against that.
 #
-# A house heeds asks (`salon.render.asks`): a flaw that the prompt asks to avoid befalls its work `HEEDED` times as
+# A house heeds asks (`salon.render.brief_text`): a flaw that the prompt asks to avoid befalls its work `HEEDED` times
+# as
 # often.
 # What always befalls it, as in a variant, cannot be asked away.
 #

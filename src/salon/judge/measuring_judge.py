@@ -50,7 +50,7 @@ from salon.judge.point_rules import (
 from salon.judge.vlm import Conversation, NoReply, Reply
 from salon.models.cache import ResultCache
 from salon.models.ocr import READER, remembered_reading
-from salon.render.asks import with_asks
+from salon.render.brief_text import with_asks
 from salon.render.colors import contrast, difference, parse_color
 from salon.render.layout import DefectKind, Element, Layout
 from salon.store.pictures import read_bytes, read_picture
@@ -344,7 +344,8 @@ def _margin(rule: MarginRule, layout: Layout) -> RuleFinding:
 #
 # Both answer the question of `diagnose` as a VLM would, with the picture and the prompts in it and nothing else, and
 # both
-# revise the prompt by asks (`salon.render.asks`): one sentence for each flaw found, which the built-in houses heed.
+# revise the prompt by asks (`salon.render.brief_text`): one sentence for each flaw found, which the built-in houses
+# heed.
 #
 # By pixels eight of the thirteen flaws can be found. Each has a measurement (`salon.judge.measurements`) and a bound.
 # The

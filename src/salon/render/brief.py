@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from pathlib import Path
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from salon.study.nouns import Noun
 
@@ -42,11 +44,6 @@ Style = Literal[
     "Typographic Minimalism",
     "Vaporwave",
 ]
-Subject = Literal[
-    "abstract", "mountain", "sea", "city", "forest", "sun", "moon", "stars", "flower", "leaf", "fruit", "coffee",
-    "bread", "fish", "bird", "cat", "bicycle", "boat", "train", "balloon", "house", "lamp", "chair", "book", "music",
-    "camera", "film", "mask", "ball", "gift", "candle", "umbrella", "rocket", "robot", "hands", "heart", "eye", "globe",
-]  # fmt: skip
 Place = Literal["top", "middle", "bottom"]
 Align = Literal["left", "center", "right"]
 
@@ -54,7 +51,38 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 FORMATS: tuple[Format, ...] = get_args(Format)
 MOODS: tuple[Mood, ...] = get_args(Mood)
 STYLES: tuple[Style, ...] = get_args(Style)
-SUBJECTS: tuple[Subject, ...] = get_args(Subject)
+
+MOTIF_FOLDER = Path(__file__).parent / "assets" / "motifs"
+"""One SVG file for each subject: its drawings (`render.motifs.drawings`)."""
+_FIRST_SUBJECTS = (
+    "abstract", "mountain", "sea", "city", "forest", "sun", "moon", "stars", "flower", "leaf", "fruit", "coffee",
+    "bread", "fish", "bird", "cat", "bicycle", "boat", "train", "balloon", "house", "lamp", "chair", "book", "music",
+    "camera", "film", "mask", "ball", "gift", "candle", "umbrella", "rocket", "robot", "hands", "heart", "eye", "globe",
+)  # fmt: skip
+"""In this order, because chance picks a subject by its number; others follow."""
+
+
+def subjects_in(folder: Path) -> tuple[str, ...]:
+    """The subjects that have a file of drawings, the first ones in their order, others by name."""
+    names = {file.stem for file in folder.glob("*.svg")}
+    first = tuple(name for name in _FIRST_SUBJECTS if name in names)
+    return (*first, *sorted(names - set(first)))
+
+
+SUBJECTS: tuple[str, ...] = subjects_in(MOTIF_FOLDER)
+
+
+def _check_subject(name: str) -> str:
+    if name not in SUBJECTS:
+        expected = f"{', '.join(map(repr, SUBJECTS[:-1]))} or {SUBJECTS[-1]!r}"
+        raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": expected})
+    return name
+
+
+Subject = Annotated[
+    str, AfterValidator(_check_subject), WithJsonSchema({"enum": list(SUBJECTS), "title": "Subject", "type": "string"})
+]
+"""The name of a file of drawings."""
 
 SIZES: dict[Format, tuple[int, int]] = {
     "poster": (1024, 1448),

@@ -31,11 +31,7 @@ class Seeds:
 
 def chance(seed: int | Seeds, *labels: str) -> np.random.Generator:
     """The stream of random numbers for the decision `labels` under `seed`; the same on every machine."""
-    number = seed.of(_decision(labels)) if isinstance(seed, Seeds) else seed
-    return np.random.default_rng([number, crc32("/".join(labels).encode())])
-
-
-def _decision(labels: tuple[str, ...]) -> str:
-    """What the stream decides about: whether a flaw befalls a poster, and how, are one decision."""
+    # Whether a flaw befalls a poster, and how, are one decision.
     name = labels[1] if labels[0] == "befalls" else labels[0]
-    return _PART_OF.get(name, name)
+    number = seed.of(_PART_OF.get(name, name)) if isinstance(seed, Seeds) else seed
+    return np.random.default_rng([number, crc32("/".join(labels).encode())])

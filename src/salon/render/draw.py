@@ -9,12 +9,10 @@ from typing import TypeVar
 from salon.errors import BadValue
 from salon.render.brief import Brief
 from salon.render.chance import Seeds
-from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.defects import Knobs, bend, disturb
-from salon.render.defects.disturbed import DISTURBANCES
-from salon.render.lay_out import find_room
+from salon.render.compose import Hand, find_room, lay_out, plan_poster
+from salon.render.defects import DISTURBANCES, Knobs, bend, disturb
 from salon.render.layout import Defect, DefectKind
-from salon.render.plan import Plan
+from salon.render.plan import PosterPlan
 from salon.render.poster import Poster
 from salon.render.quality import true_quality
 
@@ -38,10 +36,10 @@ def draw_poster(
     A flaw that would leave no room for the texts is not planted, and then not on record.
     """
     plan = plan_poster(brief, hand, seed, width=width, height=height)
-    wanted = dict(knobs or {})
-    poster, planted = _with_room(plan, hand, wanted, lay_out)
+    strengths = dict(knobs or {})
+    poster, planted = _with_room(plan, hand, strengths, lay_out)
     poster = replace(poster, layout=poster.layout.model_copy(update={"defects": planted}))
-    poster = disturb(poster, wanted)
+    poster = disturb(poster, strengths)
     quality = true_quality(poster.layout.defects)
     return replace(poster, layout=poster.layout.model_copy(update={"quality": quality}))
 
@@ -56,20 +54,20 @@ def drawn_quality(
     height: int | None = None,
 ) -> dict[str, float]:
     """True quality of the poster that `draw_poster` makes of the same, by criterion, without drawing it."""
-    wanted = dict(knobs or {})
-    _, planted = _with_room(plan_poster(brief, hand, seed, width=width, height=height), hand, wanted, find_room)
-    disturbed = {kind: float(strength) for kind, strength in wanted.items() if kind in DISTURBANCES}
+    strengths = dict(knobs or {})
+    _, planted = _with_room(plan_poster(brief, hand, seed, width=width, height=height), hand, strengths, find_room)
+    disturbed = {kind: float(strength) for kind, strength in strengths.items() if kind in DISTURBANCES}
     return true_quality({defect.kind: defect.strength for defect in planted} | disturbed)
 
 
 def _with_room(
-    plan: Plan, hand: Hand, wanted: dict[DefectKind, float], lay: Callable[[Plan], T]
+    plan: PosterPlan, hand: Hand, strengths: dict[DefectKind, float], lay: Callable[[PosterPlan], T]
 ) -> tuple[T, tuple[Defect, ...]]:
-    """What `lay` makes of the plan with its flaws, and these; flaws given up for room are taken out of `wanted`."""
+    """What `lay` makes of the plan with its flaws, and these; flaws given up for room are taken out of `strengths`."""
     for given_up in (None, *NEEDS_ROOM):
-        if given_up is not None and not wanted.pop(given_up, 0.0):
+        if given_up is not None and not strengths.pop(given_up, 0.0):
             continue
-        bent, planted = bend(plan, hand, wanted)
+        bent, planted = bend(plan, hand, strengths)
         try:
             return lay(bent), planted
         except BadValue:

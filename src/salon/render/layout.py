@@ -60,13 +60,13 @@ class Box(Noun):
         """Its centre."""
         return self.x + self.width / 2, self.y + self.height / 2
 
-    def meets(self, other: Box) -> bool:
+    def meets(self, box: Box) -> bool:
         """Whether the two share more than an edge."""
-        return self.x < other.right and other.x < self.right and self.y < other.bottom and other.y < self.bottom
+        return self.x < box.right and box.x < self.right and self.y < box.bottom and box.y < self.bottom
 
-    def holds(self, other: Box) -> bool:
-        """Whether the other lies inside it."""
-        return self.x <= other.x and self.y <= other.y and other.right <= self.right and other.bottom <= self.bottom
+    def holds(self, box: Box) -> bool:
+        """Whether the box lies inside it."""
+        return self.x <= box.x and self.y <= box.y and box.right <= self.right and box.bottom <= self.bottom
 
 
 class Face(Noun):
@@ -82,20 +82,20 @@ class Face(Noun):
         return f"{self.family}:{self.weight}" + (":italic" if self.italic else "")
 
 
-class Word(Noun):
+class TextWord(Noun):
     """One word as set, with its ink box."""
 
     text: str
     box: Box
 
 
-class Line(Noun):
+class TextLine(Noun):
     """One line of text as set."""
 
     text: str
     box: Box
     baseline: float
-    words: tuple[Word, ...]
+    words: tuple[TextWord, ...]
 
 
 class Lettering(Noun):
@@ -112,7 +112,7 @@ class Lettering(Noun):
     tracking: float = 0.0
     """Added to every advance, in units of size."""
     align: Align = "left"
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     effects: tuple[str, ...] = ()
     """Of the nine classic ones where they apply: bold glow gradient_fill highlight italic outline reflection shadow
     underline; else the style's own word."""
@@ -149,7 +149,7 @@ class Defect(Noun):
     """What was changed, from what to what."""
 
 
-class Grid(Noun):
+class LayoutGrid(Noun):
     """The construction lines text aligns to."""
 
     margin: float
@@ -172,7 +172,7 @@ class Layout(Noun):
     arrangement: str
     palette: dict[str, str]
     """Role of a color ('ground', 'ink', 'accent', ...) to '#rrggbb'."""
-    grid: Grid
+    grid: LayoutGrid
     brief: Brief
     elements: tuple[Element, ...]
     """Lowest first."""

@@ -57,9 +57,9 @@ APART = 0.16
 """Least OKLab distance of picture colors from the ground: less would drown."""
 
 
-def harmonise(asked: tuple[str, ...], mood: Mood, rng: np.random.Generator) -> Palette:
-    """A palette from the colors `asked` for (names or #rrggbb, dominant first), completed to suit `mood`."""
-    colors = [parse_color(word) for word in asked]
+def harmonise(requested: tuple[str, ...], mood: Mood, rng: np.random.Generator) -> Palette:
+    """A palette from the colors `requested` (names or #rrggbb, dominant first), completed to suit `mood`."""
+    colors = [parse_color(word) for word in requested]
     if not colors:
         choices = BY_MOOD[mood]
         colors = [parse_color(word) for word in choices[rng.integers(len(choices))]]
@@ -68,9 +68,18 @@ def harmonise(asked: tuple[str, ...], mood: Mood, rng: np.random.Generator) -> P
     ground, rest = colors[0], colors[1:]
     plain = next((color for color in rest if _plain(color) and difference(color, ground) >= APART), None)
     main = None
-    if asked and plain and not _plain(ground) and swap:
+    if requested and plain and not _plain(ground) and swap:
         main, ground, rest = ground, plain, [color for color in colors if color != plain]
-    return _with_inks(_assign(ground, rest, mood, main), colors)
+    palette = _assign(ground, rest, mood, main)
+    ink = _ink(palette.ground, colors)
+    soft = mix(ink, palette.ground, 0.22)
+    return replace(
+        palette,
+        ink=ink,
+        ink_soft=soft if contrast(soft, palette.ground) >= 4.5 else ink,
+        on_surface=_ink(palette.surface, colors),
+        on_accent=_ink(palette.accent, [palette.ground, *colors]),
+    )
 
 
 def rechecked(palette: Palette) -> Palette:
@@ -87,18 +96,23 @@ def rechecked(palette: Palette) -> Palette:
 
 def _assign(ground: str, rest: list[str], mood: Mood, main: str | None) -> Palette:
     """The picture's colors: those asked for that stand out from the ground, the strongest but `main` as accent."""
-    seen = [color for color in rest if difference(color, ground) >= APART]
-    company = _shades([*seen, ground]) if rest else _company([ground], mood)
-    chosen = list(seen)
+    visible = [color for color in rest if difference(color, ground) >= APART]
+    company = _shades([*visible, ground]) if rest else _company([ground], mood)
+    chosen = list(visible)
     for color in company:
         if len(chosen) >= 3:
             break
-        if difference(color, ground) >= APART and all(difference(color, other) >= APART / 2 for other in chosen):
+        if difference(color, ground) >= APART and all(
+            difference(color, chosen_color) >= APART / 2 for chosen_color in chosen
+        ):
             chosen.append(color)
     while len(chosen) < 3:
-        chosen.append(_opposite(ground, 0.25 + 0.2 * len(chosen)))
-    pool = chosen[: max(3, len(seen))]
-    able = [color for color in seen if color != main] or [color for color in pool if color != main]
+        # A shade of the ground's own hue, lighter or darker, whichever there is room for.
+        lightness, chroma, hue = oklch(ground)
+        step = (0.25 + 0.2 * len(chosen)) * (1 if lightness < 0.55 else -1)
+        chosen.append(from_oklch(max(0.2, lightness + step), max(chroma, 0.04), hue))
+    pool = chosen[: max(3, len(visible))]
+    able = [color for color in visible if color != main] or [color for color in pool if color != main]
     accent = max(able, key=lambda color: oklch(color)[1] + 0.35 * difference(color, ground))
     primary, secondary = [color for color in pool if color != accent][:2]
     surface = _surface(ground, pool, accent)
@@ -126,7 +140,13 @@ def _company(colors: list[str], mood: Mood) -> list[str]:
     chroma = min(0.21, max(0.09, chroma)) * soft
     ground = oklch(colors[0])[0]
     lights = (0.8, 0.68, 0.88) if ground < 0.5 else (0.4, 0.92, 0.32) if ground < 0.76 else (0.52, 0.62, 0.38)
-    return [_clean(light, chroma, (hue + turn) % 360) for light, turn in zip(lights, TURNS[mood])]
+    company = []
+    for light, turn in zip(lights, TURNS[mood]):
+        turned = (hue + turn) % 360
+        if light < 0.72 and 65 < turned < 130:  # dark yellows look like mud: brown-red or green instead
+            turned = 48 if turned < 100 else 150
+        company.append(from_oklch(light, chroma, turned))
+    return company
 
 
 def _shades(colors: list[str]) -> list[str]:
@@ -141,30 +161,11 @@ def _shades(colors: list[str]) -> list[str]:
     ]
 
 
-def _clean(lightness: float, chroma: float, hue: float) -> str:
-    """The color, but dark yellows, which look like mud, turned to brown-red or green."""
-    if lightness < 0.72 and 65 < hue < 130:
-        hue = 48 if hue < 100 else 150
-    return from_oklch(lightness, chroma, hue)
-
-
-def _with_inks(palette: Palette, asked: list[str]) -> Palette:
-    """Inks: a color asked for where it reads at 7, else near-black or near-white with a breath of the ground's hue."""
-    ink = _ink(palette.ground, asked)
-    soft = mix(ink, palette.ground, 0.22)
-    return replace(
-        palette,
-        ink=ink,
-        ink_soft=soft if contrast(soft, palette.ground) >= 4.5 else ink,
-        on_surface=_ink(palette.surface, asked),
-        on_accent=_ink(palette.accent, [palette.ground, *asked]),
-    )
-
-
-def _ink(on: str, asked: list[str]) -> str:
+def _ink(on: str, requested: list[str]) -> str:
+    """A color asked for where it reads at 7, else near-black or near-white with a breath of the ground's hue."""
     hue = oklch(on)[2]
     dark, light = from_oklch(0.2, 0.03, hue), from_oklch(0.975, 0.012, hue)
-    plain = [color for color in asked if contrast(color, on) >= 7 and (_plain(color) or oklch(color)[0] < 0.45)]
+    plain = [color for color in requested if contrast(color, on) >= 7 and (_plain(color) or oklch(color)[0] < 0.45)]
     best = max(dark, light, key=lambda color: contrast(color, on))
     return readable_on(on, *plain, best, least=7 if contrast(best, on) >= 7 else 4.5)
 
@@ -173,9 +174,3 @@ def _plain(color: str) -> bool:
     """Paper or night: nearly white or nearly black, so that anything stands on it."""
     lightness, chroma, _ = oklch(color)
     return (lightness > 0.9 and chroma < 0.06) or (lightness < 0.3 and chroma < 0.1)
-
-
-def _opposite(ground: str, amount: float) -> str:
-    """A shade of the ground's own hue, `amount` lighter or darker, whichever there is room for."""
-    lightness, chroma, hue = oklch(ground)
-    return from_oklch(max(0.2, lightness + (amount if lightness < 0.55 else -amount)), max(chroma, 0.04), hue)

@@ -1,13 +1,17 @@
-"""Every decision about a poster before anything has a place: what defects bend and what layout starts from."""
+"""What is decided about a poster before anything has a place (`PosterPlan`), and what draws it (`Style`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
 
-from salon.render.brief import Align, Brief, Place
+import numpy as np
+
+from salon.render.brief import Align, Brief, Format, Mood, Place, Subject
 from salon.render.chance import Seeds
-from salon.render.layout import Face
+from salon.render.layout import Box, Face
+from salon.render.marks import Fill, Glyphs, Mark
+from salon.render.shapes import rect
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class TypeScale:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PosterPlan:
     """One poster as intended. `brief` stays what was asked; `texts` is what will be set."""
 
     brief: Brief
@@ -68,3 +72,84 @@ class Plan:
     """The color a headline takes where it stands on the ground: ink, primary or accent of the palette, or #rrggbb."""
     cta: Literal["pill", "box", "outline", "line"] = "pill"
     """How the call to action is marked."""
+
+
+# Styles
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a style may look at while it draws."""
+
+    width: int
+    height: int
+    format: Format
+    palette: Palette
+    subject: Subject
+    mood: Mood
+    align: Align
+    quiet: tuple[Box, ...]
+    """Where text will stand: keep these calm and near the color the text was promised (palette.ground, unless on a
+    panel), so that it stays readable."""
+    rng: np.random.Generator
+    """Fresh for every call, from the plan's seed: the same stage draws the same marks."""
+
+    @property
+    def unit(self) -> float:
+        """One thousandth of the shorter side: measure strokes and gaps in it, so that sizes scale."""
+        return min(self.width, self.height) / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class StyledText:
+    """Text as a style draws it, and the effects by name."""
+
+    marks: tuple[Mark, ...]
+    effects: tuple[str, ...] = ()
+
+
+class Style:
+    """One visual style: choices, and six methods that draw. A style overrides what it does in its own manner.
+
+    All methods are pure: marks out, nothing kept.
+    """
+
+    name: str
+    moods: tuple[Mood, ...]
+    """Moods it suits, best first."""
+    displays: tuple[tuple[str, int], ...]
+    """Family and weight for headlines, best first."""
+    texts: tuple[tuple[str, int], ...]
+    """Family and weight for the rest."""
+    case: Literal["upper", "as is"] = "as is"
+    """How a headline is set."""
+    arrangements: tuple[str, ...]
+    """Names in `render.arrangements` that suit it, best first."""
+    tracking: float = 0.0
+    """Letter-space of headlines, in units of size."""
+    scale: float = 1.0
+    """How loud the headline is against the default hierarchy."""
+
+    def tune(self, palette: Palette, rng: np.random.Generator) -> Palette:
+        """The palette as this style would use it; colors the brief names must stay recognisable."""
+        return palette
+
+    def ground(self, stage: Stage) -> tuple[Mark, ...]:
+        """The whole canvas, from edge to edge: plain, in the palette's ground."""
+        return (Fill(rect(0, 0, stage.width, stage.height), stage.palette.ground),)
+
+    def picture(self, stage: Stage, box: Box) -> tuple[Mark, ...]:
+        """The illustration of `stage.subject` inside the box."""
+        raise NotImplementedError
+
+    def finish(self, stage: Stage) -> tuple[Mark, ...]:
+        """Above picture and panels, below text: borders, grain, scan lines. None, unless a style has one."""
+        return ()
+
+    def panel(self, stage: Stage, box: Box) -> tuple[Mark, ...]:
+        """What carries text that stands over a picture, filled with palette.surface (or near it)."""
+        return (Fill(rect(box.x, box.y, box.width, box.height), stage.palette.surface),)
+
+    def letter(self, stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> StyledText:
+        """The glyphs of one text element (role given) with the style's treatment: as set, unless a style has one."""
+        return StyledText(glyphs)

@@ -19,9 +19,9 @@ class Poster:
     layers: tuple[Layer, ...]
 
     def __post_init__(self) -> None:
-        ids, drawn = [e.id for e in self.layout.elements], [layer.element for layer in self.layers]
-        if ids != drawn or len(set(ids)) < len(ids):
-            raise BadValue("a poster has one layer for each element, in the same order", found=f"{drawn} for {ids}")
+        ids, layers = [e.id for e in self.layout.elements], [layer.element for layer in self.layers]
+        if ids != layers or len(set(ids)) < len(ids):
+            raise BadValue("a poster has one layer for each element, in the same order", found=f"{layers} for {ids}")
 
     def element(self, name: str) -> Element:
         """The element with this id."""

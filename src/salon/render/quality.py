@@ -49,8 +49,8 @@ def true_quality(defects: Iterable[Defect] | Mapping[DefectKind, float]) -> dict
         strengths = list(defects.items())
     else:
         strengths = [(defect.kind, defect.strength) for defect in defects]
-    found = dict.fromkeys(WEIGHTS, 1.0)
+    quality = dict.fromkeys(WEIGHTS, 1.0)
     for criterion, weights in WEIGHTS.items():
         for kind, strength in strengths:
-            found[criterion] *= 1 - weights.get(kind, 0.0) * strength
-    return {criterion: round(value, 4) for criterion, value in found.items()}
+            quality[criterion] *= 1 - weights.get(kind, 0.0) * strength
+    return {criterion: round(value, 4) for criterion, value in quality.items()}

@@ -171,8 +171,8 @@ def bounds(path: Path) -> Box:
     for _, *values in path.commands:
         if not values:
             continue
-        for axis, found in ((0, xs), (1, ys)):
-            found += _extremes((here[axis], *values[axis::2]))
+        for axis, extremes in ((0, xs), (1, ys)):
+            extremes += _extremes((here[axis], *values[axis::2]))
         here = (values[-2], values[-1])
     if not xs:
         return Box(x=0, y=0, width=0, height=0)

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from salon.render.marks import Path
-from salon.render.motifs.sketch import Part, Sketch, Thing
-from salon.render.motifs.staging import rays, sky
+from salon.render.motifs.sketch import Sketch, sky
 from salon.render.shapes import blob, circle, joined, polygon, rect, ring, rounded, sector
 
 
@@ -165,8 +164,11 @@ def _pebble(s: Sketch, depth: float, tone: int, x: float, y: float, rx: float, r
         ),
     )
     if s.chance(0.35):
-        other = 5 if tone in (2, 3) else 3
-        s.add(depth, other, *(rounded(x - rx * 0.5, y - ry * 0.3 + ry * 0.28 * k, rx, ry * 0.1, ry) for k in range(3)))
+        s.add(
+            depth,
+            5 if tone in (2, 3) else 3,
+            *(rounded(x - rx * 0.5, y - ry * 0.3 + ry * 0.28 * k, rx, ry * 0.1, ry) for k in range(3)),
+        )
 
 
 def bars(s: Sketch) -> None:
@@ -276,27 +278,3 @@ def _counterweight(s: Sketch, outer: float, inner: float, line: float, r: float)
         y = line + sign * tall * (k + 1) / 4
         points += [(inner + (outer - inner) * i / 4, y) for i in (k, k + 1)]
     s.add(0.5, 2, polygon(points))
-
-
-def abstract_mark(rng: np.random.Generator) -> Thing:
-    """A sign of two or three plain forms."""
-    kind = int(rng.integers(4))
-    if kind == 0:
-        return (
-            Part(3, sector(-0.01, -0.02, 0.5, 180, 360)),
-            Part(4, sector(-0.26, 0.02, 0.25, 0, 180)),
-            Part(2, sector(0.25, 0.02, 0.25, 0, 180)),
-        )
-    if kind == 1:
-        return (Part(2, circle(-0.2, 0, 0.32)), Part(3, circle(0.2, 0, 0.32)), Part(4, _lens(0.2, 0.32)))
-    if kind == 2:
-        return (Part(3, rays(0, 0, 0.5, 10, 0, 0.2, 0.6)), Part(4, circle(0, 0, 0.14)))
-    quarter = [(3, 180, 0, 0), (4, 0, 0, 0), (2, 270, -0.5, 0.5), (3, 90, 0.5, -0.5)]
-    return tuple(Part(tone, sector(x, y, 0.49, start, start + 90)) for tone, start, x, y in quarter)
-
-
-def _lens(shift: float, r: float) -> Path:
-    """What two discs of radius r at -shift and +shift have in common."""
-    angle = math.degrees(math.acos(shift / r))
-    left, right = sector(-shift, 0, r, -angle, angle).commands, sector(shift, 0, r, 180 - angle, 180 + angle).commands
-    return Path((("M", *left[1][1:]), *left[2:-1], *right[2:-1], ("Z",)))

@@ -1,29 +1,28 @@
-"""What illustrations are built from: shapes with a tone and a depth, things drawn once and put anywhere, a sketch.
+"""Where a scene is drawn and what it stands on: the sketch, skies and hills, walls, tables and shelves.
 
-A `Thing` is drawn in a small space of its own: y downwards, about one unit tall, standing things with their foot at
-y = 0. A `Sketch` puts things and outlines into a box of pixels and cuts everything off at the edge of that box, so a
+A `Sketch` puts drawings and outlines into a box of pixels and cuts everything off at the edge of that box, so a
 composition may bleed freely and still never leave its place.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
 
 from salon.render.layout import Box
 from salon.render.marks import Command, Path
-from salon.render.shapes import Point, polygon, rounded, smooth, transformed, turned
+from salon.render.motifs.drawings import Drawing, drawing, extent, placed, retoned, size_of
+from salon.render.shapes import circle, joined, polygon, rect, sector, smooth
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class MotifShape:
     """One flat outline of an illustration.
 
     Tones name a part, not a color: 0 backdrop (a style may leave it out), 1 far, 2 middle, 3 main, 4 accent,
@@ -39,113 +38,10 @@ class Shape:
     width: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One outline of a thing, in the thing's own units; a positive width makes it a line."""
-
-    tone: int
-    path: Path
-    width: float = 0.0
-
-
-Thing = tuple[Part, ...]
-
-
-def thing(*parts: Part | Thing) -> Thing:
-    """Parts and whole things as one thing, in drawing order."""
-    return tuple(part for entry in parts for part in ((entry,) if isinstance(entry, Part) else entry))
-
-
-@lru_cache(maxsize=1024)
-def drawn(text: str) -> Path:
-    """An outline from letters and numbers as SVG writes them: absolute M, L, Q, C and Z."""
-    commands: list[Command] = []
-    for word in text.replace(",", " ").split():
-        if word in "MLQCZ":
-            commands.append((word,))
-        else:
-            commands[-1] += (float(word),)
-    return Path(tuple(commands))
-
-
-def placed(
-    parts: Thing, x: float = 0.0, y: float = 0.0, size: float = 1.0, turn: float = 0.0, flip: bool = False
-) -> Thing:
-    """The thing scaled by `size`, mirrored, turned clockwise by `turn` degrees, and moved so its origin is (x, y)."""
-    cos, sin = math.cos(math.radians(turn)) * size, math.sin(math.radians(turn)) * size
-    side = -1.0 if flip else 1.0
-    matrix = (cos * side, sin * side, -sin, cos, x, y)
-    return tuple(Part(part.tone, transformed(part.path, matrix), part.width * size) for part in parts)
-
-
-def bar(x0: float, y0: float, x1: float, y1: float, width: float) -> Path:
-    """A straight stroke with round ends as a closed outline."""
-    length = math.dist((x0, y0), (x1, y1))
-    level = rounded(x0 - width / 2, y0 - width / 2, length + width, width, width / 2)
-    return turned(level, math.degrees(math.atan2(y1 - y0, x1 - x0)), x0, y0)
-
-
-def taper(x0: float, y0: float, x1: float, y1: float, width: float) -> Path:
-    """A stroke that runs out to a point."""
-    length = math.dist((x0, y0), (x1, y1))
-    nx, ny = -(y1 - y0) / length * width / 2, (x1 - x0) / length * width / 2
-    return polygon([(x0 - nx, y0 - ny), (x1, y1), (x0 + nx, y0 + ny)])
-
-
-def ribbon(points: list[Point], width: float | list[float]) -> Path:
-    """A band along a curve through the points, as a closed outline: of one width, or of one for each point."""
-    widths = width if isinstance(width, list) else [width] * len(points)
-    left, right = [], []
-    last = len(points) - 1
-    for i, (x, y) in enumerate(points):
-        (x0, y0), (x1, y1) = points[max(i - 1, 0)], points[min(i + 1, last)]
-        share = widths[i] / 2 / (math.dist((x0, y0), (x1, y1)) or 1.0)
-        left.append((x + (y1 - y0) * share, y - (x1 - x0) * share))
-        right.append((x - (y1 - y0) * share, y + (x1 - x0) * share))
-    there, back = smooth(left, closed=False).commands, smooth(right[::-1], closed=False).commands
-    return Path((*there, ("L", *back[0][1:]), *back[1:], ("Z",)))
-
-
-def retoned(parts: Thing, tones: dict[int, int]) -> Thing:
-    """The thing with some tones exchanged."""
-    return tuple(Part(tones.get(part.tone, part.tone), part.path, part.width) for part in parts)
-
-
-def extent(paths: Iterable[Path]) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of the points that steer the outlines; curves lie within."""
-    xs: list[float] = []
-    ys: list[float] = []
-    for path in paths:
-        for command in path.commands:
-            xs += command[1:][::2]
-            ys += command[1:][1::2]
-    return min(xs), min(ys), max(xs), max(ys)
-
-
-def size_of(parts: Thing) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of a thing, lines included."""
-    sides = [(*extent([part.path]), part.width / 2) for part in parts]
-    return (
-        min(left - half for left, _, _, _, half in sides),
-        min(top - half for _, top, _, _, half in sides),
-        max(right + half for _, _, right, _, half in sides),
-        max(bottom + half for _, _, _, bottom, half in sides),
-    )
-
-
-def fitted(parts: Thing, box: Box) -> Thing:
-    """The thing as large as the box allows, in its middle."""
-    left, top, right, bottom = size_of(parts)
-    size = min(box.width / (right - left), box.height / (bottom - top))
-    x = box.x + box.width / 2 - size * (left + right) / 2
-    y = box.y + box.height / 2 - size * (top + bottom) / 2
-    return placed(parts, x, y, size)
-
-
 class Sketch:
     """Collects the shapes of one illustration in a box, from any number of hands, and gives them back to front."""
 
-    def __init__(self, box: Box, rng: np.random.Generator, shapes: list[Shape] | None = None) -> None:
+    def __init__(self, box: Box, rng: np.random.Generator, shapes: list[MotifShape] | None = None) -> None:
         self.box, self.rng = box, rng
         self.shapes = [] if shapes is None else shapes
         self.left, self.top, self.width, self.height = box.x, box.y, box.width, box.height
@@ -184,7 +80,7 @@ class Sketch:
         for path in paths:
             inside = cut(path, self.left, self.top, self.right, self.bottom)
             if inside is not None:
-                self.shapes.append(Shape(inside, tone, depth))
+                self.shapes.append(MotifShape(inside, tone, depth))
 
     def line(self, depth: float, tone: int, width: float, *paths: Path) -> None:
         """Draw lines with round ends; these are for the inside of a box and are left out where they would leave it."""
@@ -197,10 +93,10 @@ class Sketch:
                 and top - half >= self.top
                 and bottom + half <= self.bottom
             ):
-                self.shapes.append(Shape(path, tone, depth, True, width))
+                self.shapes.append(MotifShape(path, tone, depth, True, width))
 
     def put(
-        self, depth: float, parts: Thing, x: float, y: float, size: float, *, turn: float = 0.0, flip: bool = False
+        self, depth: float, parts: Drawing, x: float, y: float, size: float, *, turn: float = 0.0, flip: bool = False
     ) -> None:
         """Put a thing with its origin at (x, y), one of its units being `size` pixels."""
         for part in placed(parts, x, y, size, turn, flip):
@@ -209,9 +105,175 @@ class Sketch:
             else:
                 self.add(depth, part.tone, part.path)
 
-    def done(self) -> tuple[Shape, ...]:
+    def shapes_back_to_front(self) -> tuple[MotifShape, ...]:
         """All shapes, the farthest first; within a depth in the order they were drawn."""
         return tuple(sorted(self.shapes, key=lambda shape: shape.depth))
+
+
+# Stages
+
+
+def sky(s: Sketch, tone: int = 0) -> None:
+    """The whole box in one tone."""
+    s.add(0.0, tone, rect(s.left, s.top, s.width, s.height))
+
+
+def hill(s: Sketch, level: float, tilt: float, swing: float) -> Path:
+    """Ground from a rolling line at about `level` of the height down to the lower edge."""
+    start = s.between(0, 6.28)
+    length = max(1.0, s.wide) * 1.1
+    points = []
+    for i in range(int(8 * max(1.0, s.wide)) + 1):
+        t = i / int(8 * max(1.0, s.wide))
+        rise = tilt * (t - 0.5) * 2 + swing * math.sin(start + t * length * 5)
+        points.append((s.x(-0.05 + 1.1 * t), s.y(level + rise)))
+    top = smooth(points, closed=False).commands
+    return Path((*top, ("L", s.x(1.05), s.bottom + 1), ("L", s.x(-0.05), s.bottom + 1), ("Z",)))
+
+
+def clouds(s: Sketch, depth: float, tone: int, count: int, low: float, high: float) -> None:
+    """Flat clouds at heights between two shares of the box, some cut off by its sides."""
+    for i in range(count):
+        share = (i + s.between(0.1, 0.9)) / count
+        size = s.unit * s.between(0.26, 0.44)
+        s.put(depth, drawing("sun", "cloud", tone), s.x(share), s.y(s.between(low, high)), size, flip=s.chance(0.5))
+
+
+def rays(x: float, y: float, r: float, count: int, angle: float = 0.0, inner: float = 0.0, share: float = 0.5) -> Path:
+    """Wedges of light from a centre, each filling `share` of its angle."""
+    step = 360 / count
+    return joined(*(sector(x, y, r, angle + i * step, angle + (i + share) * step, inner) for i in range(count)))
+
+
+def wall(s: Sketch, level: float) -> None:
+    """A room: backdrop, one large quiet form on the wall behind the main thing, and a table or floor below `level`."""
+    sky(s)
+    s.one_of(disc_on_wall, arch_on_wall, light_on_wall, window_in_wall)(s, level)
+    s.add(0.3, 2, rect(s.left, s.y(level), s.width, s.bottom - s.y(level)))
+
+
+def disc_on_wall(s: Sketch, level: float) -> None:
+    """A pale disc behind the main thing."""
+    r = s.unit * s.between(0.34, 0.42)
+    s.add(0.1, 1, circle(s.x(s.between(0.4, 0.6)), s.y(level) - r * s.between(0.62, 0.9), r))
+
+
+def arch_on_wall(s: Sketch, level: float) -> None:
+    """A niche with a round top."""
+    r = s.unit * s.between(0.3, 0.38)
+    x = s.x(s.between(0.4, 0.6))
+    top = max(s.y(level) - r * 2.3, s.top + r + s.unit * 0.08)
+    if s.wide < 0.7:
+        top = s.y(s.between(0.2, 0.3)) + r
+    s.add(0.1, 1, joined(sector(x, top, r, 180, 360), rect(x - r, top - 0.5, 2 * r, s.y(level) - top + 1)))
+
+
+def light_on_wall(s: Sketch, level: float) -> None:
+    """Light from a window falls across the wall."""
+    lean = s.one_of(-1, 1) * s.unit * 0.4
+    x, half = s.x(0.5), s.unit * s.between(0.24, 0.32)
+    foot = s.y(level)
+    for shift in (-1.06, 1.06):
+        a, b = x + shift * half - half, x + shift * half + half
+        s.add(0.1, 1, polygon([(a + lean, s.top), (b + lean, s.top), (b - lean * 0.4, foot), (a - lean * 0.4, foot)]))
+
+
+def window_in_wall(s: Sketch, level: float) -> None:
+    """A window with four panes, a little off the middle."""
+    wide, tall = s.unit * 0.6, min(s.unit * 0.72, s.height * level * 0.8)
+    x, y = s.x(0.5) - wide * s.between(0.35, 0.65), s.y(level) - tall - s.height * level * 0.12
+    gap = s.unit * 0.025
+    for i in range(2):
+        for j in range(2):
+            s.add(0.1, 1, rect(x + i * (wide + gap) / 2, y + j * (tall + gap) / 2, (wide - gap) / 2, (tall - gap) / 2))
+
+
+Choice = tuple[Drawing, float]
+"""A drawing and its height against the main one."""
+
+
+def still_life(s: Sketch, main: Drawing, companions: list[Choice], tall: float = 0.6, level: float = 0.76) -> None:
+    """The main thing on a table, others to its sides as far as there is room; in a slim box, a cabinet of shelves."""
+    if s.wide < 0.6:
+        cabinet(s, [(main, 1.0), *companions])
+        return
+    wall(s, level)
+    left, top, right, _ = size_of(main)
+    size = min(s.height * tall / -top, s.width * 0.78 / (right - left))
+    x = s.x(s.between(0.42, 0.58) if s.wide < 1.3 else s.one_of(0.36, 0.64) + s.between(-0.03, 0.03))
+    x -= size * (left + right) / 2
+    s.put(0.6, main, x, s.y(level) + s.height * 0.08, size)
+    if not companions:
+        return
+    tallest = max(range(len(companions)), key=lambda k: -size_of(companions[k][0])[1] * companions[k][1])
+    # Paler than it is, and never of the tone it stands behind: that of the main thing's largest part.
+    sides = [(extent([part.path]), part.tone) for part in main]
+    _, tone = max(sides, key=lambda side: (side[0][2] - side[0][0]) * (side[0][3] - side[0][1]))
+    pale = retoned(companions[tallest][0], {4: 2} if tone == 4 else {3: 2, 2: 1})
+    _put_behind(s, pale, x + size * (left + right) / 2, -top * size, s.y(level))
+    companions = companions[:tallest] + companions[tallest + 1 :]
+    ends = {-1: x + left * size, 1: x + right * size}
+    for k in range(12 if companions else 0):
+        side = 1 if (k % 2 == 0) == (x < s.x(0.5)) else -1
+        companion, share = companions[k % len(companions)]
+        _put_beside(s, companion, share * size, side, ends, k, s.y(level))
+
+
+def _put_behind(s: Sketch, companion: Drawing, x: float, tall: float, table: float) -> None:
+    """A tall thing looks over the shoulder of the main one, which is `tall` pixels high."""
+    left, top, right, _ = size_of(companion)
+    slim = (right - left) / -top < 0.5
+    high = (table - s.top) * 0.92 if slim else min(1.5 * tall, 0.58 * s.height)
+    size = min(high / -top, s.width * 0.7 / (right - left))
+    side, wide = (1 if x < s.x(0.5) else -1), size * (right - left)
+    middle = x + side * min(wide * 0.62, s.width * 0.3)
+    middle = min(max(middle, s.left + wide * 0.4), s.right - wide * 0.4)
+    s.put(0.45, companion, middle - side * size * (left + right) / 2, table + s.height * 0.03, size, flip=side < 0)
+
+
+def _put_beside(
+    s: Sketch, companion: Drawing, size: float, side: int, ends: dict[int, float], k: int, table: float
+) -> None:
+    """Put one more thing at the end of the row on one side, unless most of it would be cut off."""
+    left, _, right, _ = size_of(companion)
+    wide = (right - left) * size
+    near = ends[side] + side * wide * (0.08 if k > 1 else -0.06)
+    middle = near + side * wide / 2
+    if not s.left + wide * 0.3 < middle < s.right - wide * 0.3:
+        return
+    before = k % 4 in (1, 2)
+    foot = table + s.height * (0.12 if before else 0.04)
+    s.put(0.7 if before else 0.5, companion, middle - size * (left + right) / 2, foot, size)
+    ends[side] = near + side * wide
+
+
+def cabinet(s: Sketch, things: list[Choice]) -> None:
+    """Shelves above each other, one thing on each, its back wall now pale, now plain."""
+    count = max(2, round(s.height / (s.width * 0.92)))
+    sky(s)
+    board = s.width * 0.035
+    for k in range(count):
+        shelf = s.within(0, k / count, 1, (k + 1) / count)
+        item, share = things[k % len(things)]
+        left, top, right, _ = size_of(item)
+        room = shelf.height - board
+        size = min(room * 0.82 / -top * max(share, 0.6), shelf.width * 0.8 / (right - left))
+        if k % 2:
+            shelf.add(0.1, 1, rect(shelf.left, shelf.top, shelf.width, shelf.height))
+        else:
+            shelf.add(0.2, 1, circle(shelf.x(0.5), shelf.top + room * 0.52, shelf.width * 0.38))
+        shelf.add(0.3, 2, rect(shelf.left, shelf.bottom - board, shelf.width, board))
+        shelf.put(0.6, item, shelf.x(0.5) - size * (left + right) / 2, shelf.bottom - board, size)
+
+
+# Outlines
+
+
+def taper(x0: float, y0: float, x1: float, y1: float, width: float) -> Path:
+    """A stroke that runs out to a point."""
+    length = math.dist((x0, y0), (x1, y1))
+    nx, ny = -(y1 - y0) / length * width / 2, (x1 - x0) / length * width / 2
+    return polygon([(x0 - nx, y0 - ny), (x1, y1), (x0 + nx, y0 + ny)])
 
 
 Node = tuple[float, ...]
@@ -231,11 +293,17 @@ def cut(path: Path, left: float, top: float, right: float, bottom: float) -> Pat
         (1, top, 1.0, b < top),
         (1, bottom, -1.0, d > bottom),
     )
+    closed: list[list[Node]] = []
+    for command in path.commands:
+        if command[0] == "M":
+            closed.append([command[1:]])
+        elif command[0] != "Z":
+            closed[-1].append(command[1:])
     commands: list[Command] = []
-    for nodes in _subpaths(path):
+    for nodes in closed:
         for axis, limit, side, crossed in sides:
             if crossed and nodes:
-                nodes = _one_side(nodes, axis, limit, side)
+                nodes = _cut_one_side(nodes, axis, limit, side)
         if len(nodes) > 2 or any(len(node) > 2 for node in nodes):
             commands.append(("M", *nodes[0]))
             for node in nodes[1:]:
@@ -247,47 +315,36 @@ def cut(path: Path, left: float, top: float, right: float, bottom: float) -> Pat
 _LETTERS = {2: "L", 4: "Q", 6: "C"}
 
 
-def _subpaths(path: Path) -> list[list[Node]]:
-    """The closed outlines of a path, each from its first point on."""
-    found: list[list[Node]] = []
-    for command in path.commands:
-        if command[0] == "M":
-            found.append([command[1:]])
-        elif command[0] != "Z":
-            found[-1].append(command[1:])
-    return found
-
-
-def _one_side(nodes: list[Node], axis: int, limit: float, side: float) -> list[Node]:
+def _cut_one_side(nodes: list[Node], axis: int, limit: float, side: float) -> list[Node]:
     """The outline on one side of an upright or level line (Sutherland and Hodgman, 1974).
 
-    Curves that stay on the near side are kept as they are, those beyond it need only their end, and those that cross
+    Curves that stay on the near side stay as they are, those beyond it need only their end, and those that cross
     are followed in short straight steps.
     """
-    kept: list[Node] = []
+    inside: list[Node] = []
     before = nodes[-1][-2:]
     for node in nodes:
         steps: Sequence[Node] = (node,)
         if len(node) > 2:
             places = [side * (value - limit) for value in (before[axis], *node[axis::2])]
             if min(places) >= 0:
-                kept.append(node)
+                inside.append(node)
                 before = node[-2:]
                 continue
-            steps = (node[-2:],) if max(places) < 0 else _along(before, node)
+            steps = (node[-2:],) if max(places) < 0 else _curve_points(before, node)
         for here in steps:
             was, now = side * (before[axis] - limit), side * (here[axis] - limit)
             if (was >= 0) != (now >= 0):
                 t = was / (was - now)
-                other = before[1 - axis] + t * (here[1 - axis] - before[1 - axis])
-                kept.append((other, limit) if axis else (limit, other))
+                along = before[1 - axis] + t * (here[1 - axis] - before[1 - axis])
+                inside.append((along, limit) if axis else (limit, along))
             if now >= 0:
-                kept.append(here)
+                inside.append(here)
             before = here
-    return kept
+    return inside
 
 
-def _along(start: Node, node: Node) -> list[Node]:
+def _curve_points(start: Node, node: Node) -> list[Node]:
     """Points on a curve after its start, some fifteen pixels apart."""
     (x0, y0), (x1, y1), (x3, y3) = start, node[:2], node[-2:]
     if len(node) == 4:

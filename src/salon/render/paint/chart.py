@@ -61,39 +61,37 @@ def _paint(canvas: skia.Canvas, svg: Element, width: float) -> None:
 def _draw(canvas: skia.Canvas, element: Element, inherited: Mapping[str, str]) -> None:
     if element.tag in ("title", "desc"):
         return
-    said = {**inherited, **element.attrib}
+    attributes = {**inherited, **element.attrib}
     canvas.save()
-    _move(canvas, element.get("transform", ""))
+    for name, arguments in re.findall(r"(\w+)\(([^)]*)\)", element.get("transform", "")):
+        values = [float(value) for value in arguments.replace(",", " ").split()]
+        {"translate": canvas.translate, "rotate": canvas.rotate}[name](*values)
     if element.tag == "g":
         for child in element:
-            _draw(canvas, child, {name: said[name] for name in _INHERITED if name in said})
+            _draw(canvas, child, {name: attributes[name] for name in _INHERITED if name in attributes})
     elif element.tag == "text":
-        _write(canvas, element.text or "", said)
+        _write(canvas, element.text or "", attributes)
     else:
         shape = _shape(element.tag, element.attrib)
-        for paint in _paints(said):
+        for paint in _paints(attributes):
             canvas.drawPath(shape, paint)
     canvas.restore()
 
 
-def _move(canvas: skia.Canvas, transform: str) -> None:
-    for name, arguments in re.findall(r"(\w+)\(([^)]*)\)", transform):
-        values = [float(value) for value in arguments.replace(",", " ").split()]
-        {"translate": canvas.translate, "rotate": canvas.rotate}[name](*values)
-
-
-def _paints(said: Mapping[str, str]) -> list[skia.Paint]:
+def _paints(attributes: Mapping[str, str]) -> list[skia.Paint]:
     """Fill, then stroke, as far as there are any."""
     paints = []
-    if said.get("fill", "#000000") != "none":
-        paints.append(skia.Paint(AntiAlias=True, Color=_color(said.get("fill", "#000000"), said.get("fill-opacity"))))
-    if said.get("stroke", "none") != "none":
-        stroke = skia.Paint(AntiAlias=True, Color=_color(said["stroke"], said.get("stroke-opacity")))
+    if attributes.get("fill", "#000000") != "none":
+        paints.append(
+            skia.Paint(AntiAlias=True, Color=_color(attributes.get("fill", "#000000"), attributes.get("fill-opacity")))
+        )
+    if attributes.get("stroke", "none") != "none":
+        stroke = skia.Paint(AntiAlias=True, Color=_color(attributes["stroke"], attributes.get("stroke-opacity")))
         stroke.setStyle(skia.Paint.kStroke_Style)
-        stroke.setStrokeWidth(float(said.get("stroke-width", 1)))
-        stroke.setStrokeCap(_CAPS.get(said.get("stroke-linecap", ""), skia.Paint.kButt_Cap))
-        stroke.setStrokeJoin(_JOINS.get(said.get("stroke-linejoin", ""), skia.Paint.kMiter_Join))
-        dashes = said.get("stroke-dasharray", "none")
+        stroke.setStrokeWidth(float(attributes.get("stroke-width", 1)))
+        stroke.setStrokeCap(_CAPS.get(attributes.get("stroke-linecap", ""), skia.Paint.kButt_Cap))
+        stroke.setStrokeJoin(_JOINS.get(attributes.get("stroke-linejoin", ""), skia.Paint.kMiter_Join))
+        dashes = attributes.get("stroke-dasharray", "none")
         if dashes != "none":
             stroke.setPathEffect(skia.DashPathEffect.Make([float(part) for part in dashes.split()], 0))
         paints.append(stroke)
@@ -107,17 +105,19 @@ def _color(words: str, opacity: str | None) -> int:
     return int(skia.Color(red, green, blue, round(255 * float(opacity if opacity is not None else 1))))
 
 
-def _shape(tag: str, given: Mapping[str, str]) -> skia.Path:
-    number = {name: float(given.get(name, 0)) for name in ("x", "y", "width", "height", "cx", "cy", "r")}
+def _shape(tag: str, attributes: Mapping[str, str]) -> skia.Path:
+    number = {name: float(attributes.get(name, 0)) for name in ("x", "y", "width", "height", "cx", "cy", "r")}
     path = skia.PathBuilder()
     if tag == "rect":
         path.addRect(skia.Rect.MakeXYWH(number["x"], number["y"], number["width"], number["height"]))
     elif tag == "circle":
         path.addCircle(number["cx"], number["cy"], number["r"])
     elif tag == "line":
-        path.moveTo(float(given["x1"]), float(given["y1"])).lineTo(float(given["x2"]), float(given["y2"]))
+        path.moveTo(float(attributes["x1"]), float(attributes["y1"])).lineTo(
+            float(attributes["x2"]), float(attributes["y2"])
+        )
     else:
-        _trace(path, given["d"])
+        _trace(path, attributes["d"])
     return path.detach()
 
 
@@ -144,10 +144,10 @@ def _trace(path: skia.PathBuilder, steps: str) -> None:
             path.lineTo(x, y)
 
 
-def _write(canvas: skia.Canvas, words: str, said: Mapping[str, str]) -> None:
+def _write(canvas: skia.Canvas, words: str, attributes: Mapping[str, str]) -> None:
     """Text on one line; letters that the first font lacks come from another one of the system."""
-    families = tuple(name.strip(" '\"") for name in said.get("font-family", "").split(","))
-    size, bold = float(said.get("font-size", 12)), int(said.get("font-weight", 400)) >= 600
+    families = tuple(name.strip(" '\"") for name in attributes.get("font-family", "").split(","))
+    size, bold = float(attributes.get("font-size", 12)), int(attributes.get("font-weight", 400)) >= 600
     runs: list[tuple[skia.Font, str]] = []
     for letter in words:
         face = _face(families, bold, letter)
@@ -159,10 +159,10 @@ def _write(canvas: skia.Canvas, words: str, said: Mapping[str, str]) -> None:
         font.setSubpixel(True)
         font.setHinting(skia.FontHinting.kNone)
     widths = [font.measureText(part) for font, part in runs]
-    share = {"middle": 0.5, "end": 1.0}.get(said.get("text-anchor", ""), 0.0)
-    x, y = float(said["x"]) - share * sum(widths), float(said["y"])
+    share = {"middle": 0.5, "end": 1.0}.get(attributes.get("text-anchor", ""), 0.0)
+    x, y = float(attributes["x"]) - share * sum(widths), float(attributes["y"])
     for (font, part), width in zip(runs, widths):
-        for paint in _paints(said):
+        for paint in _paints(attributes):
             canvas.drawString(part, x, y, font, paint)
         x += width
 
@@ -176,5 +176,5 @@ def _face(families: tuple[str, ...], bold: bool, letter: str) -> skia.Typeface:
     for face in faces:
         if face.unicharToGlyph(ord(letter)):
             return face
-    other = manager.matchFamilyStyleCharacter("", style, [], ord(letter))
-    return other or (faces[0] if faces else manager.legacyMakeTypeface("", style))
+    fallback = manager.matchFamilyStyleCharacter("", style, [], ord(letter))
+    return fallback or (faces[0] if faces else manager.legacyMakeTypeface("", style))

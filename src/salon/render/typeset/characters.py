@@ -44,7 +44,16 @@ def cleaned(text: str, *, where: str | None = None) -> str:
     """Text as it will be set: composed (NFC), plain spaces and line ends. BadValue for what no font can show."""
     if text.isascii() and text.isprintable():
         return text
-    wrong = next((character for character in text if _unprintable(character)), None)
+    wrong = next(
+        (
+            character
+            for character in text
+            if (category := unicodedata.category(character)) in ("Cs", "Co")
+            or (category == "Cc" and character not in "\n\r\t")
+            or character in BIDI_CONTROLS
+        ),
+        None,
+    )
     if wrong is not None:
         raise BadValue(
             "text may not hold control or private-use characters, lone surrogates or direction overrides",
@@ -67,12 +76,14 @@ def font_spans(text: str, key: str) -> tuple[Span, ...]:
     chain = [own.face, *_chain(own, text)]
     fonts = list(_fonts_by_place(text, chain))
     _refuse_missing(text, fonts)
-    return _merged(_spread(fonts, own))
-
-
-def _unprintable(character: str) -> bool:
-    category = unicodedata.category(character)
-    return (category == "Cc" and character not in "\n\r\t") or category in ("Cs", "Co") or character in BIDI_CONTROLS
+    spans: list[Span] = []
+    for place, font in enumerate(fonts):
+        font = font or (spans[-1][2] if spans else own)  # spaces in the font of what comes before them
+        if spans and spans[-1][2] is font:
+            spans[-1] = (spans[-1][0], place + 1, font)
+        else:
+            spans.append((place, place + 1, font))
+    return tuple(spans)
 
 
 def _has(font: LoadedFont, character: str) -> bool:
@@ -143,10 +154,10 @@ def _same_script(text: str, start: int, end: int) -> list[tuple[int, int]]:
     cuts = [start]
     script = None
     for place in range(start, end):
-        found = script_of(text[place])
-        if found is not None and script not in (None, found):
+        own = script_of(text[place])
+        if own is not None and script not in (None, own):
             cuts.append(place)
-        script = found or script
+        script = own or script
     return list(zip(cuts, [*cuts[1:], end]))
 
 
@@ -175,21 +186,3 @@ def _refuse_missing(text: str, fonts: list[LoadedFont | None]) -> None:
         where=repr(text[:60]),
         remedy=remedy,
     )
-
-
-def _spread(fonts: list[LoadedFont | None], own: LoadedFont) -> list[LoadedFont]:
-    """Spaces in the font of what comes before them."""
-    spread: list[LoadedFont] = []
-    for font in fonts:
-        spread.append(font or (spread[-1] if spread else own))
-    return spread
-
-
-def _merged(fonts: list[LoadedFont]) -> tuple[Span, ...]:
-    spans: list[Span] = []
-    for place, font in enumerate(fonts):
-        if spans and spans[-1][2] is font:
-            spans[-1] = (spans[-1][0], place + 1, font)
-        else:
-            spans.append((place, place + 1, font))
-    return tuple(spans)

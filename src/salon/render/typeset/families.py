@@ -17,7 +17,7 @@ Width = Literal["condensed", "normal", "wide"]
 Script = Literal["latin", "greek", "cyrillic", "arabic", "hebrew", "cjk", "devanagari", "thai"]
 
 THIN_TO_BLACK = (100, 200, 300, 400, 500, 600, 700, 800, 900)
-ONE = (400,)
+SINGLE_CUT = (400,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,12 @@ class _Traits(TypedDict, total=False):
 
 
 def _cut(
-    name: str, kind: Kind, weights: tuple[int, ...] = ONE, *, package: str | None = None, **traits: Unpack[_Traits]
+    name: str,
+    kind: Kind,
+    weights: tuple[int, ...] = SINGLE_CUT,
+    *,
+    package: str | None = None,
+    **traits: Unpack[_Traits],
 ) -> Family:
     """A family of static files."""
     return Family(name, package or name, kind, weights, **traits)
@@ -160,7 +165,7 @@ def find_family(name: str) -> Family:
     """The family of this name, or BadValue with the nearest names."""
     if name in FAMILIES:
         return FAMILIES[name]
-    by_lower = {known.lower(): known for known in FAMILIES}
+    by_lower = {family.lower(): family for family in FAMILIES}
     near = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)
     close = ", ".join(repr(by_lower[key]) for key in near)
     raise BadValue(

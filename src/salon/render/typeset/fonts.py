@@ -2,25 +2,99 @@
 
 A weight a family lacks becomes the nearest one it has: bold is never smeared onto a cut that was not drawn so.
 An italic a family lacks is its upright, slanted by `SLANT`.
+
+The fonts come in packages of others, at pinned versions. Another file draws other letters, and a parser of fonts reads
+whatever it is given. So a file is read once per process, its bytes are compared with a table that
+`tools/font_hashes.py` writes, and the bytes that were checked are the bytes that are used.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.util
 import pathlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
 
 import fontpkg
 import uharfbuzz
 
-from salon.errors import BadValue, MissingExtra
+from salon.errors import BadFile, BadValue, MissingExtra
 from salon.render.layout import Face
 from salon.render.marks import Command, Path
 from salon.render.shapes import bounds
 from salon.render.typeset.families import FAMILIES, Family, find_family
-from salon.render.typeset.font_hashes import read_font
+
+# Files
+
+
+TABLE = pathlib.Path(__file__).with_name("font_hashes.txt")
+"""A line for each file: SHA-256, package==version, name."""
+
+
+class PinnedFont(NamedTuple):
+    """A font file as the pinned version of its package brings it."""
+
+    sha256: str
+    package: str
+    version: str
+
+
+@functools.cache
+def pinned_fonts() -> dict[str, PinnedFont]:
+    """Every font file that may be used, by its name."""
+    fonts = {}
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
+        sha256, requirement, name = line.split("  ")
+        package, _, pinned_version = requirement.partition("==")
+        fonts[name] = PinnedFont(sha256, package, pinned_version)
+    return fonts
+
+
+@functools.cache
+def read_font(file: pathlib.Path, package: str) -> bytes:
+    """The bytes of a font file of an installed package; BadFile where they are not those of the pinned version."""
+    pinned = pinned_fonts().get(file.name)
+    if pinned is None or pinned.package != package:
+        pins = sorted(
+            {f"{font.package}=={font.version}" for font in pinned_fonts().values() if font.package == package}
+        )
+        needed = f"a font file of {pins[0] if pins else 'a font package that Salon names'} is needed"
+        raise BadFile(needed, found=_installed(package), where=str(file), remedy=_remedy(pins))
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        needed = f"{file.name} of {package}=={pinned.version} is needed"
+        remedy = _remedy([f"{package}=={pinned.version}"])
+        raise BadFile(needed, found=error.strerror or str(error), where=str(file), remedy=remedy) from None
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != pinned.sha256:
+        raise BadFile(
+            f"{file.name} of {package}=={pinned.version} is needed, a file with the SHA-256 {pinned.sha256}",
+            found=f"SHA-256 {digest}, {_installed(package)}",
+            where=str(file),
+            remedy=_remedy([f"{package}=={pinned.version}"]),
+        )
+    return data
+
+
+def _installed(package: str) -> str:
+    try:
+        return f"{package} {version(package)} installed"
+    except PackageNotFoundError:
+        return f"{package} not installed"
+
+
+def _remedy(pins: list[str]) -> str:
+    command = f"pip install --force-reinstall --no-deps {pins[0]}" if pins else "pip install --upgrade salon"
+    return f"install the pinned version: {command}"
+
+
+# Fonts
+
 
 __all__ = ["FAMILIES", "SLANT", "Extents", "Family", "LoadedFont", "load_font", "parse_key"]
 
@@ -111,7 +185,8 @@ def _load(key: str) -> LoadedFont:
     family = find_family(face.family)
     weight = family.nearest(face.weight)
     file, italic = _file(family, weight, face.italic)
-    data = read_font(file, _package(family))
+    package = "justmytype-intl-cjk" if "cjk" in family.scripts else f"fontpkg-{fontpkg.family(family.package).slug}"
+    data = read_font(file, package)
     hb_face = uharfbuzz.Face(uharfbuzz.Blob(data), 0)
     axes = {axis.tag: axis for axis in hb_face.axis_infos}
     variations = _variations(axes, family, weight, face.italic)
@@ -139,25 +214,17 @@ def _variations(
 def _file(family: Family, weight: int, italic: bool) -> tuple[pathlib.Path, bool]:
     """The file of a cut and whether it is a drawn italic."""
     if "cjk" in family.scripts:
-        return _cjk_file(family), False
+        spec = importlib.util.find_spec("justmytype_intl_cjk")
+        if spec is None or spec.origin is None:
+            raise MissingExtra("cjk")
+        folder = pathlib.Path(spec.origin).parent / "fonts" / "ofl" / family.package.lower()
+        return folder / f"{family.package}[wght].ttf", False
     try:
         installed = fontpkg.family(family.package)
     except fontpkg.FamilyNotInstalled:
         raise MissingExtra("generate") from None
     style = "italic" if italic and "italic" in installed.styles else "normal"
     return fontpkg.select_file(installed, weight, style, nearest=True).path, style == "italic"
-
-
-def _package(family: Family) -> str:
-    """The distribution that brings a family's files."""
-    return "justmytype-intl-cjk" if "cjk" in family.scripts else f"fontpkg-{fontpkg.family(family.package).slug}"
-
-
-def _cjk_file(family: Family) -> pathlib.Path:
-    spec = importlib.util.find_spec("justmytype_intl_cjk")
-    if spec is None or spec.origin is None:
-        raise MissingExtra("cjk")
-    return pathlib.Path(spec.origin).parent / "fonts" / "ofl" / family.package.lower() / f"{family.package}[wght].ttf"
 
 
 @functools.cache

@@ -2,6 +2,12 @@
 
 Shaping happens once per text in font units and is kept in ems (units of size); any size is then a multiplication, so
 fitting a headline costs no second shaping. Coordinates have the baseline's left end at (0, 0) and y downwards.
+
+The order of characters is that of the Unicode bidirectional algorithm (UAX #9) for one paragraph. Everything plain text
+needs is there: the paragraph's direction (P2, P3), weak types (W1-W7), paired brackets (N0), neutrals (N1, N2),
+implicit levels (I1, I2), line ends (L1) and reordering (L2). Explicit embeddings, overrides and isolates (X1-X8) are
+not: their control characters are refused before text gets here (`typeset.characters`); the marks LRM, RLM and ALM are
+ordinary strong characters and work. Mirroring (L4) is HarfBuzz's.
 """
 
 from __future__ import annotations
@@ -9,14 +15,14 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import uharfbuzz
 
-from salon.render.layout import Box, Face, Word
-from salon.render.typeset.bidi import levels, visual_order
+from salon.render.layout import Box, Face, TextWord
 from salon.render.typeset.characters import cleaned, font_spans, script_of
 from salon.render.typeset.fonts import Extents, LoadedFont, load_font
 
@@ -24,7 +30,7 @@ JOINED_SCRIPTS = frozenset({"ARABIC", "SYRIAC", "NKO", "MONGOLIAN", "DEVANAGARI"
 """Letters of a word hang together: no letter-spacing."""
 
 
-class Placed(NamedTuple):
+class PlacedGlyph(NamedTuple):
     """A glyph on its line, in ems."""
 
     font: LoadedFont
@@ -40,7 +46,7 @@ class EmLine(NamedTuple):
     """A shaped line in ems: the glyphs from left to right."""
 
     text: str
-    glyphs: tuple[Placed, ...]
+    glyphs: tuple[PlacedGlyph, ...]
     advance: float
     ink: Extents | None
     """Around all of it."""
@@ -67,7 +73,7 @@ class Cluster(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class GlyphRun:
     """Glyphs of one face, each at its own place."""
 
     face: str
@@ -83,10 +89,10 @@ class ShapedLine:
     text: str
     size: float
     baseline: float
-    runs: tuple[Run, ...]
+    runs: tuple[GlyphRun, ...]
     advance: float
     ink: Box
-    words: tuple[Word, ...]
+    words: tuple[TextWord, ...]
     """In reading order, each with its ink."""
 
 
@@ -106,7 +112,10 @@ def placed_line(
 ) -> ShapedLine:
     """An em line at a size with its origin at (x, baseline); an accent moves with the letter it belongs to."""
     moves = [x] * len(line.glyphs) if shifts is None else [x + move for move in _moves(line, shifts)]
-    inks = [_scaled(glyph.ink, size, move, baseline) for glyph, move in zip(line.glyphs, moves)]
+    inks = [
+        ink and (ink[0] * size + move, ink[1] * size + baseline, ink[2] * size + move, ink[3] * size + baseline)
+        for ink, move in zip((glyph.ink for glyph in line.glyphs), moves)
+    ]
     return ShapedLine(
         line.text,
         size,
@@ -125,29 +134,31 @@ def em_line(text: str, key: str, start: int, end: int, *, tracking: float = 0.0,
     for first, last, font, level in _pieces(text, key, start, end):
         part = text[first:last] + ("-" if hyphen and last == end else "")
         pieces.append((first - start, level, _shaped(part, font.key, level % 2 == 1, _space(part, font, tracking))))
-    glyphs: list[Placed] = []
+    glyphs: list[PlacedGlyph] = []
     pen = 0.0
     for index in visual_order([level for _, level, _ in pieces]):
         offset, _, shaped = pieces[index]
         for glyph in shaped:
-            glyphs.append(_placed(glyph, offset, pen))
+            x, y = pen + glyph.dx, -glyph.dy
+            ink = _ink(glyph.font, glyph.glyph, x, y)
+            glyphs.append(PlacedGlyph(glyph.font, glyph.glyph, glyph.place + offset, x, y, ink))
             pen += glyph.advance
     last_space = pieces[-1][2][-1].space if pieces and pieces[-1][2] else 0.0
-    ink = around([glyph.ink for glyph in glyphs if glyph.ink])
-    return EmLine(text[start:end] + ("-" if hyphen else ""), tuple(glyphs), pen - last_space, ink)
+    all_ink = around([glyph.ink for glyph in glyphs if glyph.ink])
+    return EmLine(text[start:end] + ("-" if hyphen else ""), tuple(glyphs), pen - last_space, all_ink)
 
 
 @functools.lru_cache(maxsize=1024)
 def clusters(text: str, key: str, tracking: float = 0.0) -> tuple[Cluster, ...]:
     """What every character of a paragraph measures: enough to break and fit lines without shaping them."""
     empty = Cluster(0.0, 0.0, 0.0, 0.0, 0.0)
-    found = [empty] * len(text)
+    measures = [empty] * len(text)
     for first, last, font, level in _pieces(text, key, 0, len(text)):
         part = text[first:last]
         shaped = _shaped(part, font.key, level % 2 == 1, _space(part, font, tracking))
         for place, glyphs in itertools.groupby(shaped, key=lambda glyph: glyph.place):
-            found[first + place] = _cluster(tuple(glyph[:5] for glyph in glyphs), level % 2 == 1)
-    return tuple(found)
+            measures[first + place] = _cluster(tuple(glyph[:5] for glyph in glyphs), level % 2 == 1)
+    return tuple(measures)
 
 
 class _Glyph(NamedTuple):
@@ -201,19 +212,14 @@ def _pieces(text: str, key: str, start: int, end: int) -> list[tuple[int, int, L
         first, last = max(first, start), min(last, end)
         cut, script = first, None
         for place in range(first, last):
-            found = script_of(text[place])
-            if place > cut and (deep[place] != deep[place - 1] or (found and script not in (None, found))):
+            own = script_of(text[place])
+            if place > cut and (deep[place] != deep[place - 1] or (own and script not in (None, own))):
                 pieces.append((cut, place, font, deep[cut]))
                 cut, script = place, None
-            script = found or script
+            script = own or script
         if cut < last:
             pieces.append((cut, last, font, deep[cut]))
     return pieces
-
-
-def _placed(glyph: _Glyph, offset: int, pen: float) -> Placed:
-    x, y = pen + glyph.dx, -glyph.dy
-    return Placed(glyph.font, glyph.glyph, glyph.place + offset, x, y, _ink(glyph.font, glyph.glyph, x, y))
 
 
 def _ink(font: LoadedFont, glyph: int, x: float, y: float) -> Extents | None:
@@ -245,7 +251,7 @@ def _moves(line: EmLine, shifts: Sequence[float]) -> list[float]:
     return moves
 
 
-def _runs(line: EmLine, size: float, moves: list[float], baseline: float) -> tuple[Run, ...]:
+def _runs(line: EmLine, size: float, moves: list[float], baseline: float) -> tuple[GlyphRun, ...]:
     """Glyphs that leave a mark, gathered by face."""
     by_face: dict[str, tuple[list[int], list[float], list[float]]] = {}
     for glyph, move in zip(line.glyphs, moves):
@@ -254,10 +260,10 @@ def _runs(line: EmLine, size: float, moves: list[float], baseline: float) -> tup
             ids.append(glyph.glyph)
             xs.append(round(glyph.x * size + move, 3))
             ys.append(round(glyph.y * size + baseline, 3))
-    return tuple(Run(face, tuple(ids), tuple(xs), tuple(ys)) for face, (ids, xs, ys) in by_face.items())
+    return tuple(GlyphRun(face, tuple(ids), tuple(xs), tuple(ys)) for face, (ids, xs, ys) in by_face.items())
 
 
-def _words(line: EmLine, inks: list[Extents | None]) -> tuple[Word, ...]:
+def _words(line: EmLine, inks: list[Extents | None]) -> tuple[TextWord, ...]:
     """The words of a line with the ink of their glyphs; what has none is no word."""
     spans = list(re.finditer(r"\S+", line.text))
     word_at = [0] * (len(line.text) + 1)
@@ -267,11 +273,7 @@ def _words(line: EmLine, inks: list[Extents | None]) -> tuple[Word, ...]:
     for glyph, ink in zip(line.glyphs, inks):
         if ink:
             gathered[word_at[glyph.place]].append(ink)
-    return tuple(Word(text=span.group(), box=_box(inks)) for span, inks in zip(spans, gathered) if inks)
-
-
-def _scaled(ink: Extents | None, size: float, x: float, y: float) -> Extents | None:
-    return ink and (ink[0] * size + x, ink[1] * size + y, ink[2] * size + x, ink[3] * size + y)
+    return tuple(TextWord(text=span.group(), box=_box(inks)) for span, inks in zip(spans, gathered) if inks)
 
 
 def around(inks: Sequence[Extents]) -> Extents | None:
@@ -286,3 +288,150 @@ def _box(inks: list[Extents]) -> Box:
     """The box around some ink, in hundredths of a pixel; empty where there is none."""
     left, top, right, bottom = around(inks) or (0.0, 0.0, 0.0, 0.0)
     return Box(x=round(left, 2), y=round(top, 2), width=round(right - left, 2), height=round(bottom - top, 2))
+
+
+# Direction
+
+
+BRACKETS = dict(zip("([{⁅⁽₍〈⟦⟨⟪⟬⟮⦃⦅「『【〔〖〘〚（［｛｟｢", ")]}⁆⁾₎〉⟧⟩⟫⟭⟯⦄⦆」』】〕〗〙〛）］｝｠｣", strict=True))
+CLOSING = {closing: opening for opening, closing in BRACKETS.items()}
+NEUTRAL = ("B", "S", "WS", "ON")
+
+
+def base_level(text: str) -> int:
+    """0 for a paragraph read from the left, 1 from the right: the direction of its first letter (P2, P3)."""
+    for character in text:
+        kind = unicodedata.bidirectional(character)
+        if kind in ("L", "R", "AL"):
+            return int(kind != "L")
+    return 0
+
+
+@functools.lru_cache(maxsize=1024)
+def levels(text: str, base: int | None = None) -> tuple[int, ...]:
+    """The embedding level of every character: even runs to the right, odd to the left."""
+    base = base_level(text) if base is None else base
+    kinds = [unicodedata.bidirectional(character) or "L" for character in text]
+    if base == 0 and not any(kind in ("R", "AL", "AN") for kind in kinds):
+        return (0,) * len(text)
+    direction = "R" if base else "L"
+    original = list(kinds)
+    _weak(kinds, direction)
+    _brackets(text, original, kinds, direction)
+    _neutrals(kinds, direction)
+    implicit = {"R": 1} if base else {"L": 0, "R": 1}
+    deep = [implicit.get(kind, 2) for kind in kinds]  # I1, I2
+    for i in reversed(range(len(deep))):  # trailing white space keeps to the paragraph's end (L1)
+        if original[i] not in ("WS", "BN"):
+            break
+        deep[i] = base
+    return tuple(deep)
+
+
+def visual_order(levels: Sequence[int]) -> list[int]:
+    """Positions from left to right for the levels of one line (L2): reverse every run at least so deep."""
+    order = list(range(len(levels)))
+    for depth in range(max(levels, default=0), 0, -1):
+        start = 0
+        while start < len(order):
+            end = start
+            while end < len(order) and levels[order[end]] >= depth:
+                end += 1
+            order[start:end] = order[start:end][::-1]
+            start = max(end, start + 1)
+    return order
+
+
+def _weak(kinds: list[str], direction: str) -> None:
+    """Marks, numbers and their separators (W1-W7)."""
+    strong = previous = direction
+    for i, kind in enumerate(kinds):  # W1-W3
+        if kind in ("NSM", "BN"):
+            kind = previous
+        previous = kind
+        if kind in ("L", "R", "AL"):
+            strong = kind
+        if kind == "EN" and strong == "AL":
+            kind = "AN"
+        kinds[i] = kind
+    for i in range(1, len(kinds) - 1):  # W4
+        before, kind, after = kinds[i - 1 : i + 2]
+        if before == after and ((kind == "ES" and before == "EN") or (kind == "CS" and before in ("EN", "AN"))):
+            kinds[i] = before
+    for start, end in _spans_of(kinds, ("ET",)):  # W5
+        if "EN" in (kinds[start - 1] if start else None, kinds[end] if end < len(kinds) else None):
+            kinds[start:end] = ["EN"] * (end - start)
+    strong = direction
+    for i, kind in enumerate(kinds):  # W3, W6, W7
+        if kind in ("L", "R", "AL"):
+            strong = kind
+        if kind == "AL":
+            kinds[i] = "R"
+        elif kind in ("ES", "ET", "CS"):
+            kinds[i] = "ON"
+        elif kind == "EN" and strong == "L":
+            kinds[i] = "L"
+
+
+def _brackets(text: str, original: list[str], kinds: list[str], direction: str) -> None:
+    """Paired brackets take one direction together (N0)."""
+    for opening, closing in _pairs(text, kinds):
+        inside = {_strong(kind) for kind in kinds[opening + 1 : closing]} - {None}
+        if direction in inside:
+            chosen = direction
+        elif inside:
+            before = (_strong(kind) for kind in reversed(kinds[:opening]))
+            context = next((kind for kind in before if kind), direction)
+            chosen = context if context in inside else direction
+        else:
+            continue
+        for place in (opening, closing):
+            kinds[place] = chosen
+            after = place + 1
+            while after < len(kinds) and original[after] == "NSM":
+                kinds[after] = chosen
+                after += 1
+
+
+def _pairs(text: str, kinds: list[str]) -> list[tuple[int, int]]:
+    """The places of matching brackets, in the order of the opening ones (BD16)."""
+    stack: list[int] = []
+    pairs = []
+    for i, character in enumerate(text):
+        if kinds[i] != "ON":
+            continue
+        if character in BRACKETS:
+            stack.append(i)
+        elif character in CLOSING:
+            match = next((n for n in reversed(range(len(stack))) if text[stack[n]] == CLOSING[character]), None)
+            if match is not None:
+                pairs.append((stack[match], i))
+                del stack[match:]
+    return sorted(pairs)
+
+
+def _neutrals(kinds: list[str], direction: str) -> None:
+    """What stands between two of one direction joins them; otherwise the paragraph's direction (N1, N2)."""
+    for start, end in _spans_of(kinds, NEUTRAL):
+        before = _strong(kinds[start - 1]) if start else direction
+        after = _strong(kinds[end]) if end < len(kinds) else direction
+        kinds[start:end] = [before if before is not None and before == after else direction] * (end - start)
+
+
+def _strong(kind: str) -> str | None:
+    """The direction a resolved type counts as among neutrals: numbers run with right-to-left text."""
+    return {"L": "L", "R": "R", "EN": "R", "AN": "R"}.get(kind)
+
+
+def _spans_of(kinds: list[str], types: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Maximal spans whose types are all among `types`."""
+    spans = []
+    start = 0
+    while start < len(kinds):
+        end = start
+        while end < len(kinds) and kinds[end] in types:
+            end += 1
+        if end > start:
+            spans.append((start, end))
+        start = max(end, start + 1)
+    return spans

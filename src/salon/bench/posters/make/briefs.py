@@ -16,8 +16,7 @@ from salon.bench.posters.make.items import MadeItem, balanced_choice, invented_n
 from salon.bench.posters.tasks import OPERATIONS
 from salon.errors import BadValue
 from salon.render.brief import STYLES, Brief, Mood, Place, Style, Subject
-from salon.render.brief_text import LABELS, read_brief
-from salon.render.brief_words import named_colors
+from salon.render.brief_text import LABELS, named_colors, read_brief
 from salon.render.chance import chance
 from salon.study import Prompt
 

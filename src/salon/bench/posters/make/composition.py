@@ -20,9 +20,9 @@ from salon.render.chance import chance
 from salon.render.colors import NAMES, contrast, mix
 from salon.render.layout import Box, Face
 from salon.render.marks import Fill, Glyphs, Group, Mark, Tile
-from salon.render.motifs import Shape, emblem
+from salon.render.motifs import MotifShape, emblem
 from salon.render.shapes import circle, rect, rounded
-from salon.render.styles.ways import drawn, flat, rays
+from salon.render.styles.ways import flat, rays, shape_mark
 
 WIDTH, HEIGHT = 720, 960
 STAGE = Box(x=60, y=250, width=600, height=650)
@@ -259,10 +259,10 @@ def subject_marks(scene: Scene, box: Box) -> tuple[Mark, ...]:
 
 def outline_marks(scene: Scene, box: Box, color: str) -> tuple[Mark, ...]:
     """The same in one color."""
-    return tuple(drawn(shape, color) for shape in _shapes(scene, box))
+    return tuple(shape_mark(shape, color) for shape in _shapes(scene, box))
 
 
-def _shapes(scene: Scene, box: Box) -> tuple[Shape, ...]:
+def _shapes(scene: Scene, box: Box) -> tuple[MotifShape, ...]:
     """From chance of its own, so that copies are alike."""
     return emblem(scene.subject, box, chance(0, "composition", scene.subject))
 
