@@ -38,7 +38,7 @@ class QuestionTally:
 
     def awaited(self, now: int) -> int:
         """Answers that may still come from those who were asked not too long ago."""
-        return sum(now - asked < HOLD_MS for asked in self.held.values())
+        return sum(now - asked_at < HOLD_MS for asked_at in self.held.values())
 
 
 _NOTHING = QuestionTally()
@@ -229,19 +229,19 @@ def is_eligible(settings: StudioSettings, answers: Mapping[str, str]) -> bool:
     return all(answers[question.id] in question.accept for question in settings.screener)
 
 
-def attempts(test: Qualification, asked: Sequence[TaskLike]) -> list[Attempt]:
+def attempts(test: Qualification, tasks_so_far: Sequence[TaskLike]) -> list[Attempt]:
     """The tries so far, the one under way included."""
-    tasks = [task for task in asked if task.question.why == "qualification"]
-    made = []
+    tasks = [task for task in tasks_so_far if task.question.why == "qualification"]
+    attempts_so_far = []
     for start in range(0, len(tasks), test.questions):
         part = tasks[start : start + test.questions]
         right = sum(task.right is True for task in part)
-        made.append(Attempt(len(part), right, len(part) == test.questions and right >= test.right))
-    return made
+        attempts_so_far.append(Attempt(len(part), right, len(part) == test.questions and right >= test.right))
+    return attempts_so_far
 
 
 def entry_question(
-    plan: StudioPlan, rater: str, cohort: str, asked: Sequence[TaskLike]
+    plan: StudioPlan, rater: str, cohort: str, tasks_so_far: Sequence[TaskLike]
 ) -> RaterQuestion | Literal["failed"] | None:
     """The next question of the qualification; None when there is none or it is passed.
 
@@ -251,13 +251,13 @@ def entry_question(
     test = plan.settings.qualification
     if test is None:
         return None
-    made = attempts(test, asked)
-    if any(attempt.passed for attempt in made):
+    attempts_so_far = attempts(test, tasks_so_far)
+    if any(attempt.passed for attempt in attempts_so_far):
         return None
-    done = sum(attempt.answered for attempt in made)
-    if done >= test.questions * test.attempts:
+    answered = sum(attempt.answered for attempt in attempts_so_far)
+    if answered >= test.questions * test.attempts:
         return "failed"
-    return _qualification_question(plan, rater, cohort, done)
+    return _qualification_question(plan, rater, cohort, answered)
 
 
 def _qualification_question(plan: StudioPlan, rater: str, cohort: str, place: int) -> RaterQuestion:
@@ -298,13 +298,13 @@ def group_budget(run: PhaseRun, group: PairGroup) -> int:
 
 
 def choose_adaptive_unit(
-    run: PhaseRun, tallies: Tallies, *, rater: str, number: int, now: int, seen: Iterable[int]
+    run: PhaseRun, tallies: Tallies, *, rater: str, number: int, now: int, seen_units: Iterable[int]
 ) -> int | None:
     """The most telling unit of the group that has had the smallest part of its budget; None when all is spent."""
-    seen = list(seen)
-    rng = seeded_rng(run.seed, "adaptive", *run.name, rater, len(seen))
+    seen_units = list(seen_units)
+    rng = seeded_rng(run.seed, "adaptive", *run.name, rater, len(seen_units))
     free = run.allowed(number).copy()
-    free[seen] = False
+    free[seen_units] = False
     spent = []
     for place, group in enumerate(run.pair_groups):
         used = _spent(run, group, tallies, now) / group_budget(run, group)
@@ -313,14 +313,14 @@ def choose_adaptive_unit(
     if not spent:
         return None
     group = run.pair_groups[min(spent)[2]]
-    known = _pair_standing(run, group, tallies, now)
+    standing = _pair_standing(run, group, tallies, now)
     chosen = next_adaptive_pair(
         group.items,
         group.pairs,
-        known.votes,
-        known.awaited,
+        standing.votes,
+        standing.awaited,
         free[group.units],
-        surplus=_surplus(group, known, np.isin(group.units, seen)),
+        surplus=_surplus(group, standing, np.isin(group.units, seen_units)),
         rng=rng,
     )
     return None if chosen is None else int(group.units[chosen])
@@ -328,8 +328,8 @@ def choose_adaptive_unit(
 
 def _spent(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) -> int:
     """Answers a group has had, and those it awaits."""
-    begun = tallies.begun(run.keys[unit] for unit in group.units)
-    return sum(len(tally.raters) + tally.awaited(now) for _, tally in begun)
+    open_tallies = tallies.begun(run.keys[unit] for unit in group.units)
+    return sum(len(tally.raters) + tally.awaited(now) for _, tally in open_tallies)
 
 
 def _pair_standing(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) -> _PairStanding:
@@ -338,18 +338,18 @@ def _pair_standing(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) 
     raters: set[str] = set()
     for row, tally in tallies.begun(run.keys[unit] for unit in group.units):
         first, second = run.units[group.units[row]].items
-        for counted in tally.votes.values():
-            votes[row] += counted[first], counted[second], counted["tie"] + counted["both_bad"]
+        for votes_by_word in tally.votes.values():
+            votes[row] += votes_by_word[first], votes_by_word[second], votes_by_word["tie"] + votes_by_word["both_bad"]
         awaited[row], answers[row] = tally.awaited(now), len(tally.raters)
         raters |= tally.raters
     return _PairStanding(votes, awaited, answers, len(raters))
 
 
-def _surplus(group: PairGroup, known: _PairStanding, mine: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _surplus(group: PairGroup, standing: _PairStanding, mine: NDArray[np.bool_]) -> NDArray[np.float64]:
     """(items,) how many more questions about each item this rater had than the others who answered, on average."""
     own = np.bincount(group.pairs[mine].ravel(), minlength=group.items)
-    everybody = np.bincount(group.pairs.ravel(), np.repeat(known.answers, 2), group.items)
-    return own - everybody / max(known.raters, 1)
+    everybody = np.bincount(group.pairs.ravel(), np.repeat(standing.answers, 2), group.items)
+    return own - everybody / max(standing.raters, 1)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -434,28 +434,28 @@ def _next_in_runs(plan: StudioPlan, state: AssignmentState) -> NextStep:
     runs = plan.runs[state.cohort]
     questions = [task.question for task in state.asked]
     histories = [_history(run, questions) for run in runs]
-    begun = max((k for k, history in enumerate(histories) if history), default=0)
-    for run, history in zip(runs[begun:], histories[begun:]):
+    current = max((k for k, history in enumerate(histories) if history), default=0)
+    for run, history in zip(runs[current:], histories[current:]):
         question = _next_in_run(plan, run, state, history)
         if question is None:
             continue
         until = _rest_end(plan, run, state)
         return Rest(until, run.phase.id) if until > state.now else question
-    asked = sum(question.why == "ordinary" for history in histories for question in history)
-    return NoMoreQuestions("done" if asked >= sum(_quota(run, state.number) for run in runs) else "enough answers")
+    ordinary = sum(question.why == "ordinary" for history in histories for question in history)
+    return NoMoreQuestions("done" if ordinary >= sum(_quota(run, state.number) for run in runs) else "enough answers")
 
 
-def _history(run: PhaseRun, asked: Sequence[RaterQuestion]) -> list[RaterQuestion]:
-    return [question for question in asked if question.phase == run.phase.id and question.criteria == run.criteria]
+def _history(run: PhaseRun, questions: Sequence[RaterQuestion]) -> list[RaterQuestion]:
+    return [question for question in questions if question.phase == run.phase.id and question.criteria == run.criteria]
 
 
 def _rest_end(plan: StudioPlan, run: PhaseRun, state: AssignmentState) -> int:
     """When the rest before `run` is over; it counts from the last answer to an earlier phase."""
     earlier = set()
-    for other in plan.runs[state.cohort]:
-        if other.phase.id == run.phase.id:
+    for earlier_run in plan.runs[state.cohort]:
+        if earlier_run.phase.id == run.phase.id:
             break
-        earlier.add(other.phase.id)
+        earlier.add(earlier_run.phase.id)
     ended = [task.answered or 0 for task in state.asked if task.question.phase in earlier]
     return max(ended, default=0) + int(run.phase.rest_hours * HOUR_MS) if ended else 0
 
@@ -497,20 +497,22 @@ def _ordinary(run: PhaseRun, state: AssignmentState, history: list[RaterQuestion
     ordinary = [question for question in history if question.why == "ordinary"]
     if len(ordinary) >= _quota(run, state.number):
         return None
-    seen = {run.place[question.key] for question in ordinary if question.key in run.place}
+    seen_units = {run.place[question.key] for question in ordinary if question.key in run.place}
     if run.phase.design.kind == "adaptive":
         unit = choose_adaptive_unit(
-            run, state.tallies, rater=state.rater, number=state.number, now=state.now, seen=seen
+            run, state.tallies, rater=state.rater, number=state.number, now=state.now, seen_units=seen_units
         )
     else:
-        unit = _most_needed(run, state, seen, ordinary)
+        unit = _most_needed(run, state, seen_units, ordinary)
     return None if unit is None else run.question(unit)
 
 
-def _most_needed(run: PhaseRun, state: AssignmentState, seen: set[int], ordinary: list[RaterQuestion]) -> int | None:
+def _most_needed(
+    run: PhaseRun, state: AssignmentState, seen_units: set[int], ordinary: list[RaterQuestion]
+) -> int | None:
     """The unit with the fewest answers, in the rater's own order; a prompt once begun is finished first."""
     stop = run.phase.stop
-    unseen = (unit for unit in run.order(state.rater, state.number) if unit not in seen)
+    unseen = (unit for unit in run.order(state.rater, state.number) if unit not in seen_units)
     if stop.kind == "everyone":
         return next(unseen, None)
     order = list(unseen)

@@ -88,10 +88,10 @@ class PhaseRun:
     @cached_property
     def pair_groups(self) -> tuple[PairGroup, ...]:
         """Of a run of pairs: the pairs by what they are compared within."""
-        found: dict[str, list[int]] = defaultdict(list)
+        units_by_group: dict[str, list[int]] = defaultdict(list)
         for number, unit in enumerate(self.units):
-            found[unit.group].append(number)
-        return tuple(self._pair_group(units) for units in found.values())
+            units_by_group[unit.group].append(number)
+        return tuple(self._pair_group(units) for units in units_by_group.values())
 
     def _pair_group(self, units: list[int]) -> PairGroup:
         code: dict[str, int] = {}
@@ -105,14 +105,14 @@ class PhaseRun:
 
     def question(self, unit: int) -> RaterQuestion:
         """The ordinary question about `unit`."""
-        one = self.units[unit]
+        chosen = self.units[unit]
         return RaterQuestion(
             kind=self.phase.protocol,
             cohort=self.cohort.id,
             phase=self.phase.id,
             criteria=self.criteria,
-            items=one.items,
-            prompt=one.prompt,
+            items=chosen.items,
+            prompt=chosen.prompt,
             view=self.view,
             points=self.phase.points,
             grid=self.phase.grid,
@@ -208,9 +208,9 @@ def make_plan(study: Study, settings: StudioSettings) -> StudioPlan:
     _check_criteria(study, settings)
     _check_gold(study, settings, items)
     aside = {item for gold in settings.gold for item in gold.items}
-    asked = [item for item in items.values() if item.id not in aside]
+    askable = [item for item in items.values() if item.id not in aside]
     categories = {prompt.id: prompt.category for prompt in study.nouns("prompts")}
-    runs = {cohort.id: _cohort_runs(study, settings, cohort, asked, categories) for cohort in settings.cohorts}
+    runs = {cohort.id: _cohort_runs(study, settings, cohort, askable, categories) for cohort in settings.cohorts}
     gold_prompts = tuple(_unit([items[id] for id in gold.items], categories, "").prompt for gold in settings.gold)
     return StudioPlan(settings, gold_prompts, runs)
 
@@ -265,13 +265,13 @@ def _cohort_runs(
     rng = seeded_rng(settings.seed, "prompts", cohort.id)
     prompts = sorted({item.prompt for item in items if item.prompt is not None})
     place = {prompts[k]: n for n, k in enumerate(rng.permutation(len(prompts)).tolist())}
-    drawn: set[str] = set()
+    used_prompts: set[str] = set()
     runs = []
     screens = [(phase, screen) for phase in cohort.phases for screen in phase.screens]
     views = tuple(dict.fromkeys(_view(study, cohort, phase, screen) for phase, screen in screens))
     for phase in cohort.phases:
-        chosen = _phase_prompts(phase, prompts, categories, drawn, rng)
-        drawn |= chosen
+        chosen = _phase_prompts(phase, prompts, categories, used_prompts, rng)
+        used_prompts |= chosen
         among = [item for item in items if item.prompt is None or item.prompt in chosen]
         units = tuple(_units(study, phase, among, categories, seeded_rng(settings.seed, "design", cohort.id, phase.id)))
         if not units:
@@ -296,12 +296,12 @@ def _check_asked_once(cohort: CohortSettings, runs: Sequence[PhaseRun]) -> None:
     for run in runs:
         for criterion, unit in product(run.criteria, run.units):
             view = run.view if unit.prompt is not None else ()  # a prompt is seen in one view only
-            asked = (_KEPT_AS[run.phase.protocol], criterion, view, frozenset(unit.items))
-            other = met.setdefault(asked, run.phase.id)
-            if other != run.phase.id:
+            question = (_KEPT_AS[run.phase.protocol], criterion, view, frozenset(unit.items))
+            phase_id = met.setdefault(question, run.phase.id)
+            if phase_id != run.phase.id:
                 raise DesignError(
                     f"phases of one cohort ask different things; {_KEPT_AS[run.phase.protocol]} are kept once",
-                    found=f"phases {other!r} and {run.phase.id!r}, both about {criterion!r} of the same items",
+                    found=f"phases {phase_id!r} and {run.phase.id!r}, both about {criterion!r} of the same items",
                     where=f"cohort {cohort.id!r}",
                     remedy="another criterion for one of them, prompts.fresh, or another cohort",
                 )
@@ -316,9 +316,13 @@ def _view(study: Study, cohort: CohortSettings, phase: Phase, screen: Sequence[s
 
 
 def _phase_prompts(
-    phase: Phase, prompts: list[str], categories: dict[str, str | None], drawn: set[str], rng: np.random.Generator
+    phase: Phase,
+    prompts: list[str],
+    categories: dict[str, str | None],
+    used_prompts: set[str],
+    rng: np.random.Generator,
 ) -> set[str]:
-    free = [prompt for prompt in prompts if not (phase.prompts.fresh and prompt in drawn)]
+    free = [prompt for prompt in prompts if not (phase.prompts.fresh and prompt in used_prompts)]
     if phase.prompts.number is None:
         return set(free)
     if phase.prompts.number > len(free):
@@ -379,14 +383,14 @@ def _shared_levels(study: Study, criteria: Sequence[str]) -> tuple[float, ...]:
 
 
 def _check_criteria(study: Study, settings: StudioSettings) -> None:
-    known = {criterion.id: criterion for criterion in study.criteria}
+    criteria = {criterion.id: criterion for criterion in study.criteria}
     for c, cohort in enumerate(settings.cohorts):
         for p, phase in enumerate(cohort.phases):
             for criterion in phase.criteria:
                 key = f"cohorts[{c}].phases[{p}].criteria"
-                if criterion not in known:
-                    raise _unknown_reference(key, "a criterion of the study", criterion, known)
-                if phase.protocol in ("rate", "flag") and known[criterion].scale is None:
+                if criterion not in criteria:
+                    raise _unknown_reference(key, "a criterion of the study", criterion, criteria)
+                if phase.protocol in ("rate", "flag") and criteria[criterion].scale is None:
                     raise DesignError(
                         f"{key}: {phase.protocol} needs a criterion with a scale",
                         found=repr(criterion),
@@ -395,20 +399,18 @@ def _check_criteria(study: Study, settings: StudioSettings) -> None:
 
 
 def _check_gold(study: Study, settings: StudioSettings, items: dict[str, Item]) -> None:
-    known = {criterion.id for criterion in study.criteria}
+    criterion_ids = {criterion.id for criterion in study.criteria}
     for g, gold in enumerate(settings.gold):
-        if gold.criterion not in known:
-            raise _unknown_reference(f"gold[{g}].criterion", "a criterion of the study", gold.criterion, known)
+        if gold.criterion not in criterion_ids:
+            raise _unknown_reference(f"gold[{g}].criterion", "a criterion of the study", gold.criterion, criterion_ids)
         for item in gold.items:
             if item not in items:
                 raise _unknown_reference(f"gold[{g}].items", "an item of the study", item, ())
 
 
-def _unknown_reference(key: str, needed: str, found: str, known: Iterable[str]) -> UnknownReference:
-    among = ", ".join(known)
-    return UnknownReference(
-        f"{key}: {needed} is needed", found=repr(found), remedy=f"one of {among}" if among else None
-    )
+def _unknown_reference(key: str, needed: str, name: str, names: Iterable[str]) -> UnknownReference:
+    among = ", ".join(names)
+    return UnknownReference(f"{key}: {needed} is needed", found=repr(name), remedy=f"one of {among}" if among else None)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -445,10 +447,10 @@ def _cohort_workload(cohort: str, runs: Sequence[PhaseRun], times: Times) -> Wor
     questions, seconds = 0, 0.0
     for run in runs:
         ordinary = min(len(run.units), run.phase.questions_each or len(run.units))
-        asked = ordinary + _count_planted(run.phase, ordinary)
+        count = ordinary + _count_planted(run.phase, ordinary)
         prompts = min(len({unit.prompt for unit in run.units}), ordinary)
-        questions += asked
-        seconds += asked * _seconds(run.phase, times) + prompts * max(times.ready_after, SECONDS["prompt"])
+        questions += count
+        seconds += count * _seconds(run.phase, times) + prompts * max(times.ready_after, SECONDS["prompt"])
     return Workload(cohort, questions, seconds / 60)
 
 

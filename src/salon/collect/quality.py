@@ -70,8 +70,8 @@ def share_sign(hits: float, n: int, *, honest: float, coin: float) -> Sign | Non
 
     count = np.arange(n + 1)
     weights = count * np.log(coin / honest) + (n - count) * np.log((1 - coin) / (1 - honest))
-    seen = np.ceil(hits - 1e-9) if honest > coin else np.floor(hits + 1e-9)
-    return Sign(weights, binom.pmf(count, n, honest), float(weights[int(seen)]))
+    hits_seen = np.ceil(hits - 1e-9) if honest > coin else np.floor(hits + 1e-9)
+    return Sign(weights, binom.pmf(count, n, honest), float(weights[int(hits_seen)]))
 
 
 def correlation_sign(r: float, n: int, *, honest: float, coin: float = 0.0) -> Sign | None:
@@ -81,12 +81,12 @@ def correlation_sign(r: float, n: int, *, honest: float, coin: float = 0.0) -> S
     from scipy.stats import norm
 
     error = 1 / np.sqrt(n - 3)
-    z, at_worst, tossed = np.arctanh([r, honest, coin])
+    z, at_worst, by_coin = np.arctanh([r, honest, coin])
     there = at_worst + error * np.linspace(-_REACH, _REACH, 2001)
     chances = norm.pdf(there, at_worst, error)
 
     def weight(z: Floats) -> Floats:
-        return np.asarray(((z - at_worst) ** 2 - (z - tossed) ** 2) / (2 * error**2))
+        return np.asarray(((z - at_worst) ** 2 - (z - by_coin) ** 2) / (2 * error**2))
 
     return Sign(weight(there), chances / chances.sum(), float(weight(z)))
 
@@ -95,14 +95,14 @@ def combine_signs(signs: Sequence[Sign], *, alpha: float) -> Evidence:
     """The evidence of independent signs; of none: nothing at all."""
     from scipy.signal import fftconvolve
 
-    law, first, seen = np.ones(1), 0, 0
+    law, first, weight_seen = np.ones(1), 0, 0
     for sign in signs:
         steps = np.ceil(sign.weights / _STEP).astype(np.int64)  # up for the law, down for what was seen
         law = fftconvolve(law, np.bincount(steps - steps.min(), sign.chances))
         first += int(steps.min())
-        seen += int(np.floor(sign.seen / _STEP))
+        weight_seen += int(np.floor(sign.seen / _STEP))
     tail = np.clip(np.cumsum(law[::-1])[::-1], 0.0, 1.0)
-    p = float(tail[np.clip(seen - first, 0, len(tail) - 1)])
+    p = float(tail[np.clip(weight_seen - first, 0, len(tail) - 1)])
     rare = np.flatnonzero(tail <= alpha)
     limit = first + (int(rare[0]) if len(rare) else len(tail))
     return Evidence(sum(sign.seen for sign in signs), limit * _STEP, max(p, _TINIEST))
@@ -199,7 +199,7 @@ class RaterFindings:
     @property
     def flags(self) -> tuple[QualityFinding, ...]:
         """The findings that should be looked at, the surest first."""
-        return tuple(sorted((one for one in self.findings if one.flagged), key=lambda one: one.p))
+        return tuple(sorted((finding for finding in self.findings if finding.flagged), key=lambda finding: finding.p))
 
 
 def rater_flags(records: AnswerRecords, settings: QualitySettings | None = None) -> tuple[RaterFindings, ...]:
@@ -208,9 +208,9 @@ def rater_flags(records: AnswerRecords, settings: QualitySettings | None = None)
     screens, pairs, values = _by_rater(records.screens), _by_rater(records.pairs), _by_rater(records.values)
     to_panel, along = panel_agreement(records.pairs), panel_correlation(records.values)
     usual = _usual([float(np.mean(shares)) for shares in to_panel.values()])
-    usual_along = _usual([one.r for one in along.values()])
+    usual_along = _usual([finding.r for finding in along.values()])
     commonest = Counter((row.criterion, row.value) for row in records.values)
-    made = []
+    results = []
     for rater, answered in screens.items():
         mine, rated = pairs.get(rater, []), values.get(rater, [])
         looked = [
@@ -224,19 +224,19 @@ def rater_flags(records: AnswerRecords, settings: QualitySettings | None = None)
             _panel(to_panel.get(rater, []), usual, rule)
             or _correlation_with_panel(along.get(rater), usual_along, rule),
         ]
-        found = [one for one in looked if one is not None]
-        made.append(RaterFindings(rater, len(answered), (*found, *_at_random(found, rule))))
-    return tuple(made)
+        findings = [finding for finding in looked if finding is not None]
+        results.append(RaterFindings(rater, len(answered), (*findings, *_at_random(findings, rule))))
+    return tuple(results)
 
 
 Row = TypeVar("Row", ScreenRow, PairAnswerRow, ValueRow)
 
 
 def _by_rater(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+    by_rater: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        found[row.rater].append(row)
-    return found
+        by_rater[row.rater].append(row)
+    return by_rater
 
 
 def _at_least(
@@ -287,9 +287,9 @@ def _one_value(
     criterion = Counter(row.criterion for row in ordinary).most_common(1)[0][0]
     mine = Counter(row.value for row in values if row.criterion == criterion)
     value, hits = mine.most_common(1)[0]
-    others = {other: n - mine[other] for (name, other), n in everyone.items() if name == criterion}
-    total = sum(others.values())
-    limit = (1 + (others.get(value, 0) / total if total else 0.8)) / 2
+    counts_of_others = {level: n - mine[level] for (name, level), n in everyone.items() if name == criterion}
+    total = sum(counts_of_others.values())
+    limit = (1 + (counts_of_others.get(value, 0) / total if total else 0.8)) / 2
     return _at_least(
         "one value", hits, mine.total(), min(limit, 0.999), rule, f"gives {value:g} in {{:.0%}} of answers"
     )
@@ -343,9 +343,9 @@ def _correlation_with_panel(
     return QualityFinding("panel", mine.r, mine.n, limit, p, p <= rule.alpha, words, 0.0, "correlation")
 
 
-def _at_random(found: Sequence[QualityFinding], rule: QualitySettings) -> Iterator[QualityFinding]:
+def _at_random(findings: Sequence[QualityFinding], rule: QualitySettings) -> Iterator[QualityFinding]:
     """Several small signs of answering by chance, taken together."""
-    signs = [sign for one in found if (sign := _sign(one)) is not None]
+    signs = [sign for finding in findings if (sign := _sign(finding)) is not None]
     if len(signs) < 2:
         return
     all_in_all = combine_signs(signs, alpha=rule.alpha)
@@ -356,12 +356,12 @@ def _at_random(found: Sequence[QualityFinding], rule: QualitySettings) -> Iterat
     )
 
 
-def _sign(one: QualityFinding) -> Sign | None:
-    if one.coin is None:
+def _sign(finding: QualityFinding) -> Sign | None:
+    if finding.coin is None:
         return None
-    if one.kind == "correlation":
-        return correlation_sign(one.value, one.n, honest=one.limit, coin=one.coin)
-    return share_sign(one.value * one.n, one.n, honest=one.limit, coin=one.coin)
+    if finding.kind == "correlation":
+        return correlation_sign(finding.value, finding.n, honest=finding.limit, coin=finding.coin)
+    return share_sign(finding.value * finding.n, finding.n, honest=finding.limit, coin=finding.coin)
 
 
 def _usual(figures: Sequence[float]) -> float | None:
@@ -401,6 +401,6 @@ def _count_triples(rows: list[PairAnswerRow]) -> tuple[int, int]:
             continue
         triples += 1
         circular += beats[y][third] == 1 and beats[third][x] == 1
-        for one in (x, y):
-            del beats[one][third], beats[third][one]
+        for item in (x, y):
+            del beats[item][third], beats[third][item]
     return circular, triples

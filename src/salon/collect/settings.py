@@ -33,8 +33,8 @@ class PairDesign(Noun):
         everything = items * (items - 1) // 2
         if self.kind == "complete":
             return everything
-        wanted = round(self.fraction * everything) if self.pairs is None else self.pairs
-        return min(max(wanted, items - 1), everything)
+        pairs = round(self.fraction * everything) if self.pairs is None else self.pairs
+        return min(max(pairs, items - 1), everything)
 
 
 class Stop(Noun):
@@ -277,9 +277,9 @@ class StudioSettings(Noun):
     def _parts_fit(self) -> Self:
         _refuse_repeats([cohort.id for cohort in self.cohorts], "two cohorts have the id")
         _refuse_repeats([question.id for question in self.screener], "two screener questions have the id")
-        asked = [phase for cohort in self.cohorts for phase in cohort.phases if phase.checks.gold]
-        if asked and not self.gold:
-            raise ValueError(f"phase {asked[0].id!r} plants gold, but there is no [[gold]]")
+        gold_phases = [phase for cohort in self.cohorts for phase in cohort.phases if phase.checks.gold]
+        if gold_phases and not self.gold:
+            raise ValueError(f"phase {gold_phases[0].id!r} plants gold, but there is no [[gold]]")
         if self.qualification and len(self.gold) < self.qualification.questions:
             raise ValueError(
                 f"a qualification of {self.qualification.questions} questions needs as many [[gold]],"

@@ -311,22 +311,22 @@ def _sum_accounting(parts: Sequence[BridgeAccounting]) -> BridgeAccounting:
 def _warnings(
     scales: Sequence[BridgeScale], calls: BridgeAccounting, unplaced: int, incomplete: int, settings: BridgeSettings
 ) -> list[str]:
-    said = []
+    sentences = []
     if unplaced:
-        said.append(f"{unplaced:,} items have no answer under some criterion: their scores are the prior's mean.")
+        sentences.append(f"{unplaced:,} items have no answer under some criterion: their scores are the prior's mean.")
     if incomplete and not settings.adaptive:
-        said.append(f"{incomplete:,} items have fewer answers than planned: their intervals are wider.")
+        sentences.append(f"{incomplete:,} items have fewer answers than planned: their intervals are wider.")
     if calls.other_calls:
-        said.append(f"{calls.other_calls:,} calls name no pool item and were not used.")
+        sentences.append(f"{calls.other_calls:,} calls name no pool item and were not used.")
     for scale in scales:
         where = f"{scale.criterion}, {scale.group}"
         if scale.outlier_shift is not None and scale.outlier_shift > LARGE_SHIFT * (settings.high - settings.low):
-            said.append(
+            sentences.append(
                 f"{where}: leaving out one extreme item would move other scores by up to {scale.outlier_shift:.2f}."
             )
         if scale.reliability is not None and scale.reliability < 0.5:
-            said.append(f"{where}: more than half of the differences between placed items is error.")
-    return said
+            sentences.append(f"{where}: more than half of the differences between placed items is error.")
+    return sentences
 
 
 # --------------------------------------------------------------------------------------------------
@@ -418,14 +418,14 @@ def run_bridge(
     if len(set(items)) != len(items):
         raise BadValue("every item needs an id of its own", found="the same id twice")
     plan = plan_group(items, chosen)
-    known = no_answers(len(criteria)) if answers is None else answers
-    while len(pairs := next_round(plan, known, chosen)):
-        progress(f"{len(known):,} calls made, {len(pairs):,} asked")
-        known = known.plus(pairs, ask(pairs))
-        save(known)
-    scored: BridgeGroupScores = score_group("all", tuple(items), plan, known, tuple(criteria), chosen)
+    answers_so_far = no_answers(len(criteria)) if answers is None else answers
+    while len(pairs := next_round(plan, answers_so_far, chosen)):
+        progress(f"{len(answers_so_far):,} calls made, {len(pairs):,} asked")
+        answers_so_far = answers_so_far.plus(pairs, ask(pairs))
+        save(answers_so_far)
+    scored: BridgeGroupScores = score_group("all", tuple(items), plan, answers_so_far, tuple(criteria), chosen)
     signature = Signature(method="bridge", settings=_plain_settings(chosen), seed=chosen.seed)
-    return BridgeRun(bridge_report([scored], chosen, study="", simulated=False, signature=signature), known)
+    return BridgeRun(bridge_report([scored], chosen, study="", simulated=False, signature=signature), answers_so_far)
 
 
 # -- the study's side ----------------------------------------------------------------------------------------------
@@ -442,15 +442,15 @@ def _groups(study: Study, settings: BridgeSettings) -> Iterator[_BridgeGroup]:
     """Groups of at least two items, each with its calls."""
     answers = study_answers(study, _criteria(study, settings), settings.rater)
     ids, of = study.ids("items").to_pylist(), study.item_groups
-    found = [number for number in range(int(of.max(initial=-1)) + 1) if (of == number).sum() >= 2]
-    if not found:
+    numbers = [number for number in range(int(of.max(initial=-1)) + 1) if (of == number).sum() >= 2]
+    if not numbers:
         raise TooFew(
             "a bridge needs at least 2 items that may be compared",
             found=f"{len(ids):,} items, compared within {study.compare_within}",
             where=f"study {study.name!r}",
             remedy="declare compare_within = 'all' or 'category' in study.toml",
         )
-    for number in found:
+    for number in numbers:
         items = np.flatnonzero(of == number)
         local = np.full(len(ids), -1)
         local[items] = np.arange(len(items))
@@ -464,11 +464,11 @@ def _criteria(study: Study, settings: BridgeSettings) -> tuple[str, ...]:
     if settings.criterion:
         return tuple(study.criterion(id).id for id in settings.criterion)
     table = study.table("comparisons")
-    named = set(study.codes("criteria", table.column("criterion")).tolist())
-    found = tuple(study.criteria[number].id for number in sorted(named) or study.ranking_criteria())
-    if not found:
+    codes = set(study.codes("criteria", table.column("criterion")).tolist())
+    criteria = tuple(study.criteria[number].id for number in sorted(codes) or study.ranking_criteria())
+    if not criteria:
         raise TooFew("a bridge needs a criterion", found="none", where=f"study {study.name!r}")
-    return found
+    return criteria
 
 
 def _question_table(study: Study, parts: Sequence[tuple[_BridgeGroup, Ints]]) -> pa.Table:
@@ -478,10 +478,10 @@ def _question_table(study: Study, parts: Sequence[tuple[_BridgeGroup, Ints]]) ->
     pairs = np.concatenate(rows) if rows else np.empty((0, 2), np.int64)
     stage = [
         "pool" if inside else "placement"
-        for group, asked in parts
-        for inside in np.asarray((group.plan.place[asked] >= 0).all(axis=1))
+        for group, questions in parts
+        for inside in np.asarray((group.plan.place[questions] >= 0).all(axis=1))
     ]
-    again = np.concatenate([_repeat_numbers(asked, group.answers) for group, asked in parts])
+    again = np.concatenate([_repeat_numbers(questions, group.answers) for group, questions in parts])
     return pa.table(
         {
             "a": pa.array(ids[pairs[:, 0]], pa.string()),
@@ -495,12 +495,12 @@ def _question_table(study: Study, parts: Sequence[tuple[_BridgeGroup, Ints]]) ->
 
 def _repeat_numbers(pairs: Ints, answers: BridgeAnswers) -> Ints:
     """1 for a pair that stands here or in the study in the other order already: a study keeps them apart by this."""
-    named = [tuple(pair) for pair in np.sort(pairs, axis=1).tolist()]
-    seen = {tuple(pair) for pair in np.sort(answers.pairs, axis=1).tolist()}
+    sorted_pairs = [tuple(pair) for pair in np.sort(pairs, axis=1).tolist()]
+    asked_pairs = {tuple(pair) for pair in np.sort(answers.pairs, axis=1).tolist()}
     again = np.zeros(len(pairs), np.int64)
-    for row, pair in enumerate(named):
-        again[row] = pair in seen
-        seen.add(pair)
+    for row, pair in enumerate(sorted_pairs):
+        again[row] = pair in asked_pairs
+        asked_pairs.add(pair)
     return again
 
 

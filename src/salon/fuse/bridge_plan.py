@@ -111,9 +111,9 @@ class BridgeAnswers:
             )
         return BridgeAnswers(np.concatenate([self.pairs, pairs]), np.concatenate([self.outcomes, new.astype(np.int8)]))
 
-    def where(self, kept: NDArray[np.bool_]) -> BridgeAnswers:
+    def where(self, mask: NDArray[np.bool_]) -> BridgeAnswers:
         """Only some calls."""
-        return BridgeAnswers(self.pairs[kept], self.outcomes[kept])
+        return BridgeAnswers(self.pairs[mask], self.outcomes[mask])
 
 
 def no_answers(criteria: int) -> BridgeAnswers:
@@ -130,14 +130,14 @@ def study_answers(study: Study, criteria: tuple[str, ...], raters: tuple[str, ..
     columns = {name: study.codes("items", table.column(name)).astype(np.int64) for name in ("a", "b")}
     rater = study.codes("raters", table.column("rater")).astype(np.int64)
     criterion = _places(study, criteria, study.codes("criteria", table.column("criterion")))
-    kept = (criterion >= 0) & _of_raters(study, rater, raters)
+    mask = (criterion >= 0) & _of_raters(study, rater, raters)
     outcome = _word_codes(table, "outcome", ("a", "b", "tie", "both_bad"))
     first = np.where(_word_codes(table, "left", ("a", "b")) == 1, columns["b"], columns["a"])
     outcome = np.where(first == columns["a"], outcome, _SWAPPED[outcome])
     repeat = table.column("repeat").to_numpy() if "repeat" in table.column_names else np.zeros(len(rater), np.int64)
     second = columns["a"] + columns["b"] - first
-    key = np.stack([rater, first, second, repeat.astype(np.int64)], axis=1)[kept]
-    return _calls(key, criterion[kept], outcome[kept], len(criteria))
+    key = np.stack([rater, first, second, repeat.astype(np.int64)], axis=1)[mask]
+    return _calls(key, criterion[mask], outcome[mask], len(criteria))
 
 
 def _calls(key: Ints, criterion: Ints, outcome: Ints, criteria: int) -> BridgeAnswers:
@@ -163,12 +163,12 @@ def _places(study: Study, criteria: tuple[str, ...], codes: NDArray[np.int32]) -
     return place[codes]
 
 
-def _of_raters(study: Study, rater: Ints, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
+def _of_raters(study: Study, rater: Ints, rater_ids: tuple[str, ...]) -> NDArray[np.bool_]:
     ids = study.ids("raters").to_pylist()
-    unknown = [id for id in wanted if id not in ids]
+    unknown = [id for id in rater_ids if id not in ids]
     if unknown:
         raise UnknownReference("a rater of the study is needed", found=repr(unknown[0]), where=f"study {study.name!r}")
-    return np.isin(rater, [ids.index(id) for id in wanted]) if wanted else np.ones(len(rater), bool)
+    return np.isin(rater, [ids.index(id) for id in rater_ids]) if rater_ids else np.ones(len(rater), bool)
 
 
 def _word_codes(table: pa.Table, name: str, words: tuple[str, ...]) -> Ints:
@@ -176,8 +176,8 @@ def _word_codes(table: pa.Table, name: str, words: tuple[str, ...]) -> Ints:
     if name not in table.column_names or not table.num_rows:
         return np.full(table.num_rows, -1)
     column = table.column(name).combine_chunks()
-    known = [words.index(word) if word in words else -1 for word in column.dictionary.to_pylist()]
-    values: Ints = np.array([*known, -1])[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    codes = [words.index(word) if word in words else -1 for word in column.dictionary.to_pylist()]
+    values: Ints = np.array([*codes, -1])[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
     return values
 
 
@@ -218,24 +218,24 @@ class BridgePlan:
 
     def opponents(self, count: int) -> Ints:
         """(rest, count) places in the pool, drawn without replacement; fewer are the first of more."""
-        drawn = _mix_keys(self.keys[self.rest][:, None], self.keys[self.pool][None, :])
-        return np.argsort(drawn, axis=1, kind="stable")[:, :count]
+        lots = _mix_keys(self.keys[self.rest][:, None], self.keys[self.pool][None, :])
+        return np.argsort(lots, axis=1, kind="stable")[:, :count]
 
-    def questions(self, one: Ints, other: Ints) -> Ints:
+    def questions(self, first: Ints, second: Ints) -> Ints:
         """Pairs to ask: which item is shown first is drawn by chance, or both are once."""
-        a, b = self.keys[one], self.keys[other]
+        a, b = self.keys[first], self.keys[second]
         swap = _mix_keys(~a, b) > _mix_keys(~b, a)  # not the numbers that chose the opponent: those are small
-        pairs = np.stack([np.where(swap, other, one), np.where(swap, one, other)], axis=1)
+        pairs = np.stack([np.where(swap, second, first), np.where(swap, first, second)], axis=1)
         return np.concatenate([pairs, pairs[:, ::-1]]) if self.both_orders else pairs
 
     def unasked(self, pairs: Ints, answers: BridgeAnswers) -> Ints:
         """The pairs that no call has asked (in that order, where both orders are wanted)."""
-        asked = self._names(answers.pairs)
-        return pairs[~np.isin(self._names(pairs), asked)]
+        asked_names = self._names(answers.pairs)
+        return pairs[~np.isin(self._names(pairs), asked_names)]
 
     def _names(self, pairs: Ints) -> Ints:
-        named = pairs if self.both_orders else np.sort(pairs, axis=1)
-        return np.asarray(named[:, 0] * self.items + named[:, 1])
+        ordered = pairs if self.both_orders else np.sort(pairs, axis=1)
+        return np.asarray(ordered[:, 0] * self.items + ordered[:, 1])
 
 
 def plan_group(ids: Sequence[str], settings: BridgeSettings) -> BridgePlan:

@@ -72,13 +72,13 @@ def pool_answers(plan: BridgePlan, answers: BridgeAnswers, criterion: int) -> Po
     places = plan.place[answers.pairs]
     inside, answered = places >= 0, (outcome >= 0) & (outcome <= 2)
     both = answered & inside.all(axis=1)
-    one = answered & (inside.sum(axis=1) == 1)
-    first_is_pool = inside[one, 0]
-    seen = np.where(first_is_pool & (outcome[one] < 2), 1 - outcome[one], outcome[one])
-    item = np.where(first_is_pool, answers.pairs[one, 1], answers.pairs[one, 0])
-    opponent = places[one].max(axis=1, initial=-1)
+    placement = answered & (inside.sum(axis=1) == 1)
+    first_is_pool = inside[placement, 0]
+    from_item = np.where(first_is_pool & (outcome[placement] < 2), 1 - outcome[placement], outcome[placement])
+    item = np.where(first_is_pool, answers.pairs[placement, 1], answers.pairs[placement, 0])
+    opponent = places[placement].max(axis=1, initial=-1)
     pool = (places[both, 0], places[both, 1], outcome[both])
-    return PoolAnswers(pool, (np.searchsorted(plan.rest, item), opponent, seen))
+    return PoolAnswers(pool, (np.searchsorted(plan.rest, item), opponent, from_item))
 
 
 def measure_pool(met: PoolAnswers, size: int, settings: BridgeSettings) -> PoolScale:
@@ -165,17 +165,17 @@ def _adaptive_placements(plan: BridgePlan, answers: BridgeAnswers, settings: Bri
     room = np.minimum(settings.opponents, len(plan.pool)) - met.sum(axis=1)
     gains, certain = np.zeros(met.shape), np.ones(len(plan.rest), bool)
     for criterion in range(answers.outcomes.shape[1]):
-        found = pool_answers(plan, answers, criterion)
-        scale = measure_pool(found, len(plan.pool), settings)
-        placed = place(scale.pool, *found.others, len(plan.rest))
+        pool = pool_answers(plan, answers, criterion)
+        scale = measure_pool(pool, len(plan.pool), settings)
+        placed = place(scale.pool, *pool.others, len(plan.rest))
         certain &= placed.sd < (0.0 if settings.target_sd is None else settings.target_sd * scale.unit)
-        gains += expected_gains(scale.pool, sort_pool_answers(scale, found, len(plan.rest)), np.arange(len(plan.rest)))
+        gains += expected_gains(scale.pool, sort_pool_answers(scale, pool, len(plan.rest)), np.arange(len(plan.rest)))
     waiting = np.flatnonzero((room > 0) & ~certain)
     rng = np.random.default_rng([settings.seed, len(answers)])
     opponents = choose_opponents(gains[waiting], met[waiting], batch=settings.batch, rng=rng)
-    wanted = (opponents >= 0) & (np.arange(opponents.shape[1]) < room[waiting][:, None])
+    within_room = (opponents >= 0) & (np.arange(opponents.shape[1]) < room[waiting][:, None])
     who = np.broadcast_to(plan.rest[waiting][:, None], opponents.shape)
-    fresh = plan.questions(who[wanted], plan.pool[opponents[wanted]])
+    fresh = plan.questions(who[within_room], plan.pool[opponents[within_room]])
     # With both orders, a round that was cut short left single orders: they go first.
     half = plan.questions(*_pairs_met(plan, met)) if settings.both_orders else fresh[:0]
     return plan.unasked(np.concatenate([half, fresh]), answers)
@@ -184,10 +184,10 @@ def _adaptive_placements(plan: BridgePlan, answers: BridgeAnswers, settings: Bri
 def _opponents_met(plan: BridgePlan, answers: BridgeAnswers) -> MeetingTable:
     """(rest, pool) was the item shown with the pool item, whatever the answer?"""
     places = plan.place[answers.pairs]
-    one = (places >= 0).sum(axis=1) == 1
-    item = np.where(places[one, 0] >= 0, answers.pairs[one, 1], answers.pairs[one, 0])
+    placement = (places >= 0).sum(axis=1) == 1
+    item = np.where(places[placement, 0] >= 0, answers.pairs[placement, 1], answers.pairs[placement, 0])
     met = np.zeros((len(plan.rest), len(plan.pool)), bool)
-    met[np.searchsorted(plan.rest, item), places[one].max(axis=1, initial=-1)] = True
+    met[np.searchsorted(plan.rest, item), places[placement].max(axis=1, initial=-1)] = True
     return met
 
 

@@ -105,9 +105,9 @@ class SimulatedJudge:
         d = (self.truth[pairs[:, 0]] - self.truth[pairs[:, 1]]) / 2
         terms = np.stack([np.exp(d), np.exp(-d), np.full(len(d), self.nu)])
         below = np.cumsum(terms, axis=0) / terms.sum(axis=0)
-        said = (self.rng.random(len(d)) > below[:2]).sum(axis=0)
+        outcome = (self.rng.random(len(d)) > below[:2]).sum(axis=0)
         lapsed = self.rng.random(len(d)) < self.lapses
-        return np.where(lapsed, self.rng.integers(0, 2, len(d)), said)
+        return np.where(lapsed, self.rng.integers(0, 2, len(d)), outcome)
 
 
 def draw_judge(settings: RehearsalSettings, rng: np.random.Generator) -> SimulatedJudge:
@@ -130,9 +130,9 @@ def rehearse_bridge(
     adaptive = _adaptive_rounds(judge, chosen, pool)
     progress("scores")
     scale = measure_pool(pool_answers(plan, pool, 0), len(plan.pool), chosen.bridge(adaptive=False))
-    found = [[_latent(plan, scale, answers) for answers in rounds] for rounds in (random, adaptive)]
-    headline = found[chosen.adaptive]
-    srcc = [[_srcc(latent.mean, judge.truth) for latent in latents] for latents in found]
+    latents_by_way = [[_latent(plan, scale, answers) for answers in rounds] for rounds in (random, adaptive)]
+    headline = latents_by_way[chosen.adaptive]
+    srcc = [[_srcc(latent.mean, judge.truth) for latent in latents] for latents in latents_by_way]
     points = tuple(
         RehearsalPoint(opponents=k + 1, calls=len(random[k]), random=srcc[0][k], adaptive=srcc[1][k])
         for k in range(len(random))
@@ -166,9 +166,9 @@ def _latent(plan: BridgePlan, scale: PoolScale, answers: BridgeAnswers) -> Laten
     return latent_scores(plan, scale, pool_answers(plan, answers, 0), 0.95)
 
 
-def _srcc(found: Floats, truth: Floats) -> float:
+def _srcc(scores: Floats, truth: Floats) -> float:
     """Items with the same answers have the same score; the last digits of a sum are no order."""
-    return float(spearmanr(np.round(found, 9), truth).statistic)
+    return float(spearmanr(np.round(scores, 9), truth).statistic)
 
 
 def _coverage(plan: BridgePlan, latent: LatentScores, truth: Floats) -> float | None:

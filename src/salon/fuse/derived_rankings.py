@@ -81,17 +81,17 @@ def derive_rankings(
                           seed=seed)  # fmt: skip
     counts: Counter[str] = Counter()
     columns: dict[str, list[object]] = {name: [] for name in SCHEMA.names}
-    made = 0
+    count = 0
     for number, group in enumerate(groups):
         for rater, ranking in _group_rankings(group, equal, np.random.default_rng([seed, number]), counts):
-            made += 1
+            count += 1
             for item, rank, strength in ranking.rows():
                 values = (group.criterion, group.label, group.rater_labels[rater], group.members[item], rank, strength,
                           ranking.pairs, ranking.missing, ranking.cycles, str(signature))  # fmt: skip
                 for name, value in zip(columns, values):
                     columns[name].append(value)
     policies = _policies(groups, equal, seed)
-    return DerivedRankings(pa.table(columns, schema=SCHEMA), made, dict(+counts), policies, signature)
+    return DerivedRankings(pa.table(columns, schema=SCHEMA), count, dict(+counts), policies, signature)
 
 
 @dataclass(frozen=True)

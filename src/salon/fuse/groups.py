@@ -148,15 +148,15 @@ class FuseGroup:
         """The group with only its judgments of these kinds; its items stay."""
         return self.keeping(*(np.full(len(part), name in protocols) for name, part in self.by_kind.items()))
 
-    def among(self, kept: Bools) -> FuseGroup:
+    def among(self, mask: Bools) -> FuseGroup:
         """The group with only some of its items, and the judgments that are about them alone."""
-        number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        number = np.cumsum(mask, dtype=np.int32) - np.int32(1)
         c, k, r = self.compared, self.ranked, self.rated
-        whole = np.array([kept[k.items[s:e]].all() for s, e in zip(k.offsets[:-1], k.offsets[1:])], bool)
-        part = self.keeping(kept[c.a] & kept[c.b], whole, kept[r.item])
+        whole = np.array([mask[k.items[s:e]].all() for s, e in zip(k.offsets[:-1], k.offsets[1:])], bool)
+        part = self.keeping(mask[c.a] & mask[c.b], whole, mask[r.item])
         return replace(
             part,
-            members=tuple(label for label, keep in zip(self.members, kept) if keep),
+            members=tuple(label for label, keep in zip(self.members, mask) if keep),
             compared=replace(part.compared, a=number[part.compared.a], b=number[part.compared.b]),
             ranked=replace(part.ranked, items=number[part.ranked.items]),
             rated=replace(part.rated, item=number[part.rated.item]),
@@ -172,8 +172,8 @@ def cluster_codes(part: GroupComparisons | GroupRankings | GroupRatings, cluster
 def average_repeated_ratings(rated: GroupRatings) -> tuple[Codes, Codes, Floats]:
     """Item, rater and value of one rating for each pair of them: a rater's several ratings of a generator averaged."""
     key = rated.item.astype(np.int64) * (int(rated.rater.max(initial=0)) + 1) + rated.rater
-    found, first, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    if len(found) == len(key):
+    unique, first, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    if len(unique) == len(key):
         return rated.item, rated.rater, rated.value
     return rated.item[first], rated.rater[first], np.bincount(place, rated.value) / count
 
@@ -215,8 +215,8 @@ class _Units:
 def study_groups(study: Study, settings: FuseSettings, criteria: Sequence[str]) -> Iterator[FuseGroup]:
     """Every group of the study that holds judgments under one of `criteria`."""
     units = _units(study, settings)
-    wanted = [n for n, criterion in enumerate(study.criteria) if not criteria or criterion.id in criteria]
-    for number in wanted:
+    numbers = [n for n, criterion in enumerate(study.criteria) if not criteria or criterion.id in criteria]
+    for number in numbers:
         yield from _criterion_groups(study, settings, units, number)
 
 
@@ -283,11 +283,11 @@ def _renumbered(
     **more: Any,
 ) -> FuseGroup:
     """The members of a group are those that some judgment names."""
-    seen = np.zeros(len(units.labels), bool)
+    judged_items = np.zeros(len(units.labels), bool)
     for codes in (compared.a, compared.b, ranked.items, rated.item):
-        seen[codes] = True
-    members = np.flatnonzero(seen)
-    local = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+        judged_items[codes] = True
+    members = np.flatnonzero(judged_items)
+    local = np.cumsum(judged_items, dtype=np.int32) - np.int32(1)
     return FuseGroup(
         criterion=criterion,
         label=label,
@@ -333,15 +333,15 @@ def _read_comparisons(
     first = view.repeat[rows] == 0
     bad = view.outcome[rows] == BOTH_BAD
     use = there & first & (a != b) & (~bad | (settings.both_bad == "tie"))
-    kept = rows[use]
+    usable = rows[use]
     part = GroupComparisons(
         a=a[use],
         b=b[use],
-        outcome=np.where(view.outcome[kept] == BOTH_BAD, np.int8(TIE), view.outcome[kept]),
-        rater=view.rater[kept],
-        left=view.left[kept],
-        prompt=units.prompt_of[view.a[kept]],
-        row=np.zeros(len(kept), np.int32),
+        outcome=np.where(view.outcome[usable] == BOTH_BAD, np.int8(TIE), view.outcome[usable]),
+        rater=view.rater[usable],
+        left=view.left[usable],
+        prompt=units.prompt_of[view.a[usable]],
+        row=np.zeros(len(usable), np.int32),
     )
 
     def count(which: Bools) -> Ints:
@@ -359,15 +359,15 @@ def _read_rankings(study: Study, units: _Units, number: int) -> tuple[tuple[Grou
     first = view.items[view.offsets[:-1]]
     unit = units.of_item[view.items]
     code = units.group_of[first]
-    known = np.add.reduceat((unit < 0).astype(np.int64), view.offsets[:-1]) == 0
-    mine = (view.criterion == number) & (code >= 0) & known
+    complete = np.add.reduceat((unit < 0).astype(np.int64), view.offsets[:-1]) == 0
+    mine = (view.criterion == number) & (code >= 0) & complete
     double = mine & _holds_twice(view.offsets, unit)
     fresh, alone = view.repeat == 0, np.diff(view.offsets) == 1
     rows = np.flatnonzero(mine & fresh & ~double & ~alone)
     whole = GroupRankings(view.offsets, unit, view.ranks, view.rater, units.prompt_of[first])
     left_out = (double & fresh, mine & ~fresh, mine & fresh & alone)
-    counted = [np.bincount(code[which], minlength=groups) for which in left_out]
-    return (_ranked_rows(whole, rows), code[rows]), counted[0], counted[1], counted[2]
+    counts = [np.bincount(code[which], minlength=groups) for which in left_out]
+    return (_ranked_rows(whole, rows), code[rows]), counts[0], counts[1], counts[2]
 
 
 def _holds_twice(offsets: Ints, unit: Codes) -> Bools:
@@ -387,11 +387,11 @@ def _read_ratings(
     rows = np.flatnonzero(view.criterion == number)
     unit, code = units.of_item[view.item[rows]], units.group_of[view.item[rows]]
     there, first = (code >= 0) & (unit >= 0), view.repeat[rows] == 0
-    kept = rows[there & first]
-    value = view.value[kept]
+    usable = rows[there & first]
+    value = view.value[usable]
     if scale is not None and not scale.higher_is_better:
         value = scale.low + scale.high - value
-    part = GroupRatings(unit[there & first], value, view.rater[kept], units.prompt_of[view.item[kept]])
+    part = GroupRatings(unit[there & first], value, view.rater[usable], units.prompt_of[view.item[usable]])
     return (part, code[there & first]), np.bincount(code[there & ~first], minlength=groups)
 
 

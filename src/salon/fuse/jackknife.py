@@ -105,8 +105,8 @@ def jackknife_folds(groups: Sequence[FuseGroup], cluster: str, *, rng: np.random
                 remedy="--cluster answer takes these raters as given",
             )
         for fold in range(len(blocks[0])):
-            kept = {place: groups[place].keeping(*blocks[at][fold]) for at, place in enumerate(places)}
-            yield Fold(stratum, {place: group for place, group in kept.items() if group is not groups[place]})
+            remaining = {place: groups[place].keeping(*blocks[at][fold]) for at, place in enumerate(places)}
+            yield Fold(stratum, {place: group for place, group in remaining.items() if group is not groups[place]})
 
 
 def jackknife_spread(values: Sequence[Floats], strata: Sequence[int]) -> JackknifeSpread:
@@ -129,8 +129,8 @@ def refit_folds(
     all_folds: Iterable[Fold], fit: Callable[[dict[int, FuseGroup]], Floats]
 ) -> tuple[list[Floats], list[int]]:
     """The values of `fit` without each cluster (NaN: it cannot say), and their strata."""
-    made = [(fit(fold.without), fold.stratum) for fold in all_folds]
-    return [values for values, _ in made], [stratum for _, stratum in made]
+    refits = [(fit(fold.without), fold.stratum) for fold in all_folds]
+    return [values for values, _ in refits], [stratum for _, stratum in refits]
 
 
 def _strata(groups: Sequence[FuseGroup], cluster: str) -> list[list[int]]:
@@ -151,15 +151,15 @@ def _blocks(
     """For each group and fold: which comparisons, rankings and ratings stay."""
     if cluster == "answer":
         orders = [_in_order(group) for group in groups]
-        count = min(max(2, *(len(order) for one in orders for order in one)), MOST_FOLDS)
-        labels = [tuple(_deal_blocks(order, count, rng) for order in one) for one in orders]
-        return [[_without(one, fold) for fold in range(count)] for one in labels]
+        count = min(max(2, *(len(order) for parts in orders for order in parts)), MOST_FOLDS)
+        labels = [tuple(_deal_blocks(order, count, rng) for order in parts) for parts in orders]
+        return [[_without(parts, fold) for fold in range(count)] for parts in labels]
     codes = [tuple(cluster_codes(part, cluster) for part in g.by_kind.values()) for g in groups]
-    present = np.unique(np.concatenate([part for one in codes for part in one]))
+    present = np.unique(np.concatenate([part for parts in codes for part in parts]))
     count = min(len(present), MOST_FOLDS)
     block = _random_blocks(len(present), count, rng)
-    blocks = [tuple(block[np.searchsorted(present, part)] for part in one) for one in codes]
-    return [[_without(one, fold) for fold in range(count)] for one in blocks]
+    blocks = [tuple(block[np.searchsorted(present, part)] for part in parts) for parts in codes]
+    return [[_without(parts, fold) for fold in range(count)] for parts in blocks]
 
 
 def _without(labels: Sequence[Ints], fold: int) -> tuple[Bools, Bools, Bools]:

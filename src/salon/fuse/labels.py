@@ -75,8 +75,8 @@ def pair_table(study: Study, pairs: CountedPairs, split: Split, *, keep_ties: bo
 
 def vote_table(study: Study, votes: Votes, pairs: CountedPairs, split: Split, *, keep_ties: bool) -> pa.Table:
     """One row for each vote that prefers an item, and for ties if they are kept."""
-    wanted = np.flatnonzero(votes.outcome <= (TIE if keep_ties else 1))
-    rows = wanted[np.argsort(pairs.of_vote[wanted], kind="stable")]
+    usable = np.flatnonzero(votes.outcome <= (TIE if keep_ties else 1))
+    rows = usable[np.argsort(pairs.of_vote[usable], kind="stable")]
     own = {"rater": _reference(votes.rater[rows], study.ids("raters")), "label": _label_words(votes.outcome[rows])}
     return pa.table(_pair_columns(study, pairs, split, pairs.of_vote[rows], own))
 
@@ -266,23 +266,23 @@ class _LabelTable:
 def make_labels(study: Study, settings: LabelSettings | None = None, *, criteria: Sequence[str] = ()) -> Labels:
     """Labels of all criteria, or of those named, from the judgments of `study`; the split is checked for leaks."""
     settings = settings or LabelSettings()
-    known = study.ids("criteria").to_pylist()
+    criterion_ids = study.ids("criteria").to_pylist()
     rated = settings.rows == "ratings"
-    numbers = list(range(len(known)) if rated and not criteria else study.ranking_criteria(criteria))
-    flags = [id for number, id in enumerate(known) if number not in numbers and study.criteria[number].is_flag]
-    made = _from_ratings(study, settings, numbers) if rated else _from_votes(study, settings, numbers)
-    check_splits(made.table)
+    numbers = list(range(len(criterion_ids)) if rated and not criteria else study.ranking_criteria(criteria))
+    flags = [id for number, id in enumerate(criterion_ids) if number not in numbers and study.criteria[number].is_flag]
+    labels = _from_ratings(study, settings, numbers) if rated else _from_votes(study, settings, numbers)
+    check_splits(labels.table)
     report = LabelReport(
         study=study.name,
         simulated=study.simulated,
         rows=settings.rows,
-        criteria=tuple(_counts(made, number, known[number]) for number in numbers),
-        units=made.split.units,
-        parts=made.split.parts,
-        notes=(*made.notes, *(() if criteria else map(FLAG_NOTE.format, flags)), *_split_notes(made, settings)),
+        criteria=tuple(_counts(labels, number, criterion_ids[number]) for number in numbers),
+        units=labels.split.units,
+        parts=labels.split.parts,
+        notes=(*labels.notes, *(() if criteria else map(FLAG_NOTE.format, flags)), *_split_notes(labels, settings)),
         signature=_signature(study, settings, criteria),
     )
-    return Labels(made.table, report)
+    return Labels(labels.table, report)
 
 
 def _from_votes(study: Study, settings: LabelSettings, numbers: list[int]) -> _LabelTable:
@@ -336,8 +336,8 @@ def _from_ratings(study: Study, settings: LabelSettings, numbers: list[int]) -> 
 # -- the report ------------------------------------------------------------------------------------------------------
 
 
-def _counts(made: _LabelTable, number: int, criterion: str) -> CriterionLabels:
-    rows = made.table.filter(pc.equal(made.table.column("criterion").cast(pa.string()), criterion))
+def _counts(labels: _LabelTable, number: int, criterion: str) -> CriterionLabels:
+    rows = labels.table.filter(pc.equal(labels.table.column("criterion").cast(pa.string()), criterion))
     splits = _frequencies(rows, "split")
     return CriterionLabels(
         criterion=criterion,
@@ -345,7 +345,7 @@ def _counts(made: _LabelTable, number: int, criterion: str) -> CriterionLabels:
         judgments=_judgments(rows),
         splits={name: splits.get(name, 0) for name in SPLITS},
         buckets=_frequencies(rows, "bucket") if "bucket" in rows.column_names else {},
-        **{name: int(counts[number]) for name, counts in made.left_out.items()},
+        **{name: int(counts[number]) for name, counts in labels.left_out.items()},
     )
 
 
@@ -357,7 +357,10 @@ def _judgments(rows: pa.Table) -> int:
 
 def _frequencies(rows: pa.Table, column: str) -> dict[str, int]:
     counts = pc.value_counts(rows.column(column).cast(pa.string())).to_pylist()
-    return {one["values"]: one["counts"] for one in sorted(counts, key=lambda one: (-one["counts"], one["values"]))}
+    return {
+        entry["values"]: entry["counts"]
+        for entry in sorted(counts, key=lambda entry: (-entry["counts"], entry["values"]))
+    }
 
 
 def _vote_notes(study: Study, votes: Votes, settings: LabelSettings) -> list[str]:
@@ -371,14 +374,14 @@ def _vote_notes(study: Study, votes: Votes, settings: LabelSettings) -> list[str
     return notes
 
 
-def _split_notes(made: _LabelTable, settings: LabelSettings) -> list[str]:
-    notes, split = [], made.split
+def _split_notes(labels: _LabelTable, settings: LabelSettings) -> list[str]:
+    notes, split = [], labels.split
     if split.parts < split.units:
         notes.append(
             f"{split.units:,} groups, some with an image or a prompt in common, were united into {split.parts:,}"
         )
-    found = _frequencies(made.table, "split")
-    empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and name not in found]
+    counts = _frequencies(labels.table, "split")
+    empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and name not in counts]
     if empty:
         notes.append(f"no rows fell to {' or '.join(empty)}: {split.parts:,} groups are few for these shares")
     return notes

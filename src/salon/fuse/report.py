@@ -143,11 +143,11 @@ def _missing_level_notes(report: FuseReport, names: ScoreNames) -> list[Block]:
     for group in report.groups:
         if group.missing_levels:
             lacking.setdefault(group.missing_levels, []).append(group)
-    told = [
+    sentences = [
         Markup("level {} in {}").format(join_names(map(_level, levels)), _some_places([names.place(g) for g in groups]))
         for levels, groups in lacking.items()
     ]
-    return [Note(Markup("; ").join(told[:MOST_CURVES]) + ".", "thin", "No rating anchor at")] if told else []
+    return [Note(Markup("; ").join(sentences[:MOST_CURVES]) + ".", "thin", "No rating anchor at")] if sentences else []
 
 
 def _level(level: float) -> Markup:
@@ -266,11 +266,11 @@ def graph_section(report: FuseReport, names: ScoreNames) -> Section | None:
         Column("winless", "Never won"),
     ]
     ends = {name: any(getattr(graph, name) for _, graph in groups) for name in ("undefeated", "winless")}
-    kept = [column for column in columns if ends.get(column.path, True)]
+    present = [column for column in columns if ends.get(column.path, True)]
     rows = [{"place": names.place(g), **_graph_cells(graph, names)} for g, graph in groups[:MOST_ROWS]]
     caption = Markup("Comparison graphs, the thinnest first.") if len(groups) > 1 else Markup("The comparison graph.")
     absent = [] if any(ends.values()) else [Markup(" No item went undefeated or winless.")]
-    table = Table(kept, rows, Markup("").join([caption, *absent]) + cut_note(groups))
+    table = Table(present, rows, Markup("").join([caption, *absent]) + cut_note(groups))
     summary = Markup("Comparison graphs of {}").format(count_noun(len(groups), "group"))
     return Section("Comparison graph", [fold_table(table, summary)], "Who met whom: scores reach only as far.")
 
@@ -314,7 +314,7 @@ def residual_section(report: FuseReport, names: ScoreNames) -> Section | None:
 
 def _pair_table(report: FuseReport, names: ScoreNames) -> list[Block]:
     pairs = [(group, pair) for group in report.groups for pair in group.worst_pairs]
-    pairs.sort(key=lambda found: -abs(found[1].z))
+    pairs.sort(key=lambda entry: -abs(entry[1].z))
     if not pairs:
         return []
     columns = [
@@ -341,15 +341,15 @@ def _rater_table(report: FuseReport) -> list[Block]:
     if not report.raters:
         return []
     raters = sorted(report.raters, key=lambda r: (r.z is None, r.z or 0.0))
-    known = [c for c in RATER_COLUMNS if any(getattr(r, c.path) is not None for r in raters)]
-    columns = [Column("rater", "Rater"), Column("answers", "Answers", "count"), *known]
+    present = [c for c in RATER_COLUMNS if any(getattr(r, c.path) is not None for r in raters)]
+    columns = [Column("rater", "Rater"), Column("answers", "Answers", "count"), *present]
     rows = [_rater_row(rater) for rater in raters[:MOST_RATERS]]
-    told = (
+    words = (
         "Raters against the fit, the least like the others first."
-        if known
+        if present
         else "Raters; this fit has no figures of theirs."
     )
-    caption = Markup(told) + cut_note(raters, MOST_RATERS, "rater")
+    caption = Markup(words) + cut_note(raters, MOST_RATERS, "rater")
     return [
         fold_table(Table(columns, rows, caption), Markup("{} against the fit").format(count_noun(len(raters), "rater")))
     ]
@@ -381,12 +381,12 @@ def _fit_table(report: FuseReport, names: ScoreNames) -> list[Block]:
     ]
     alike = len({g.errors for g in groups}) == 1
     columns = [c for c in columns if c.path != "errors" or not alike]
-    known = [c for c in columns if c.path == "place" or any(getattr(g, c.path) is not None for g in groups)]
+    present = [c for c in columns if c.path == "place" or any(getattr(g, c.path) is not None for g in groups)]
     rows = [{"place": names.place(g), **_fit_cells(g)} for g in groups[:MOST_ROWS]]
     order = ", the worst first" if groups[0].fit_p is not None else ""
     errors = Markup(" Errors: {}.").format(groups[0].errors) if alike and groups[0].errors else ""
     caption = Markup("How each fit went{}.{}").format(order, errors) + cut_note(groups)
-    return [fold_table(Table(known, rows, caption), Markup("How {} went").format(count_noun(len(groups), "fit")))]
+    return [fold_table(Table(present, rows, caption), Markup("How {} went").format(count_noun(len(groups), "fit")))]
 
 
 def _fit_cells(group: GroupFigures) -> dict[str, object]:
@@ -484,8 +484,8 @@ def _size_card(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoar
     if scores == items * criteria:
         size = Markup("{} × {}").format(fixed(items, 0), fixed(criteria, 0))
         return Card(f"{report.by.capitalize()}s × criteria", size, count_noun(scores, "score") + " in " + groups)
-    told = count_noun(criteria, "criterion", "criteria") + ", " + groups
-    return Card("Scores", fixed(scores, 0), told)
+    note = count_noun(criteria, "criterion", "criteria") + ", " + groups
+    return Card("Scores", fixed(scores, 0), note)
 
 
 def _winner_card(boards: Sequence[ScoreBoard], names: ScoreNames) -> Card:
@@ -508,10 +508,10 @@ def _width_card(report: FuseReport) -> Card:
     if not widths:
         return Card("Median width of the intervals", "–", "no error can be given", "thin")
     middle = median_low(widths)
-    shown = value(middle, None, numbers.significant(middle, 2))
+    width = value(middle, None, numbers.significant(middle, 2))
     note = Markup("{} intervals, on the scale {}").format(level_words(report), scale_words(report))
     missing = len(report.scores) - len(widths)
-    return Card("Median width of the intervals", shown, note + _without(missing))
+    return Card("Median width of the intervals", width, note + _without(missing))
 
 
 def _without(missing: int) -> Markup:
@@ -519,10 +519,12 @@ def _without(missing: int) -> Markup:
 
 
 def _notes(report: FuseReport) -> list[str]:
-    told = [
+    sentences = [
         "Scores are always the fit itself, never the middle of a bootstrap.",
         "Each number of this page carries its path in the JSON of the same fusion.",
     ]
     if report.signature.seed is not None:
-        told.append(Markup("Everything drawn by chance comes from seed {}.").format(fixed(report.signature.seed, 0)))
-    return [*([SIMULATED] if report.simulated else []), Markup(" ").join(told)]
+        sentences.append(
+            Markup("Everything drawn by chance comes from seed {}.").format(fixed(report.signature.seed, 0))
+        )
+    return [*([SIMULATED] if report.simulated else []), Markup(" ").join(sentences)]

@@ -71,9 +71,9 @@ class ScoreNames:
 
     def place(self, part: ScoreRow | GroupFigures | CurveFigures | AnchorFigure) -> str:
         """`Mood · posters`; what the whole report shares is left out, unless nothing would remain."""
-        named = [(part.criterion, self.criteria), (part.group, self.groups)]
-        shown = [known[name] for name, known in named if name is not None and len(known) > 1]
-        return " · ".join(shown) or (self.criteria[part.criterion] if part.criterion is not None else "all groups")
+        parts = [(part.criterion, self.criteria), (part.group, self.groups)]
+        words = [printed[name] for name, printed in parts if name is not None and len(printed) > 1]
+        return " · ".join(words) or (self.criteria[part.criterion] if part.criterion is not None else "all groups")
 
 
 def _group_names(groups: Iterable[str], prompts: Mapping[str, str]) -> dict[str, str]:
@@ -123,9 +123,9 @@ def scale_words(report: FuseReport) -> str:
 
 def list_boards(report: FuseReport, names: ScoreNames) -> list[ScoreBoard]:
     """All boards, criterion by criterion in the report's order."""
-    found: dict[tuple[str, str], list[ScoreRow]] = {}
+    rows_by_place: dict[tuple[str, str], list[ScoreRow]] = {}
     for row in report.scores:
-        found.setdefault((row.criterion, row.group), []).append(row)
+        rows_by_place.setdefault((row.criterion, row.group), []).append(row)
     figures = {(group.criterion, group.group): group for group in report.groups}
     order = list(names.criteria)
     return [
@@ -136,7 +136,7 @@ def list_boards(report: FuseReport, names: ScoreNames) -> list[ScoreBoard]:
             tuple(sorted(rows, key=lambda row: row.rank)),
             figures.get(key),
         )
-        for key, rows in sorted(found.items(), key=lambda pair: order.index(pair[0][0]))
+        for key, rows in sorted(rows_by_place.items(), key=lambda pair: order.index(pair[0][0]))
     ]
 
 
@@ -184,9 +184,9 @@ def score_section(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreB
     if not boards:
         return Section("Scores", [*_warnings(report), "No item could be scored."], summary)
     small = len(boards) > FEW_BOARDS and max(len(board.rows) for board in boards) <= SMALL_BOARD
-    drawn = _small_boards(report, names, boards) if small else _wide_boards(report, names, boards)
+    blocks = _small_boards(report, names, boards) if small else _wide_boards(report, names, boards)
     return Section(
-        "Scores", [*_warnings(report), _how_to_read(report, names), *_overview(report, names, boards), *drawn], summary
+        "Scores", [*_warnings(report), _how_to_read(report, names), *_overview(report, names, boards), *blocks], summary
     )
 
 
@@ -217,11 +217,11 @@ def alike_section(names: ScoreNames, boards: Sequence[ScoreBoard]) -> Section | 
 
 
 def _warnings(report: FuseReport) -> list[Block]:
-    told = [Note(sentence(words), "alert", "Warning.") for words in report.warnings if sentence(words) != SIMULATED]
-    if len(told) <= MOST_WARNINGS:
-        return [*told]
-    more = Details(count_noun(len(told) - MOST_WARNINGS, "more warning"), told[MOST_WARNINGS:])
-    return [*told[:MOST_WARNINGS], more]
+    notes = [Note(sentence(words), "alert", "Warning.") for words in report.warnings if sentence(words) != SIMULATED]
+    if len(notes) <= MOST_WARNINGS:
+        return [*notes]
+    more = Details(count_noun(len(notes) - MOST_WARNINGS, "more warning"), notes[MOST_WARNINGS:])
+    return [*notes[:MOST_WARNINGS], more]
 
 
 def _how_to_read(report: FuseReport, names: ScoreNames) -> Prose:
@@ -263,21 +263,21 @@ def _overview(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard
 
 def _wide_boards(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> list[Block]:
     """Each board as a caterpillar above its table; from the fifth on behind a click."""
-    shown = boards[:MOST_BOARDS]
+    first_boards = boards[:MOST_BOARDS]
     least, most = DRAWN_EACH
-    drawn = min(most, max(least, DRAWN_ROWS // len(shown)))
-    listed_rows = LISTED_ROWS // len(shown)
-    axis = _axis(report, shown, drawn)
+    drawn_rows = min(most, max(least, DRAWN_ROWS // len(first_boards)))
+    listed_rows = LISTED_ROWS // len(first_boards)
+    axis = _axis(report, first_boards, drawn_rows)
     blocks: list[Block] = []
-    for i, board in enumerate(shown):
-        figure = _board_figure(report, names, board, drawn, axis)
+    for i, board in enumerate(first_boards):
+        figure = _board_figure(report, names, board, drawn_rows, axis)
         table = Details(_all_words(board, listed_rows), [_score_table(report, names, [board], listed_rows)])
         if len(boards) <= FEW_BOARDS:
             blocks += [figure, table]
         else:
             blocks.append(Details(_board_words(board, names), [replace(figure, heading=""), table], open=i == 0))
-    if len(boards) > len(shown):
-        blocks.append(Prose(Markup("Not drawn, to keep the page light:") + cut_note(boards, len(shown))))
+    if len(boards) > len(first_boards):
+        blocks.append(Prose(Markup("Not drawn, to keep the page light:") + cut_note(boards, len(first_boards))))
     return blocks
 
 
@@ -305,9 +305,9 @@ def _multiples(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoar
     caption = caption.format(scale_words(report))
     if len(boards) > MOST_SMALL:
         caption += Markup(" The first {} of {}.").format(fixed(MOST_SMALL, 0), count_noun(len(boards), "group"))
-    shown = _whole_boards(boards, most)
-    words = Markup("All scores" if len(shown) == len(boards) else "Scores of {}").format(
-        count_noun(len(shown), "group")
+    listed_boards = _whole_boards(boards, most)
+    words = Markup("All scores" if len(listed_boards) == len(boards) else "Scores of {}").format(
+        count_noun(len(listed_boards), "group")
     )
     return [ChartRow(figures, caption), Details(words, [_score_table(report, names, boards, most)])]
 
@@ -354,9 +354,9 @@ def _score_table(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBo
         left = len(boards[0].rows) - len(rows)
         where = Markup(" Best and worst; {} between them in the JSON.").format(count_noun(left, "score"))
     else:
-        held = _whole_boards(boards, most)
-        rows = tuple(row for board in held for row in board.rows)
-        left = len(boards) - len(held)
+        listed_boards = _whole_boards(boards, most)
+        rows = tuple(row for board in listed_boards for row in board.rows)
+        left = len(boards) - len(listed_boards)
         where = Markup(" {} in the JSON.").format(count_noun(left, "more group"))
     columns = [
         Column("item", report.by.capitalize()),
@@ -371,14 +371,14 @@ def _score_table(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBo
 
 
 def _whole_boards(boards: Sequence[ScoreBoard], most: int) -> list[ScoreBoard]:
-    held: list[ScoreBoard] = []
+    selected: list[ScoreBoard] = []
     used = 0
     for board in boards:
         used += len(board.rows)
-        if held and used > most:
+        if selected and used > most:
             break
-        held.append(board)
-    return held
+        selected.append(board)
+    return selected
 
 
 def _score_row(row: ScoreRow, names: ScoreNames) -> dict[str, object]:
@@ -457,8 +457,8 @@ def _method_pairs(compare: CompareFigures) -> Table:
 
 def _agreement_cells(pair: MethodPair) -> dict[str, object]:
     why = "all scores of a group are equal"
-    known = {name: getattr(pair, name) for name in ("srcc", "plcc", "mae", "decisions", "srcc_low")}
-    cells = {name: Cell(number, why if number is None else "") for name, number in known.items()}
+    figures = {name: getattr(pair, name) for name in ("srcc", "plcc", "mae", "decisions", "srcc_low")}
+    cells = {name: Cell(number, why if number is None else "") for name, number in figures.items()}
     passed = Markup("{} of {}").format(fixed(pair.ks_pass, 0), fixed(pair.groups, 0))
     return {**cells, "ks": passed}
 

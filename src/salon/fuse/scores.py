@@ -134,7 +134,10 @@ def fit_anchored(
     """
     scale = rating_scale(groups)
     anchors = choose_anchors(groups, settings)
-    fits = [_fit_anchored_group(group, found, method, scale, settings, pulled) for group, found in zip(groups, anchors)]
+    fits = [
+        _fit_anchored_group(group, group_anchors, method, scale, settings, pulled)
+        for group, group_anchors in zip(groups, anchors)
+    ]
     curves = _curves([fit.latent for fit in fits], anchors, groups, scale, settings)
     plain = AnchoredFusion(tuple(fits), anchors, curves)
     if cluster is None:
@@ -209,8 +212,8 @@ def _curves(
     scale: Scale,
     settings: FuseSettings,
 ) -> tuple[Sigmoid, ...]:
-    at = [latent[found.items] for latent, found in zip(latents, anchors)]
-    targets = [found.targets for found in anchors]
+    at = [latent[group_anchors.items] for latent, group_anchors in zip(latents, anchors)]
+    targets = [group_anchors.targets for group_anchors in anchors]
     alone = "fuse comparisons alone with --method davidson"
     if settings.calibration == "pooled":
         curve = _curve(np.concatenate(at), np.concatenate(targets), scale, "rating anchors of all groups", alone)
@@ -295,10 +298,10 @@ def score_groups(
     if method in ANCHORED:
         progress("anchoring comparisons to ratings")
         return _anchored_scores(groups, method, settings, cluster)
-    other = cluster != OWN_CLUSTER.get(method, cluster)
-    if settings.interval == "jackknife" or method in WITHOUT_LIKELIHOOD or other:
+    needs_other_cluster = cluster != OWN_CLUSTER.get(method, cluster)
+    if settings.interval == "jackknife" or method in WITHOUT_LIKELIHOOD or needs_other_cluster:
         return _score_by_jackknife(groups, method, settings, cluster, progress)
-    made = []
+    scored = []
     for group in groups:
         progress(group.label)
         fit = fit_group(group, method, settings, cluster)
@@ -306,8 +309,8 @@ def score_groups(
             return _score_by_jackknife(groups, method, settings, cluster, progress)
         line = _own_line(fit)
         clustered = cluster != "answer" and method not in OWN_CLUSTER and not is_plugin_fit(method)
-        made.append(_scores(group, fit, _moderate_line(group, fit, line) if clustered else line, settings))
-    return made
+        scored.append(_scores(group, fit, _moderate_line(group, fit, line) if clustered else line, settings))
+    return scored
 
 
 def _own_line(fit: GroupFit) -> _Line:
@@ -341,13 +344,13 @@ def _moderate_line(group: FuseGroup, fit: GroupFit, line: _Line) -> _Line:
     ratio = np.where(ratio < ROUNDING * np.median(ratio), 0.0, ratio)
     if np.isnan(ratio).any() or np.sum(ratio > 0) < FEWEST_MODERATED:
         return line
-    made = moderated_variances(ratio, df)
-    own = made.variance * np.diag(shape)
-    scale = np.sqrt(made.variance)
+    moderated = moderated_variances(ratio, df)
+    own = moderated.variance * np.diag(shape)
+    scale = np.sqrt(moderated.variance)
     with np.errstate(divide="ignore"):  # one variance for all items and no level of its own: normal
-        both = (own + level) ** 2 / (own**2 / made.df + level**2 / df)
+        both = (own + level) ** 2 / (own**2 / moderated.df + level**2 / df)
     method = f"{line.method}; each item's borrows from the others"
-    borrowed = Errors(np.sqrt(own), shape * np.outer(scale, scale), made.df, method)
+    borrowed = Errors(np.sqrt(own), shape * np.outer(scale, scale), moderated.df, method)
     return _Line(line.value, np.sqrt(own + level), both, borrowed, method)
 
 
@@ -405,13 +408,13 @@ def _score_by_jackknife(
         return np.concatenate(latents)
 
     spreads = jackknife(groups, cluster, refit, rng=np.random.default_rng([settings.seed, 1]))
-    made = []
+    scored = []
     for group, fit, values in zip(groups, fits, _slices(groups)):
         errors = jackknife_errors(spreads, values, cluster)
         if fit.pairs is not None and not np.isnan(errors.se).any():
             errors = floor_jackknife_errors(group, fit.pairs, errors)
-        made.append(_scores(group, fit, _moderate_line(group, fit, _line(fit.latent, errors)), settings))
-    return made
+        scored.append(_scores(group, fit, _moderate_line(group, fit, _line(fit.latent, errors)), settings))
+    return scored
 
 
 def _refit_latent(group: FuseGroup, method: str, settings: FuseSettings, cluster: Cluster) -> Floats:
@@ -427,14 +430,16 @@ def _anchored_scores(
 ) -> list[ScoredGroup]:
     fused: AnchoredFusion = fit_anchored(groups, method, settings, cluster)
     size = sum(group.items for group in groups)
-    made = []
+    scored = []
     for n, at in enumerate(_slices(groups)):
         fit, curve = fused.fits[n], fused.curves[n]
         link = jackknife_errors(fused.spreads, at, cluster)
         latent = jackknife_errors(fused.spreads, slice(size + at.start, size + at.stop), cluster)
         line = _moderate_line(groups[n], fit, _line(fused.links()[n], link))
-        made.append(_scores(groups[n], fit, line, settings, curve=curve, anchors=fused.anchors[n], latent_se=latent.se))
-    return made
+        scored.append(
+            _scores(groups[n], fit, line, settings, curve=curve, anchors=fused.anchors[n], latent_se=latent.se)
+        )
+    return scored
 
 
 def _slices(groups: Sequence[FuseGroup]) -> list[slice]:
@@ -483,11 +488,11 @@ def _scores(
 def _without_rounding_errors(line: _Line) -> _Line:
     """No error where none shows: clusters that say exactly the same do not make a score exact."""
     least = ROUNDING * max(float(np.ptp(line.value)), float(np.max(line.se, initial=0.0, where=~np.isnan(line.se))))
-    known = line.se > least
-    if known.all():
+    real = line.se > least
+    if real.all():
         return line
     method = line.method if line.method.startswith("none") else f"{line.method}; none where they do not vary"
-    return replace(line, se=np.where(known, line.se, np.nan), method=method)
+    return replace(line, se=np.where(real, line.se, np.nan), method=method)
 
 
 def _turn_back(group: FuseGroup, ends: Sequence[Floats]) -> Sequence[Floats]:

@@ -52,10 +52,10 @@ def split_items(study: Study, unit: Ints, ids: pa.Array, shares: tuple[float, fl
     nodes = np.where(own, len(ids) + np.cumsum(own) - 1, unit)
     part = _unite_units(nodes, _shared_numbers(study))
     parts, first = np.unique(part, return_index=True)
-    wanted = sum(share > 0 for share in shares)
-    if len(parts) < wanted:
+    splits = sum(share > 0 for share in shares)
+    if len(parts) < splits:
         raise DesignError(
-            f"a split into {wanted} needs at least {wanted} groups of items that share no image and no prompt",
+            f"a split into {splits} needs at least {splits} groups of items that share no image and no prompt",
             found=f"{len(parts)}",
             where=f"study {study.name!r}, items compared within {_WITHIN[study.compare_within]}",
             remedy="do not split (--train 1 --validation 0 --test 0), and test on another study",
@@ -123,8 +123,8 @@ def _unite_units(unit: Ints, shared: list[Ints]) -> Ints:
         has = codes >= 0
         edges.append(np.stack([unit[has], codes[has] + nodes]))
         nodes += int(codes.max(initial=-1)) + 1
-    one, other = np.concatenate(edges, axis=1)
-    graph = coo_array((np.ones(len(one), np.int8), (one, other)), shape=(nodes, nodes))
+    rows, columns = np.concatenate(edges, axis=1)
+    graph = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(nodes, nodes))
     _, part = connected_components(graph, directed=False)
     values: Ints = part[unit]
     return values
@@ -148,8 +148,8 @@ def _check_apart(what: str, columns: list[pa.ChunkedArray], table: pa.Table) -> 
     if not columns:
         return
     values, splits = _stack_columns(columns), _stack_columns([table.column("split")] * len(columns))
-    said = pc.not_equal(values, "")  # null where there is no value, and then not counted either
-    met = pa.table({"value": values, "split": splits}).filter(said).group_by(["value", "split"])
+    filled = pc.not_equal(values, "")  # null where there is no value, and then not counted either
+    met = pa.table({"value": values, "split": splits}).filter(filled).group_by(["value", "split"])
     each = met.aggregate([]).group_by("value").aggregate([("split", "count")])
     leaks = each.filter(pc.greater(each.column("split_count"), 1))
     if leaks.num_rows:

@@ -94,14 +94,14 @@ class AppendLog:
         error: str | None = None
         ids: list[str] = []
         try:
-            ids = self._write([one.line for one in batch])
+            ids = self._write([pending.line for pending in batch])
         except (OSError, ValueError) as failed:  # ValueError: the log was closed
             error = getattr(failed, "strerror", None) or str(failed)
         finally:
             self._turn.acquire()
             self._writing = False
-            for place, one in enumerate(batch):
-                one.id, one.error = (None, error or "interrupted") if error or not ids else (ids[place], None)
+            for place, pending in enumerate(batch):
+                pending.id, pending.error = (None, error or "interrupted") if error or not ids else (ids[place], None)
             self._turn.notify_all()
 
     def _write(self, lines: list[Line]) -> list[str]:
@@ -163,8 +163,8 @@ class _PendingLine:
 
 def log_files(folder: Path, name: str) -> list[tuple[int, Path]]:
     """The files of a log with their numbers, oldest first."""
-    found = re.compile(re.escape(name) + r"-(\d{6})\.jsonl")
-    numbered = ((found.fullmatch(path.name), path) for path in Path(folder).iterdir())
+    pattern = re.compile(re.escape(name) + r"-(\d{6})\.jsonl")
+    numbered = ((pattern.fullmatch(path.name), path) for path in Path(folder).iterdir())
     return sorted((int(match[1]), path) for match, path in numbered if match)
 
 

@@ -100,9 +100,9 @@ def write_json(
     overwrite: bool = True,
 ) -> None:
     """A record as a JSON file, whole or not at all; a number that JSON does not know is a ValueError."""
-    told = record.model_dump(mode="json") if isinstance(record, BaseModel) else record
+    content = record.model_dump(mode="json") if isinstance(record, BaseModel) else record
     with whole_file(path, overwrite=overwrite) as file:
-        file.write(json.dumps(told, ensure_ascii=False, indent=indent, allow_nan=False).encode() + b"\n")
+        file.write(json.dumps(content, ensure_ascii=False, indent=indent, allow_nan=False).encode() + b"\n")
 
 
 def read_json(path: Path, needed: str, *, remedy: str | None = None) -> Any:
@@ -271,13 +271,13 @@ def _put_new(stage: Path, path: Path) -> None:
         ) from None
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(first: Path, second: Path) -> bool:
     """Swap two folders in one step; False where the system cannot."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
     if rename is None:
         return False
-    done: int = rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
-    return done == 0
+    result: int = rename(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE)
+    return result == 0
 
 
 def _aside(path: Path) -> Path:

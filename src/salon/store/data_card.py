@@ -59,8 +59,8 @@ def _size(study: Study) -> str:
 
 def _quoted(text: str) -> str:
     """Text as a double-quoted YAML scalar: JSON's quoting, and escapes for what YAML cannot show."""
-    shown = json.dumps(text, ensure_ascii=False)
-    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in shown)
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in quoted)
 
 
 # -- for people --------------------------------------------------------------------------------------------
@@ -103,8 +103,8 @@ def _raters(study: Study) -> str:
     table = study.table("raters")
     kinds: dict[str, int] = {}
     if "kind" in table.column_names:
-        counted = pc.value_counts(table.column("kind").cast("string").fill_null("person").combine_chunks())
-        kinds = {one["values"]: one["counts"] for one in counted.to_pylist()}
+        counts = pc.value_counts(table.column("kind").cast("string").fill_null("person").combine_chunks())
+        kinds = {entry["values"]: entry["counts"] for entry in counts.to_pylist()}
     elif table.num_rows:
         kinds = {"person": table.num_rows}
     text = ", ".join(f"{count:,} of kind {kind}" for kind, count in sorted(kinds.items())) or "none"

@@ -82,15 +82,15 @@ def _as_toml(metadata: Metadata) -> str:
     if not metadata.excel_safe:
         record.pop("excel_safe", None)
     lists = {name: record.pop(name) for name in ("criteria", "cohorts", "revisions")}
-    tables = [("[design]", record.pop("design")), *((f"[[{name}]]", one) for name in lists for one in lists[name])]
+    tables = [("[design]", record.pop("design")), *((f"[[{name}]]", entry) for name in lists for entry in lists[name])]
     return "\n".join([tomli_w.dumps(record), *(_toml_table(head, fields) for head, fields in tables)])
 
 
 def _toml_table(head: str, fields: dict[str, Any]) -> str:
-    given = {name: value for name, value in fields.items() if value != []}
-    inner = {name: given.pop(name) for name, value in fields.items() if isinstance(value, dict)}
+    scalars = {name: value for name, value in fields.items() if value != []}
+    inner = {name: scalars.pop(name) for name, value in fields.items() if isinstance(value, dict)}
     below = [_toml_table(f"[{head.strip('[]')}.{name}]", value) for name, value in inner.items()]
-    return "\n".join([head, tomli_w.dumps(given), *below])
+    return "\n".join([head, tomli_w.dumps(scalars), *below])
 
 
 def read_metadata(folder: Path) -> Metadata:
@@ -190,7 +190,7 @@ def default_name(folder: Path) -> str:
 
 def table_files(folder: Path) -> dict[str, Path]:
     """The file of every table in a study folder; BadFile when a kind has two."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for kind in KINDS:
         names = [folder / inner / f"{kind}.{form}" for inner in TABLE_FOLDERS for form in FORMS]
         files = [name for name in names if name.is_file()]
@@ -202,8 +202,8 @@ def table_files(folder: Path) -> dict[str, Path]:
                 remedy="remove all but one",
             )
         if files:
-            found[kind] = files[0]
-    return found
+            paths[kind] = files[0]
+    return paths
 
 
 def _read_folder(folder: Path) -> Study:
@@ -220,20 +220,20 @@ def _read_folder(folder: Path) -> Study:
     return study
 
 
-def _check_is_study(folder: Path, asked: Path) -> None:
+def _check_is_study(folder: Path, place: Path) -> None:
     if (folder / METADATA_FILE).is_file():
         return
     if not folder.exists():
-        found = "nothing there"
+        contents = "nothing there"
     elif not folder.is_dir():
-        found = "a file"
+        contents = "a file"
     else:
         names = sorted(name.name for name in folder.iterdir())
-        found = "a folder with " + (", ".join(names[:8]) + (" ..." if len(names) > 8 else "") or "nothing in it")
+        contents = "a folder with " + (", ".join(names[:8]) + (" ..." if len(names) > 8 else "") or "nothing in it")
     raise BadFile(
         "a study is needed: a folder with a study.toml in it",
-        found=found,
-        where=str(asked),
+        found=contents,
+        where=str(place),
         remedy="salon import makes a study from a file of judgments; docs/data.md shows what one looks like",
     )
 
@@ -341,8 +341,8 @@ def _check_may_replace(place: Path, overwrite: bool) -> None:
 
 def _folders(images: Place | Sequence[Place] | None) -> list[Path]:
     """The folders that hold the images of studies."""
-    named = [] if images is None else [images] if isinstance(images, str | os.PathLike) else images
-    return [local_path(place) / IMAGES for place in named]
+    sources = [] if images is None else [images] if isinstance(images, str | os.PathLike) else images
+    return [local_path(place) / IMAGES for place in sources]
 
 
 def _check_same(source: Path, target: Path) -> None:
@@ -374,10 +374,10 @@ def _add_tree(source: Path, target: Path, *, link: bool, leave_out: frozenset[Pa
     for folder, inner, names in os.walk(source):
         inside = target / Path(folder).relative_to(source)
         files = [*names, *(name for name in inner if Path(folder, name).is_symlink())]  # a link to a folder is kept too
-        kept = [name for name in files if Path(folder, name) not in leave_out and not name.endswith(PART)]
-        if kept or not files + inner:
+        copied = [name for name in files if Path(folder, name) not in leave_out and not name.endswith(PART)]
+        if copied or not files + inner:
             inside.mkdir(parents=True, exist_ok=True)
-        for name in kept:
+        for name in copied:
             if not (inside / name).exists():
                 _add_file(Path(folder, name), inside / name, link=link)
 

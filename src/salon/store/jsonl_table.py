@@ -110,9 +110,9 @@ def _field_fault(kind: str, record: dict[str, Any], where: str) -> InputError | 
             remedy="remove or rename it; docs/data.md shows every field",
         )
     noun = KINDS[kind].noun
-    given = {name: value for name, value in record.items() if value is not None}
+    values = {name: value for name, value in record.items() if value is not None}
     try:
-        noun.model_validate_json(json.dumps(given), strict=True)
+        noun.model_validate_json(json.dumps(values), strict=True)
     except ValidationError as error:
         return bad_value(error, noun=noun.__name__, where=where)
     except ValueError as error:

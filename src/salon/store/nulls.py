@@ -93,8 +93,8 @@ def cache_folder() -> Path:
 
 def encode_null(null: Null) -> bytes:
     """The joint law as compressed JSON, byte for byte the same on every run; all else follows from it."""
-    kept = ("items", "raters", "method", "draws", "total", "joint")
-    data = {name: value for name, value in null.as_json().items() if name in kept}
+    fields = ("items", "raters", "method", "draws", "total", "joint")
+    data = {name: value for name, value in null.as_json().items() if name in fields}
     return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), compresslevel=9, mtime=0)
 
 

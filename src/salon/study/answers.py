@@ -116,15 +116,15 @@ def strip_reasoning(text: str) -> str | None:
 
 def _around_blocks(text: str) -> str | None:
     """A block that ends without having begun began in the question: nothing before it was said."""
-    kept: list[str] = []
+    parts: list[str] = []
     at, inside = 0, ""
     for tag in _REASONING_TAG.finditer(text):
         name = tag[2].lower()
         if not inside and tag[1]:
-            kept, at = [], tag.end()
+            parts, at = [], tag.end()
         elif not inside:
-            kept.append(text[at : tag.start()])
+            parts.append(text[at : tag.start()])
             inside = name
         elif inside == name and tag[1]:
             at, inside = tag.end(), ""
-    return None if inside else "".join(kept) + text[at:]
+    return None if inside else "".join(parts) + text[at:]

@@ -91,9 +91,9 @@ class Prompt(Noun):
         prompt and view always give the same bytes, for people and for judges.
         """
         chosen = [part for part in PARTS if part in parts] if parts else list(PARTS)
-        shown = [value for part in chosen if (value := getattr(self, part))]
+        texts = [value for part in chosen if (value := getattr(self, part))]
         if parts:
-            if len(shown) < len(chosen):
+            if len(texts) < len(chosen):
                 missing = [part for part in chosen if not getattr(self, part)]
                 raise BadValue(
                     f"the view {'+'.join(chosen)} needs these parts of the prompt",
@@ -101,8 +101,8 @@ class Prompt(Noun):
                     where=f"prompt {self.id!r}",
                     remedy="add the parts or choose another view",
                 )
-            return "\n\n".join(shown)
-        return self.text if self.text is not None else "\n\n".join(shown)
+            return "\n\n".join(texts)
+        return self.text if self.text is not None else "\n\n".join(texts)
 
 
 def normalize_text(text: str) -> str:
@@ -248,8 +248,8 @@ class Criterion(Noun):
 def builtin_criteria() -> dict[str, Criterion]:
     """The criteria of the papers Salon builds on, in Salon's own words, by id."""
     text = resources.files("salon.study").joinpath("criteria.toml").read_text(encoding="utf-8")
-    found = [Criterion.parse(record, where="criteria.toml") for record in tomllib.loads(text)["criterion"]]
-    return {criterion.id: criterion for criterion in found}
+    criteria = [Criterion.parse(record, where="criteria.toml") for record in tomllib.loads(text)["criterion"]]
+    return {criterion.id: criterion for criterion in criteria}
 
 
 def builtin_criterion(id: str) -> Criterion:

@@ -109,9 +109,9 @@ def is_python_word(word: str) -> bool:
 
 def installed_plugins(group: str, builtin: Collection[str] = ()) -> list[Plugin]:
     """The installed plugins of a group by name; those that cannot be used say why."""
-    found = sorted(entry_points(group=f"salon.{group}"), key=lambda point: (point.name, _distribution(point) or ""))
-    names = [point.name for point in found]
-    return [_from_entry_point(group, point, _refusal(point.name, names, builtin)) for point in found]
+    points = sorted(entry_points(group=f"salon.{group}"), key=lambda point: (point.name, _distribution(point) or ""))
+    names = [point.name for point in points]
+    return [_from_entry_point(group, point, _refusal(point.name, names, builtin)) for point in points]
 
 
 def find_plugin(group: str, word: str, builtin: Collection[str] = ()) -> Plugin | None:
@@ -162,8 +162,8 @@ def import_plugin_object(plugin: Plugin) -> Any:
     part: Any = module
     for name in plugin.attribute.split("."):
         if not hasattr(part, name):
-            known = _public(module)
-            remedy = f"it has {', '.join(known)}" if known else None
+            names = _public(module)
+            remedy = f"it has {', '.join(names)}" if names else None
             raise BadValue(needed, found=f"no {name!r} in {plugin.module}", remedy=remedy)
         part = getattr(part, name)
     return part
@@ -175,8 +175,10 @@ def needs_arguments(function: Any) -> bool:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return True
-    given = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return any(one.default is inspect.Parameter.empty and one.kind not in given for one in parameters)
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return any(
+        parameter.default is inspect.Parameter.empty and parameter.kind not in variadic for parameter in parameters
+    )
 
 
 def missing_members(group: str, part: Any) -> list[str]:

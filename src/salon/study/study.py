@@ -174,8 +174,8 @@ class Study:
             raise InputError(
                 f"tables named {', '.join(KINDS)} are needed", found=", ".join(sorted(unknown)), where=where
             )
-        made = {kind: table if conformed else _table(kind, table, where) for kind, table in tables.items()}
-        study = cls(name=name, criteria=tuple(criteria), tables=made, **metadata)
+        conformed_tables = {kind: table if conformed else _table(kind, table, where) for kind, table in tables.items()}
+        study = cls(name=name, criteria=tuple(criteria), tables=conformed_tables, **metadata)
         study._validate()
         return study
 
@@ -267,18 +267,18 @@ class Study:
             remedy="one of " + ", ".join(criterion.id for criterion in self.criteria),
         )
 
-    def ranking_criteria(self, named: Collection[str] = ()) -> tuple[int, ...]:
+    def ranking_criteria(self, ids: Collection[str] = ()) -> tuple[int, ...]:
         """Numbers of the criteria that order items: those `named`, or else all but flags.
 
         A flag says what is wrong with an item, not which of two is better. It orders items only where raters compared
         or ranked them by it, or where it is named.
         """
-        wanted = {self.criterion(id).id for id in named}
+        chosen = {self.criterion(id).id for id in ids}
         ordered = set(np.unique(np.concatenate([self.comparisons.criterion, self.rankings.criterion])).tolist())
         return tuple(
             number
             for number, criterion in enumerate(self.criteria)
-            if (criterion.id in wanted if wanted else not criterion.is_flag or number in ordered)
+            if (criterion.id in chosen if chosen else not criterion.is_flag or number in ordered)
         )
 
     @cached_property
@@ -312,8 +312,8 @@ class Study:
         raters = self.table("raters")
         if "kind" not in raters.column_names:
             return np.zeros(raters.num_rows, bool)
-        found: NDArray[np.bool_] = pc.equal(raters.column("kind").cast(pa.string()), kind).fill_null(False).to_numpy()
-        return found
+        mask: NDArray[np.bool_] = pc.equal(raters.column("kind").cast(pa.string()), kind).fill_null(False).to_numpy()
+        return mask
 
     def codes(self, kind: str, column: pa.ChunkedArray | pa.Array) -> NDArray[np.int32]:
         """A reference column as numbers into `ids(kind)`; -1 for null or unknown."""
@@ -380,8 +380,8 @@ class Study:
         table = self.table(kind)
         if "skipped" not in table.column_names:
             return table, 0
-        kept = table.filter(pc.is_null(table.column("skipped")))
-        return kept, table.num_rows - kept.num_rows
+        answered = table.filter(pc.is_null(table.column("skipped")))
+        return answered, table.num_rows - answered.num_rows
 
     def _by(self, table: pa.Table) -> dict[str, Any]:
         names = table.column_names

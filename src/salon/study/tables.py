@@ -130,15 +130,15 @@ def conform(kind: str, table: pa.Table, *, where: str | None = None) -> pa.Table
         )
     if len(set(table.column_names)) != len(table.column_names):
         raise BadColumns("each column may stand once", found=", ".join(table.column_names), where=place)
-    kept = {}
+    columns = {}
     for name, dtype in spec.columns.items():
         if name not in table.column_names:
             continue
         column = _cast(table.column(name), dtype, f"{place}, column {name!r}")
         if name in spec.optional and _says_nothing(name, column):
             continue
-        kept[name] = _with_default(name, column)
-    return pa.table(kept).combine_chunks()  # one chunk: numbering a column then copies nothing
+        columns[name] = _with_default(name, column)
+    return pa.table(columns).combine_chunks()  # one chunk: numbering a column then copies nothing
 
 
 def _says_nothing(name: str, column: pa.ChunkedArray) -> bool:

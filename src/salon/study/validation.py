@@ -309,7 +309,7 @@ def _check_checklists_and_choices(study: Study) -> None:
     """Checklists and choices are few: their nouns check themselves."""
     crowds = {study.label("raters", int(rater)) for rater in np.flatnonzero(study.crowds)}
     for kind in ("checklists", "choices"):
-        seen: dict[tuple[object, ...], object] = {}
+        answers: dict[tuple[object, ...], object] = {}
         for row, noun in enumerate(study.nouns(kind)):
             if isinstance(noun, Choice):
                 items = study.codes("items", pa.array(noun.items).dictionary_encode())
@@ -322,23 +322,23 @@ def _check_checklists_and_choices(study: Study) -> None:
             if noun.skipped is not None or noun.rater in crowds:
                 continue
             key = (noun.criterion, noun.rater, about, noun.repeat)
-            if key in seen:
+            if key in answers:
                 place = f"row {row + 1}: {noun.rater!r} on {about!r}"
-                raise _duplicate_error(kind, place, same=seen[key] == answer, count=1)
-            seen[key] = answer
+                raise _duplicate_error(kind, place, same=answers[key] == answer, count=1)
+            answers[key] = answer
 
 
-def _check_groups(study: Study, kind: str, one: Ints, other: Ints, row: NDArray[Any] | None = None) -> None:
+def _check_groups(study: Study, kind: str, first: Ints, second: Ints, row: NDArray[Any] | None = None) -> None:
     """Items judged together share what the study compares within."""
     group = study.item_groups
-    apart = group[one] != group[other]
+    apart = group[first] != group[second]
     if study.compare_within != "all":
-        apart |= group[one] < 0
+        apart |= group[first] < 0
     if not apart.any():
         return
     at = int(np.flatnonzero(apart)[0])
     place = at if row is None else int(row[at])
-    names = [study.label("items", int(codes[at])) for codes in (one, other)]
+    names = [study.label("items", int(codes[at])) for codes in (first, second)]
     raise WrongPrompt(
         f"items are compared within one {study.compare_within}",
         found=f"{names[0]!r} with {names[1]!r} ({int(apart.sum())} such)",
@@ -378,19 +378,19 @@ def _repeats(entry: NDArray[Any], items: Ints) -> NDArray[np.int64]:
     """Entries that hold the same item twice."""
     key = np.sort(_key(entry, items))
     same = key[1:][key[1:] == key[:-1]]
-    found: NDArray[np.int64] = (same // np.uint64(int(items.max()) + 1)).astype(np.int64)
-    return found
+    entries: NDArray[np.int64] = (same // np.uint64(int(items.max()) + 1)).astype(np.int64)
+    return entries
 
 
 def _check_once(
     study: Study, kind: str, rater: Ints, key: Keys, answer: NDArray[Any], skipped: NDArray[np.bool_]
 ) -> None:
     """One answer for each rater, question and repeat. A crowd is many people and may answer often."""
-    known = ~study.crowds[rater] if study.crowds.any() else np.ones(len(rater), bool)
-    sorted_key = np.sort(key[known])
+    persons = ~study.crowds[rater] if study.crowds.any() else np.ones(len(rater), bool)
+    sorted_key = np.sort(key[persons])
     if not (sorted_key[1:] == sorted_key[:-1]).any():
         return
-    order = np.flatnonzero(known)[np.argsort(key[known], kind="stable")]
+    order = np.flatnonzero(persons)[np.argsort(key[persons], kind="stable")]
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
     first, second = order[same], order[same + 1]
     differ = answer[first] != answer[second]

@@ -55,8 +55,10 @@ def study_votes(
     turned = a > b
     a, b = np.where(turned, b, a), np.where(turned, a, b)
     outcome = np.where(turned & (outcome < TIE), 1 - outcome, outcome).astype(np.int8)
-    kept = _one_vote_each(study, criterion, rater, a, b)
-    return Votes(criterion[kept], rater[kept], a[kept], b[kept], outcome[kept], twice=len(rater) - len(kept))
+    chosen = _one_vote_each(study, criterion, rater, a, b)
+    return Votes(
+        criterion[chosen], rater[chosen], a[chosen], b[chosen], outcome[chosen], twice=len(rater) - len(chosen)
+    )
 
 
 def pair_votes(study: Study, criterion: int, among: Bools | None = None, *, items: Bools | None = None) -> Votes:
@@ -74,8 +76,8 @@ def _of_raters(votes: Votes, among: Bools | None) -> Votes:
 
 
 def _first_answers(view: Any, criteria: Sequence[int]) -> Bools:
-    asked: Bools = np.isin(view.criterion, criteria) & (view.repeat == 0)
-    return asked
+    mask: Bools = np.isin(view.criterion, criteria) & (view.repeat == 0)
+    return mask
 
 
 def _votes_from_comparisons(study: Study, criteria: Sequence[int]) -> tuple[NDArray[Any], ...]:
@@ -130,9 +132,9 @@ def _one_vote_each(study: Study, criterion: Ints, rater: Ints, a: Ints, b: Ints)
     _, pair = np.unique(a.astype(np.int64) * items + b, return_inverse=True)
     key = (pair * raters + rater) * len(study.criteria) + criterion
     crowd = study.crowds[rater]
-    known = np.flatnonzero(~crowd)
-    _, first = np.unique(key[known], return_index=True)
-    return np.sort(np.concatenate([known[first], np.flatnonzero(crowd)]))
+    persons = np.flatnonzero(~crowd)
+    _, first = np.unique(key[persons], return_index=True)
+    return np.sort(np.concatenate([persons[first], np.flatnonzero(crowd)]))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -145,5 +147,5 @@ SPLITS = ("train", "validation", "test")
 def check_shares(shares: tuple[float, float, float]) -> None:
     """BadValue unless the shares of train, validation and test make a whole."""
     if abs(sum(shares) - 1) > 1e-9:
-        found = " + ".join(f"{share:g}" for share in shares) + f" = {sum(shares):g}"
-        raise BadValue("--train, --validation and --test must sum to 1", found=found)
+        total = " + ".join(f"{share:g}" for share in shares) + f" = {sum(shares):g}"
+        raise BadValue("--train, --validation and --test must sum to 1", found=total)

@@ -171,33 +171,33 @@ def draw_pairs(settings: PpaintSettings, rng: np.random.Generator) -> Ints:
 def _balance_sides(pairs: Ints, items: int, rng: np.random.Generator) -> Ints:
     """Pairs in random order; the item that stood left less often so far goes left."""
     lean = [0] * items
-    made = []
+    sided = []
     for a, b in rng.permuted(rng.permutation(pairs), axis=1).tolist():
         left, right = (a, b) if lean[a] <= lean[b] else (b, a)
         lean[left] += 1
         lean[right] -= 1
-        made.append((left, right))
-    return np.array(made)
+        sided.append((left, right))
+    return np.array(sided)
 
 
-def draw_comparisons(seen: Floats, pairs: Ints, profile: Profiles, rng: np.random.Generator) -> NDArray[np.int8]:
+def draw_comparisons(perceived: Floats, pairs: Ints, profile: Profiles, rng: np.random.Generator) -> NDArray[np.int8]:
     """(categories, raters, pairs, criteria): 0 left is better, 1 right, 2 tie; `seen` = q + u of every rater."""
-    left, right = (np.take_along_axis(seen, pairs[:, None, :, side, None], axis=2) for side in (0, 1))
+    left, right = (np.take_along_axis(perceived, pairs[:, None, :, side, None], axis=2) for side in (0, 1))
     y = left - right + profile.side[..., None, None] + rng.logistic(size=left.shape)
     threshold = profile.threshold[..., None, None]
     return np.where(y > threshold, 0, np.where(y < -threshold, 1, 2)).astype(np.int8)
 
 
-def draw_ratings(settings: PpaintSettings, seen: Floats, profile: Profiles, rng: np.random.Generator) -> Floats:
+def draw_ratings(settings: PpaintSettings, perceived: Floats, profile: Profiles, rng: np.random.Generator) -> Floats:
     """(categories, raters, items, criteria) whole numbers from 1 to 5."""
-    s = score(settings, seen + settings.rating_noise * rng.standard_normal(seen.shape))
+    s = score(settings, perceived + settings.rating_noise * rng.standard_normal(perceived.shape))
     offset, gain = (value[..., None, None] for value in (profile.offset, profile.gain))
     return np.clip(np.floor(3 + offset + gain * (s - 3) + 0.5), 1, 5)
 
 
-def expected_ratings(seen: Floats, offset: Floats, gain: Floats, *, steepness: float, noise: float) -> Floats:
+def expected_ratings(perceived: Floats, offset: Floats, gain: Floats, *, steepness: float, noise: float) -> Floats:
     """Mean answers of raters with this offset and gain, had they rated endlessly often: 1 + sum of P(above level)."""
-    above = [norm.sf((latent_cut(level, offset, gain, steepness) - seen) / noise) for level in LEVELS]
+    above = [norm.sf((latent_cut(level, offset, gain, steepness) - perceived) / noise) for level in LEVELS]
     return np.asarray(1 + np.sum(above, axis=0))
 
 
@@ -262,11 +262,11 @@ class _PpaintDraw:
 
 def ppaint_like_study(seed: int | None = None, **changes: Any) -> Study:
     """The study. `changes` are fields of PpaintSettings (categories, items, pairs, raters, spread, taste, ...)."""
-    drawn = _draw(seed, changes)
-    s = drawn.settings
+    draw = _draw(seed, changes)
+    s = draw.settings
     categories, items, raters = _ids(s)
     criteria = [builtin_criterion(f"ppaint/{name}") for name in CRITERIA]
-    labels = {"criterion": pa.array([one.id for one in criteria]), "rater": raters, "item": items}
+    labels = {"criterion": pa.array([criterion.id for criterion in criteria]), "rater": raters, "item": items}
     return Study.build(
         ppaint_plan()["name"],
         criteria,
@@ -279,8 +279,8 @@ def ppaint_like_study(seed: int | None = None, **changes: Any) -> Study:
                 }
             ),
             "raters": pa.table({"id": raters, "cohort": np.repeat(categories, s.raters)}),
-            "comparisons": _comparisons(drawn, labels),
-            "ratings": _ratings(drawn, labels),
+            "comparisons": _comparisons(draw, labels),
+            "ratings": _ratings(draw, labels),
         },
         cohorts=tuple(Cohort(id=name, note="rated every item, then compared pairs of them") for name in categories),
         compare_within="category",
@@ -296,14 +296,14 @@ def ppaint_like_study(seed: int | None = None, **changes: Any) -> Study:
 
 def ppaint_like_truth(seed: int | None = None, **changes: Any) -> PpaintTruth:
     """What is planted in `ppaint_like_study(seed, **changes)`."""
-    drawn = _draw(seed, changes)
-    s = drawn.settings
+    draw = _draw(seed, changes)
+    s = draw.settings
     categories, items, _ = _ids(s)
-    panel = drawn.seen.mean(axis=1)
-    offset, gain = (value[..., None, None] for value in (drawn.profile.offset, drawn.profile.gain))
-    rated = expected_ratings(drawn.seen, offset, gain, steepness=s.steepness, noise=s.rating_noise).mean(axis=1)
-    flat = {"latent": drawn.q, "panel_latent": panel, "panel_rating": rated}
-    flat |= {"score": score(s, drawn.q), "panel_score": score(s, panel)}
+    panel = draw.seen.mean(axis=1)
+    offset, gain = (value[..., None, None] for value in (draw.profile.offset, draw.profile.gain))
+    rated = expected_ratings(draw.seen, offset, gain, steepness=s.steepness, noise=s.rating_noise).mean(axis=1)
+    flat = {"latent": draw.q, "panel_latent": panel, "panel_rating": rated}
+    flat |= {"score": score(s, draw.q), "panel_score": score(s, panel)}
     return PpaintTruth(
         items=tuple(items.to_pylist()),
         criteria=tuple(f"ppaint/{name}" for name in CRITERIA),
@@ -349,65 +349,65 @@ def _ids(s: PpaintSettings) -> tuple[list[str], pa.Array, pa.Array]:
 # -- tables ------------------------------------------------------------------------------------------------------
 
 
-def _comparisons(drawn: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
-    s = drawn.settings
-    design, answers, _, again = drawn.rngs
+def _comparisons(draw: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
+    s = draw.settings
+    design, answers, _, again = draw.rngs
     pairs = draw_pairs(s, design)
     whole = pairs + s.items * np.arange(s.categories)[:, None, None]
 
-    def table(rng: np.random.Generator, asked: NDArray[np.bool_], repeat: int) -> pa.Table:
-        outcome = draw_comparisons(drawn.seen, pairs, drawn.profile, rng)
+    def table(rng: np.random.Generator, where: NDArray[np.bool_], repeat: int) -> pa.Table:
+        outcome = draw_comparisons(draw.seen, pairs, draw.profile, rng)
         columns = {
-            "a": as_references(_where_asked(whole[:, None, :, 0, None], asked), labels["item"]),
-            "b": as_references(_where_asked(whole[:, None, :, 1, None], asked), labels["item"]),
-            "outcome": as_references(_where_asked(outcome, asked), pa.array(OUTCOMES[:3])),
-            "left": as_references(np.zeros(int(asked.sum()), np.int32), pa.array(LEFTS[:1])),
+            "a": as_references(_where_asked(whole[:, None, :, 0, None], where), labels["item"]),
+            "b": as_references(_where_asked(whole[:, None, :, 1, None], where), labels["item"]),
+            "outcome": as_references(_where_asked(outcome, where), pa.array(OUTCOMES[:3])),
+            "left": as_references(np.zeros(int(where.sum()), np.int32), pa.array(LEFTS[:1])),
         }
-        return _by(s, asked, labels, columns, repeat)
+        return _by(s, where, labels, columns, repeat)
 
     shape = s.categories, s.raters, s.compared, len(CRITERIA)
     twice = _draw_repeats(shape, REPEATED_PAIRS, again)
     return pa.concat_tables([table(answers, np.ones(shape, bool), 0), table(again, twice, 1)])
 
 
-def _ratings(drawn: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
-    s = drawn.settings
-    answers, again = drawn.rngs[2:]
+def _ratings(draw: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
+    s = draw.settings
+    answers, again = draw.rngs[2:]
     item = np.arange(s.categories * s.items).reshape(s.categories, 1, s.items, 1)
 
-    def table(rng: np.random.Generator, asked: NDArray[np.bool_], repeat: int) -> pa.Table:
-        value = draw_ratings(s, drawn.seen, drawn.profile, rng)
+    def table(rng: np.random.Generator, where: NDArray[np.bool_], repeat: int) -> pa.Table:
+        value = draw_ratings(s, draw.seen, draw.profile, rng)
         columns = {
-            "item": as_references(_where_asked(item, asked), labels["item"]),
-            "value": pa.array(_where_asked(value, asked)),
+            "item": as_references(_where_asked(item, where), labels["item"]),
+            "value": pa.array(_where_asked(value, where)),
         }
-        return _by(s, asked, labels, columns, repeat)
+        return _by(s, where, labels, columns, repeat)
 
-    shape = drawn.seen.shape
+    shape = draw.seen.shape
     twice = _draw_repeats(shape, REPEATED_ITEMS, again)
     return pa.concat_tables([table(answers, np.ones(shape, bool), 0), table(again, twice, 1)])
 
 
 def _by(
-    s: PpaintSettings, asked: NDArray[np.bool_], labels: dict[str, pa.Array], columns: dict[str, pa.Array], repeat: int
+    s: PpaintSettings, where: NDArray[np.bool_], labels: dict[str, pa.Array], columns: dict[str, pa.Array], repeat: int
 ) -> pa.Table:
     """`columns` with who answered which criterion."""
     rater = np.arange(s.categories * s.raters).reshape(s.categories, s.raters, 1, 1)
     criterion = np.arange(len(CRITERIA))[None, None, None]
     return pa.table(
         {
-            "criterion": as_references(_where_asked(criterion, asked), labels["criterion"]),
-            "rater": as_references(_where_asked(rater, asked), labels["rater"]),
+            "criterion": as_references(_where_asked(criterion, where), labels["criterion"]),
+            "rater": as_references(_where_asked(rater, where), labels["rater"]),
             **columns,
-            "repeat": pa.array(np.full(int(asked.sum()), repeat, np.int16)),
+            "repeat": pa.array(np.full(int(where.sum()), repeat, np.int16)),
         }
     )
 
 
-def _where_asked(values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
+def _where_asked(values: NDArray[Any], where: NDArray[np.bool_]) -> NDArray[Any]:
     """Values where asked, category by category and within it criterion by criterion."""
-    whole = np.broadcast_to(values, asked.shape)
-    return np.moveaxis(whole, 3, 1)[np.moveaxis(asked, 3, 1)]
+    whole = np.broadcast_to(values, where.shape)
+    return np.moveaxis(whole, 3, 1)[np.moveaxis(where, 3, 1)]
 
 
 def _draw_repeats(shape: tuple[int, ...], count: int, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -94,9 +94,9 @@ class SimulateSettings(Noun):
 
     @model_validator(mode="after")
     def _fit_together(self) -> SimulateSettings:
-        for wrong, needed, found, remedy in _conflicts(self):
+        for wrong, needed, value, remedy in _conflicts(self):
             if wrong:
-                raise BadValue(needed, found=found, remedy=remedy)
+                raise BadValue(needed, found=value, remedy=remedy)
         return self
 
 
@@ -254,10 +254,10 @@ def _truth(s: SimulateSettings, law: RankingLaw) -> str:
 def _disturbances(s: SimulateSettings) -> list[str]:
     first = s.raters - s.careless + 1
     who = f"rater {first}" if s.careless == 1 else f"raters {first} to {s.raters}"
-    said = [
+    sentences = [
         (s.careless, f"{who} careless: random answers"),
         (s.tie_share, f"{s.tie_share:.0%} of pairs tied"),
         (s.position_bias, f"{s.position_bias:.0%} of comparisons won by the left item unseen"),
         (s.protocol == "ratings", f"impressions rounded to {s.levels} levels"),
     ]
-    return [text for there, text in said if there]
+    return [text for there, text in sentences if there]

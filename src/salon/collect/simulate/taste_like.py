@@ -88,12 +88,12 @@ def taste_like_study(seed: int | None = None, controls: bool = False) -> Study:
 def taste_like_truth(controls: bool = False) -> tuple[Planted, ...]:
     """What is planted in each criterion of the study; flags have no tau and are left out."""
     plan = _plan()
-    found = []
+    truths = []
     for law in plan["criterion"] + (plan["control"] if controls else []):
         pattern = next((c["pattern"] for c in plan["cohort"] if c["id"] == law.get("cohort")), ())
         tau = expected_tau(_law(law, pattern), 5, plan["items"])
-        found.append(Planted(law["id"], law["law"], law.get("noise"), tau, law["planted"]))
-    return tuple(found)
+        truths.append(Planted(law["id"], law["law"], law.get("noise"), tau, law["planted"]))
+    return tuple(truths)
 
 
 @cache
@@ -168,14 +168,14 @@ def _comparisons_and_repeats(
     again = comparisons_table([panel], [_again(side, rng)], labels, [_seconds(panel, rng)]).take(
         _repeated_rows(side, rng)
     )
-    zero, one = (pa.array(np.full(len(table), repeat, np.int16)) for repeat, table in enumerate((first, again)))
-    return first.append_column("repeat", zero), again.append_column("repeat", one)
+    zero, second = (pa.array(np.full(len(table), repeat, np.int16)) for repeat, table in enumerate((first, again)))
+    return first.append_column("repeat", zero), again.append_column("repeat", second)
 
 
 def _seconds(panel: SimulatedPanel, rng: np.random.Generator) -> NDArray[np.float64]:
     """Log-normal about each rater's own pace, a third longer for neighbours in the rater's order."""
-    one, other = np.triu_indices(panel.shape[2], 1)
-    near = np.abs(panel.ranks[..., one] - panel.ranks[..., other]) == 1
+    first, second = np.triu_indices(panel.shape[2], 1)
+    near = np.abs(panel.ranks[..., first] - panel.ranks[..., second]) == 1
     pace = np.geomspace(*SECONDS, panel.shape[1])[:, None]
     values: NDArray[np.float64] = np.round(pace * np.where(near, 4 / 3, 1.0) * rng.lognormal(0.0, 0.5, near.shape), 1)
     return values
@@ -191,8 +191,8 @@ def _again(side: PanelComparisons, rng: np.random.Generator) -> PanelComparisons
 def _repeated_rows(side: PanelComparisons, rng: np.random.Generator) -> NDArray[np.int64]:
     """Rows of a criterion's comparisons that are asked again: REPEATS of each rater."""
     rows: NDArray[np.int64] = np.arange(side.outcome.size).reshape(side.outcome.shape)
-    drawn = [rng.choice(rows[:, rater].ravel(), REPEATS, replace=False) for rater in range(rows.shape[1])]
-    return np.sort(drawn, axis=1).ravel()
+    chosen = [rng.choice(rows[:, rater].ravel(), REPEATS, replace=False) for rater in range(rows.shape[1])]
+    return np.sort(chosen, axis=1).ravel()
 
 
 # -- flags -------------------------------------------------------------------------------------------------------

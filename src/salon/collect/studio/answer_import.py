@@ -53,30 +53,32 @@ def import_answers(
     if criterion not in studio.criteria:
         raise BadValue("a criterion of the study is needed", found=repr(criterion))
     kind = kind or recognize(path)
-    found = import_files(kind, [path], ImportOptions(policies=Policies(criterion_id=criterion)))
-    left_out = Counter(found.left_out)
-    people = {rater.id: _rename_rater(rater) for rater in found.study.nouns("raters")}
-    items = _item_map(studio, found.study)
+    result = import_files(kind, [path], ImportOptions(policies=Policies(criterion_id=criterion)))
+    left_out = Counter(result.left_out)
+    people = {rater.id: _rename_rater(rater) for rater in result.study.nouns("raters")}
+    items = _item_map(studio, result.study)
     answers = []
-    for judgment in _judgments(found.study):
+    for judgment in _judgments(result.study):
         unknown = [item for item in judged_items(judgment) if item not in items]
         if unknown and not only_known:
-            raise _unknown_item(unknown[0], found.study, items)
+            raise _unknown_item(unknown[0], result.study, items)
         if unknown:
             left_out["about items that are not in this study"] += 1
         else:
             answers.append(_translate(judgment, people, items, _criterion(studio, judgment.criterion, criterion)))
     if not answers:
         raise BadValue("a file with answers about items of this study is needed", found="none in it")
-    new = [people[id] for id in dict.fromkeys(one.rater.removeprefix(f"{IMPORTED}-") for one in answers)]
+    new = [people[id] for id in dict.fromkeys(answer.rater.removeprefix(f"{IMPORTED}-") for answer in answers)]
     key = f"import {hashlib.sha256(path.read_bytes()).hexdigest()}"
     if not studio.database.has_key(key):
         _check_together(studio, new, answers)
-    saved = studio.database.add_judgments([(one.rater, one) for one in answers], key=key, what="file imported", new=new)
+    saved = studio.database.add_judgments(
+        [(answer.rater, answer) for answer in answers], key=key, what="file imported", new=new
+    )
     studio.recount()
-    counts = Counter(one.criterion for one in answers)
+    counts = Counter(answer.criterion for answer in answers)
     about = format_named(kind).about
-    return ImportReport(kind, about, dict(counts), len(new), found.notes, dict(left_out), saved.repeated)
+    return ImportReport(kind, about, dict(counts), len(new), result.notes, dict(left_out), saved.repeated)
 
 
 def _judgments(study: Study) -> Iterator[Judgment]:
@@ -92,15 +94,15 @@ def _item_map(studio: Studio, study: Study) -> dict[str, str]:
     """Items of the file by what they are called in the studio: by id, or else by the name of their picture."""
     by_name = Counter(_picture(item) for item in studio.items.values())
     names = {_picture(item): item.id for item in studio.items.values() if by_name[_picture(item)] == 1}
-    found: dict[str, str] = {}
+    matches: dict[str, str] = {}
     for item in study.nouns("items"):
         same = item.id if item.id in studio.items else names.get(_picture(item)) or names.get(_last(item.id))
         if same is not None:
-            found[item.id] = same
-    twice = [id for id, n in Counter(found.values()).items() if n > 1]
+            matches[item.id] = same
+    twice = [id for id, n in Counter(matches.values()).items() if n > 1]
     if twice:
         raise BadValue("each item of the study may stand once in the file", found=f"{twice[0]!r} under two names")
-    return found
+    return matches
 
 
 def _picture(item: Item) -> str:
@@ -111,8 +113,8 @@ def _last(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2]
 
 
-def _criterion(studio: Studio, named: str, wanted: str) -> str:
-    return named if named in studio.criteria else wanted
+def _criterion(studio: Studio, own: str, default: str) -> str:
+    return own if own in studio.criteria else default
 
 
 def _translate(judgment: Judgment, people: dict[str, Rater], items: dict[str, str], criterion: str) -> Judgment:
@@ -138,13 +140,13 @@ def _check_together(studio: Studio, new: list[Rater], answers: list[Judgment]) -
 
 
 def _by_kind(answers: list[Judgment]) -> Iterator[tuple[str, list[Judgment]]]:
-    for noun in dict.fromkeys(type(one) for one in answers):
-        yield KIND_OF[noun], [one for one in answers if type(one) is noun]
+    for noun in dict.fromkeys(type(answer) for answer in answers):
+        yield KIND_OF[noun], [answer for answer in answers if type(answer) is noun]
 
 
-def _unknown_item(item: str, study: Study, known: dict[str, str]) -> UnknownReference:
+def _unknown_item(item: str, study: Study, matches: dict[str, str]) -> UnknownReference:
     return UnknownReference(
         "items of this study are needed, by id or by the name of their picture",
-        found=f"{item!r}; {len(known)} of the file's {study.table('items').num_rows} items are known here",
+        found=f"{item!r}; {len(matches)} of the file's {study.table('items').num_rows} items are known here",
         remedy="leave out answers about other items, or name the items as the gallery does",
     )

@@ -138,41 +138,41 @@ class OwnerSide(AdjudicatorSide, ABC):
         self._worker.close()
         self._checker.shutdown()
 
-    def take_over(self, other: OwnerSide) -> None:
+    def take_over(self, previous: OwnerSide) -> None:
         """Go on with the live check of the studio before, which is closed with it."""
-        self._checker, self._worker = other._checker, other._worker
+        self._checker, self._worker = previous._checker, previous._worker
 
     # -- looking --------------------------------------------------------------------------------------------
 
     def progress(self) -> list[RaterProgress]:
         """How far every rater of the studio's cohorts is, in the order they came."""
-        judged: dict[str, dict[str, int]] = {}
+        judgments: dict[str, dict[str, int]] = {}
         last: dict[str, int | None] = {}
         for row in self.database.progress():
             if row.phase is not None and row.criterion is not None:
-                counts = judged.setdefault(row.rater, {})
+                counts = judgments.setdefault(row.rater, {})
                 counts[row.criterion] = counts.get(row.criterion, 0) + row.judgments
                 last[row.rater] = max(last.get(row.rater) or 0, row.last_at or 0) or None
         hours, answered = self._hours(), self.database.answered()
         places: dict[str, int] = {}
-        made = []
+        rows = []
         for state in self.database.raters():
             if state.cohort not in self.plan.runs:
                 continue
             number = places[state.cohort] = places.get(state.cohort, -1) + 1
-            made.append(
+            rows.append(
                 RaterProgress(
                     rater=state.id,
                     cohort=state.cohort,
                     status=state.status,
                     answered=answered.get(state.id, 0),
                     total=self._total(state, number),
-                    judgments=judged.get(state.id, {}),
+                    judgments=judgments.get(state.id, {}),
                     last_at=last.get(state.id),
                     hours=hours.get(state.id, 0.0),
                 )
             )
-        return made
+        return rows
 
     def _total(self, state: StoredRater, number: int) -> int:
         """Laying out a rater's questions takes a while, and their number stays."""
@@ -192,8 +192,8 @@ class OwnerSide(AdjudicatorSide, ABC):
             running = self._checking
         if wait and running is not None:
             return running.result()
-        done, newer = self._checked, running is not None and not running.done()
-        return LiveCheck(done.figures, newer, done.failed)
+        latest, newer = self._checked, running is not None and not running.done()
+        return LiveCheck(latest.figures, newer, latest.failed)
 
     def flags(self) -> tuple[RaterFindings, ...]:
         """What quality control found about every rater, with reasons."""
@@ -210,14 +210,17 @@ class OwnerSide(AdjudicatorSide, ABC):
         """Hours, answers and pay of every rater so far."""
         visits, answered = self._visits_of_all(), self.database.answered()
         return {
-            one.id: payment(
-                visits.get(one.id, []), answered.get(one.id, 0), finished=one.status == "done", pay=self.settings.pay
+            rater.id: payment(
+                visits.get(rater.id, []),
+                answered.get(rater.id, 0),
+                finished=rater.status == "done",
+                pay=self.settings.pay,
             )
-            for one in self.database.raters()
+            for rater in self.database.raters()
         }
 
     def _hours(self) -> dict[str, float]:
-        return {rater: worked_ms(found) / 3_600_000 for rater, found in self._visits_of_all().items()}
+        return {rater: worked_ms(visits) / 3_600_000 for rater, visits in self._visits_of_all().items()}
 
     def _visits_of_all(self) -> dict[str, list[WorkPeriod]]:
         visits: dict[str, list[WorkPeriod]] = {}
@@ -227,16 +230,16 @@ class OwnerSide(AdjudicatorSide, ABC):
 
     def _check(self) -> LiveCheck:
         """Runs in the one thread of the checker, and waits there for the worker."""
-        known = self._checked.figures
-        if known is None or self.database.revision() != known.revision or self._checked.failed:
+        previous = self._checked.figures
+        if previous is None or self.database.revision() != previous.revision or self._checked.failed:
             try:
                 self._checked = LiveCheck(self._worker.ask(self.database, self.settings), newer=False)
             except FiguresFailed as error:
                 if not self._closing:
                     log.warning("%s", error)
-                self._checked = LiveCheck(known, newer=False, failed=True)
-        found = self._checked.figures
-        self._rested_at = time.monotonic() + max(_REST_S, _REST_PART * (found.took if found else 0))
+                self._checked = LiveCheck(previous, newer=False, failed=True)
+        figures = self._checked.figures
+        self._rested_at = time.monotonic() + max(_REST_S, _REST_PART * (figures.took if figures else 0))
         return self._checked
 
     # -- doing ----------------------------------------------------------------------------------------------
@@ -244,12 +247,12 @@ class OwnerSide(AdjudicatorSide, ABC):
     def invite(self, cohort: str, number: int = 1, *, now: int | None = None) -> list[Invitation]:
         """New raters of a cohort under pseudonyms, each with a link that is told only now."""
         self.settings.cohort(cohort)
-        made = []
+        invitations = []
         for _ in range(number):
             rater = Rater(id=f"{cohort}-{secrets.token_hex(4)}", cohort=cohort)
             self.database.add_rater(rater, at=now)
-            made.append(Invitation(rater.id, self.database.new_link("rater", rater.id, at=now)))
-        return made
+            invitations.append(Invitation(rater.id, self.database.new_link("rater", rater.id, at=now)))
+        return invitations
 
     def reinvite(self, rater: str, *, now: int | None = None) -> Invitation:
         """A new link; whoever was paused or removed is at work again. Who withdrew took their consent back."""

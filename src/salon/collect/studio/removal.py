@@ -42,7 +42,7 @@ def without_items(study: Study, items: Sequence[str]) -> Study:
         if kind in tables and kind != "rankings":
             tables[kind] = tables[kind].filter(pc.invert(_rows_naming(tables[kind], kind, items)))
     tables["rankings"] = [
-        one for ranking in study.nouns("rankings") if (one := _shorten_ranking(ranking, items)) is not None
+        shortened for ranking in study.nouns("rankings") if (shortened := _shorten_ranking(ranking, items)) is not None
     ]
     note = f"{len(items)} items dropped by adjudication, with every judgment that needs them"
     return _rebuild(study, tables, f"{study.note}; {note}" if study.note else note)
@@ -55,8 +55,8 @@ def _rows_naming(table: pa.Table, kind: str, items: Sequence[str]) -> pa.Array:
         rows = pc.list_parent_indices(lists).filter(_is_in(lists.flatten(), items))
         return pc.is_in(pa.array(range(table.num_rows), rows.type), value_set=pc.unique(rows))
     columns = {"items": ("id",), "comparisons": ("a", "b")}.get(kind, ("item",))
-    found = [_is_in(table.column(name), items) for name in columns]
-    return found[0] if len(found) == 1 else pc.or_(*found)
+    masks = [_is_in(table.column(name), items) for name in columns]
+    return masks[0] if len(masks) == 1 else pc.or_(*masks)
 
 
 def _is_in(column: pa.ChunkedArray | pa.Array, ids: Sequence[str]) -> pa.Array:
@@ -68,7 +68,7 @@ def _shorten_ranking(ranking: Ranking, items: Sequence[str]) -> Ranking | None:
     left = [(item, rank) for item, rank in zip(ranking.items, ranking.ranks) if item not in items]
     if len(left) == len(ranking.items):
         return ranking
-    ranks = [1 + sum(other < rank for _, other in left) for _, rank in left]
+    ranks = [1 + sum(better < rank for _, better in left) for _, rank in left]
     changed = {"items": tuple(item for item, _ in left), "ranks": tuple(ranks)}
     return ranking.model_copy(update=changed) if len(left) >= _LEAST_RANKED else None
 
@@ -115,14 +115,14 @@ def find_rater_data(folder: Path, rater: str) -> RaterData:
     """What would be erased; UnknownReference with near names where nobody is called so."""
     study = open_study(folder)
     ids, answers = set(study.ids("raters").to_pylist()), None
-    found = _judgment_counts(study, rater) if rater in ids else None
+    judgments = _judgment_counts(study, rater) if rater in ids else None
     with _studio(folder) as database:
         if database is not None:
             ids |= {state.id for state in database.raters()}
             answers = database.answered().get(rater, 0) if rater in {s.id for s in database.raters()} else None
     if rater not in ids:
         raise _unknown_rater(rater, ids, folder)
-    return RaterData(rater, found, answers)
+    return RaterData(rater, judgments, answers)
 
 
 def erase_rater(folder: Path, holding: RaterData) -> None:
@@ -139,9 +139,9 @@ def erase_rater(folder: Path, holding: RaterData) -> None:
 
 def _judgment_counts(study: Study, rater: str) -> dict[str, int]:
     """How many judgments of each kind the rater gave."""
-    given = {kind: study.table(kind).column("rater").cast(pa.string()) for kind in JUDGMENTS if kind in study.counts}
-    found = {kind: int(pc.sum(pc.equal(column, rater)).as_py() or 0) for kind, column in given.items()}
-    return {kind: number for kind, number in found.items() if number}
+    columns = {kind: study.table(kind).column("rater").cast(pa.string()) for kind in JUDGMENTS if kind in study.counts}
+    counts = {kind: int(pc.sum(pc.equal(column, rater)).as_py() or 0) for kind, column in columns.items()}
+    return {kind: number for kind, number in counts.items() if number}
 
 
 @contextmanager
@@ -163,11 +163,11 @@ def _form(folder: Path) -> str:
 
 
 def _unknown_rater(rater: str, ids: Iterable[str], folder: Path) -> UnknownReference:
-    known = sorted(ids)
-    near = difflib.get_close_matches(rater, known, MOST_NAMES, 0.5) or known[:MOST_NAMES]
+    names = sorted(ids)
+    near = difflib.get_close_matches(rater, names, MOST_NAMES, 0.5) or names[:MOST_NAMES]
     return UnknownReference(
         "a rater of the study is needed",
         found=repr(rater),
         where=str(folder),
-        remedy=f"one of {len(known):,}, such as {', '.join(map(repr, near))}" if known else "the study has no raters",
+        remedy=f"one of {len(names):,}, such as {', '.join(map(repr, near))}" if names else "the study has no raters",
     )

@@ -251,13 +251,13 @@ class Studio(RankingSide, OwnerSide):
         now = now_ms() if now is None else now
         with self._desks.at(rater) as desk:
             place = self._desks.find(desk, task)
-            found = desk.tasks[place]
-            if found.answered_at is None and found.ready_at is None:
-                require_waited(check_ready(shown_at=found.created_at, ready_at=now, times=self.settings.times))
+            stored = desk.tasks[place]
+            if stored.answered_at is None and stored.ready_at is None:
+                require_waited(check_ready(shown_at=stored.created_at, ready_at=now, times=self.settings.times))
                 desk.tasks[place] = self.database.mark_ready(task, rater, at=now)
 
     def submit(
-        self, rater: str, task: int, given: Given, *, key: str, now: int | None = None, client: str | None = None
+        self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
     ) -> SavedSubmission:
         """Save an answer. It is on the disk when this returns, and the same `key` never saves a second one.
 
@@ -266,14 +266,14 @@ class Studio(RankingSide, OwnerSide):
         """
         now = now_ms() if now is None else now
         with self._desks.at(rater) as desk:
-            return self._submit(desk, self._desks.find(desk, task), given, key, now, client)
+            return self._submit(desk, self._desks.find(desk, task), raw_answer, key, now, client)
 
     def answer(
-        self, rater: str, task: int, given: Given, *, key: str, now: int | None = None, client: str | None = None
+        self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
     ) -> tuple[SavedSubmission, StudioStep]:
         """`submit`, and what comes next."""
         now = now_ms() if now is None else now
-        saved = self.submit(rater, task, given, key=key, now=now, client=client)
+        saved = self.submit(rater, task, raw_answer, key=key, now=now, client=client)
         if saved.following is None:
             return saved, self.next(rater, now=now)
         with self._desks.at(rater) as desk:
@@ -281,21 +281,23 @@ class Studio(RankingSide, OwnerSide):
             return saved, self._shown(self._seat(desk, question, now), question, desk)
 
     def _submit(
-        self, desk: RaterTasks, place: int, given: Given, key: str, now: int, client: str | None
+        self, desk: RaterTasks, place: int, raw_answer: Given, key: str, now: int, client: str | None
     ) -> SavedSubmission:
         """Save an answer, and with it the rater's next task where that is certain already."""
-        found, shown = desk.tasks[place], desk.shown(place)
-        question, started = shown.question, self._started(found)
-        if found.answered_at is None:
-            require_waited(self._time(found, question, now))
+        task, screen = desk.tasks[place], desk.shown(place)
+        question, started = screen.question, self._started(task)
+        if task.answered_at is None:
+            require_waited(self._time(task, question, now))
         moments, phase = ScreenTimes(started, now), self._phase(question)
-        made = to_judgments(shown, given, criteria=self.criteria, rater=desk.rater, moments=moments, phase=phase)
-        right = is_right(shown, given)
+        judgments = to_judgments(
+            screen, raw_answer, criteria=self.criteria, rater=desk.rater, moments=moments, phase=phase
+        )
+        right = is_right(screen, raw_answer)
         ahead = self._ahead(desk, place, right, now)
         saved = self.database.submit(
-            found.id,
+            task.id,
             desk.rater,
-            [*made, *([] if right is None else [OtherAnswer(KNOWN_ANSWER, {"right": right})])],
+            [*judgments, *([] if right is None else [OtherAnswer(KNOWN_ANSWER, {"right": right})])],
             key=key,
             started_at=started,
             answered_at=now,
@@ -305,10 +307,10 @@ class Studio(RankingSide, OwnerSide):
             following=None if ahead is None else self._new_task(self._seat(desk, question, now), ahead, desk),
         )
         if saved.repeated:
-            desk.stale = found.answered_at is None
+            desk.stale = task.answered_at is None
         else:
             desk.close(place, now, right)
-            self._count("answer", question, desk.rater, made)
+            self._count("answer", question, desk.rater, judgments)
         if saved.following is not None and ahead is not None:
             desk.add(saved.following, ahead)
         self._heard(desk.rater, now)
@@ -325,7 +327,7 @@ class Studio(RankingSide, OwnerSide):
             waiting = None if desk.open is None else desk.tasks[desk.open]
             if waiting is not None and self._take_back_pair(rater, waiting, now):
                 return waiting.id
-            before = {one.task.id: one for one in answered_tasks(self.database, rater)}
+            before = {answer.task.id: answer for answer in answered_tasks(self.database, rater)}
             task = self.database.undo_last(rater, since=self._heard(rater, now).started_at, at=now)
         if task.id in before:
             self._count("undo", before[task.id].shown.question, rater, before[task.id].judgments)
@@ -359,10 +361,10 @@ class Studio(RankingSide, OwnerSide):
             return None  # whoever has a new consent text to agree to is asked by `next`
         if any(task.answered is None for task in desk.asked[place + 1 :]):
             return None
-        asked = list(desk.asked)
-        asked[place] = replace(asked[place], answered=now, right=right)
-        seat = self._seat(desk, asked[place].question, now)
-        step = next_question(self.plan, seat.state(asked, Tallies()))
+        history = list(desk.asked)
+        history[place] = replace(history[place], answered=now, right=right)
+        seat = self._seat(desk, history[place].question, now)
+        step = next_question(self.plan, seat.state(history, Tallies()))
         return step if isinstance(step, RaterQuestion) else None
 
     @cached_property
@@ -377,14 +379,14 @@ class Studio(RankingSide, OwnerSide):
                 self._tallies = count_tallies(self.database) if self._is_tallied else Tallies()
             return self._tallies
 
-    def _count(self, what: str, question: RaterQuestion, rater: str, made: Any) -> None:
+    def _count(self, what: str, question: RaterQuestion, rater: str, judgments: Any) -> None:
         tallies = self._counted()
         with self._counting:
-            getattr(tallies, what)(question, rater, made)
+            getattr(tallies, what)(question, rater, judgments)
 
     def _number(self, state: StoredRater) -> int:
         """The rater's place among those of the cohort; kept with the first task, for others may be erased."""
-        return [other.id for other in self.database.raters() if other.cohort == state.cohort].index(state.id)
+        return [rater.id for rater in self.database.raters() if rater.cohort == state.cohort].index(state.id)
 
     # -- the screen -----------------------------------------------------------------------------------------
 
@@ -393,20 +395,20 @@ class Studio(RankingSide, OwnerSide):
             self._put(seat, question, desk)
         place = desk.open
         assert place is not None
-        task, shown, now, times = desk.tasks[place], desk.shown(place), seat.now, self.settings.times
-        question = shown.question
+        task, screen, now, times = desk.tasks[place], desk.shown(place), seat.now, self.settings.times
+        question = screen.question
         ends = task.created_at + round(times.prompt * 1000)
         reading = task.screen["prompt_first"] and task.ready_at is None and task.created_at <= now < ends
         least = least_seconds(question.kind, times)
-        done = sum(task.answered_at is not None for task in desk.tasks)
+        answered = sum(task.answered_at is not None for task in desk.tasks)
         total = expected_total(self.plan, question.cohort, seat.rater, seat.number)
-        begun = self._begun(seat.rater, task.id, question)
+        ranking = self._begun(seat.rater, task.id, question)
         visit = self._heard(seat.rater, now)
         worked = now - visit.started_at
         return ShownTask(
             id=task.id,
             position=task.position,
-            shown=shown,
+            shown=screen,
             stage="prompt" if reading else "question",
             prompt=self.prompt_text(question),
             criteria=tuple(self.criteria[id] for id in question.criteria),
@@ -415,13 +417,13 @@ class Studio(RankingSide, OwnerSide):
             ready_left=seconds_left(check_ready(shown_at=task.created_at, ready_at=now, times=times))
             if reading
             else 0.0,
-            wait=least if reading else seconds_left(self._pair_time(task, question, begun, now)),
-            done=done,
-            total=max(total, done + 1),
-            can_undo=bool(begun.pairs) or any((task.answered_at or 0) >= visit.started_at for task in desk.tasks),
+            wait=least if reading else seconds_left(self._pair_time(task, question, ranking, now)),
+            done=answered,
+            total=max(total, answered + 1),
+            can_undo=bool(ranking.pairs) or any((task.answered_at or 0) >= visit.started_at for task in desk.tasks),
             worked_minutes=worked // 60_000 if break_due(worked, self.settings.break_minutes) else None,
             trial=self._trial(question, desk.asked),
-            pairs=begun.pairs,
+            pairs=ranking.pairs,
         )
 
     def _put(self, seat: _TaskRequest, question: RaterQuestion, desk: RaterTasks) -> None:
@@ -440,10 +442,10 @@ class Studio(RankingSide, OwnerSide):
 
     def _new_task(self, seat: _TaskRequest, question: RaterQuestion, desk: RaterTasks) -> NewTask:
         position = len(desk.tasks)
-        shown = make_screen(self.plan, question, rater=seat.rater, number=seat.number, position=position)
+        rater_screen = make_screen(self.plan, question, rater=seat.rater, number=seat.number, position=position)
         screen = {
-            "order": shown.order,
-            "code_names": shown.code_names,
+            "order": rater_screen.order,
+            "code_names": rater_screen.code_names,
             "number": seat.number,
             "prompt_first": self._prompt_first(question, desk.asked[-1].question if desk.asked else None),
         }
@@ -491,12 +493,12 @@ class Studio(RankingSide, OwnerSide):
     def _phase(self, question: RaterQuestion) -> Phase | None:
         return self.plan.find_run(question).phase if question.phase else None
 
-    def _trial(self, question: RaterQuestion, asked: Sequence[AskedQuestion]) -> QualificationTry | None:
+    def _trial(self, question: RaterQuestion, history: Sequence[AskedQuestion]) -> QualificationTry | None:
         test = self.settings.qualification
         if test is None or question.why != "qualification":
             return None
-        over = attempts(test, [task for task in asked if task.answered is not None])
-        ended = [one for one in over if one.answered == test.questions]
+        over = attempts(test, [task for task in history if task.answered is not None])
+        ended = [attempt for attempt in over if attempt.answered == test.questions]
         return QualificationTry(len(ended) + 1, ended[-1].right if ended else None)
 
     def _heard(self, rater: str, now: int) -> RaterVisit:
@@ -517,6 +519,6 @@ class _TaskRequest:
     cohort: str
     now: int
 
-    def state(self, asked: Sequence[AskedQuestion], tallies: Tallies) -> AssignmentState:
+    def state(self, history: Sequence[AskedQuestion], tallies: Tallies) -> AssignmentState:
         """All that decides what comes next."""
-        return AssignmentState(self.rater, self.number, self.cohort, self.now, "active", asked, tallies)
+        return AssignmentState(self.rater, self.number, self.cohort, self.now, "active", history, tallies)

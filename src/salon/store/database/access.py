@@ -110,17 +110,17 @@ class LinkMethods(DatabaseConnection):
         at = now_ms() if at is None else at
         row = {"hash": _hash(token), "role": role, "rater": rater, "created_at": at, "expires_at": expires_at}
         with self.writing() as connection:
-            named = None if rater is None else rater_number(connection, rater)
+            number = None if rater is None else rater_number(connection, rater)
             link = connection.scalar(insert(links).returning(links.c.number), row)
-            add_audit_line(connection, by, "link given", at, link=link, role=role, rater=named)
+            add_audit_line(connection, by, "link given", at, link=link, role=role, rater=number)
         return token
 
     def who(self, token: str, *, at: int | None = None) -> LinkHolder:
         """Whom a token stands for; BadLink when for nobody (any more)."""
-        wanted = _hash(token[:_LONGEST])
+        token_hash = _hash(token[:_LONGEST])
         with self.reading() as connection:
-            row = _BY_HASH.first(connection, {"wanted": wanted})
-        if row is None or not hmac.compare_digest(row[0], wanted):
+            row = _BY_HASH.first(connection, {"wanted": token_hash})
+        if row is None or not hmac.compare_digest(row[0], token_hash):
             raise _bad_link()
         return _holder(row, now_ms() if at is None else at)
 
@@ -171,8 +171,8 @@ def revoke_links(connection: Connection, rater: str, at: int) -> None:
 
 def rater_number(connection: Connection, rater: str) -> int:
     """The number of a rater, who then stays until the transaction ends; UnknownRater when there is none."""
-    known = select(raters.c.number).where(raters.c.id == rater).with_for_update(read=True)
-    number: int | None = connection.execute(known).scalar()
+    query = select(raters.c.number).where(raters.c.id == rater).with_for_update(read=True)
+    number: int | None = connection.execute(query).scalar()
     if number is None:
         raise UnknownRater.named(rater)
     return number

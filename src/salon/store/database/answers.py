@@ -77,10 +77,10 @@ class TaskMethods(DatabaseConnection):
             rater_number(connection, rater)
             return insert_task(connection, row, new) or _task_at(connection, rater, position)
 
-        found = self.write(put)
-        if found is None:
+        task = self.write(put)
+        if task is None:
             raise BadValue("a rater is asked the same once", found=repr(about), where=f"rater {rater!r}")
-        return found
+        return task
 
     def task(self, id: int, rater: str) -> RaterTask:
         """One task of this rater; NotYours for any other."""
@@ -129,23 +129,23 @@ def task_row(rater: str, new: NewTask) -> dict[str, Any]:
 
 def insert_task(connection: Connection, row: dict[str, Any], new: NewTask) -> RaterTask | None:
     """Write a new task; None when its position, or what it is about, was taken before."""
-    made = _INSERT_TASK[connection.dialect.name].first(connection, row)
-    if made is None:
+    inserted = _INSERT_TASK[connection.dialect.name].first(connection, row)
+    if inserted is None:
         return None
-    return RaterTask(made[0], row["rater"], new.position, new.phase, new.about, new.question, new.screen, new.at)
+    return RaterTask(inserted[0], row["rater"], new.position, new.phase, new.about, new.question, new.screen, new.at)
 
 
 def _task_at(connection: Connection, rater: str, position: int) -> RaterTask | None:
-    found = _TASK_AT.first(connection, {"own": rater, "place": position})
-    return None if found is None else parse_task(found)
+    row = _TASK_AT.first(connection, {"own": rater, "place": position})
+    return None if row is None else parse_task(row)
 
 
 def own_task(connection: Connection, id: int, rater: str) -> RaterTask:
     """A task of this rater, or NotYours."""
-    found = _TASK_OF_RATER.first(connection, {"this": id, "own": rater})
-    if found is None:  # another's task and none at all sound alike
+    row = _TASK_OF_RATER.first(connection, {"this": id, "own": rater})
+    if row is None:  # another's task and none at all sound alike
         raise NotYours("a task of your own is needed", found=f"task {id}", remedy="go back to the studio's first page")
-    return parse_task(found)
+    return parse_task(row)
 
 
 def parse_task(row: tuple[Any, ...]) -> RaterTask:
@@ -371,9 +371,13 @@ class ImportMethods(AnswerMethods):
         if not rows:
             raise BadValue("at least one judgment is needed", found="none", where=what)
         people = [
-            {"id": check_text(one.id, where="the id of a rater", most=200), "kind": one.kind, "cohort": one.cohort}
+            {
+                "id": check_text(person.id, where="the id of a rater", most=200),
+                "kind": person.kind,
+                "cohort": person.cohort,
+            }
             | {"status": "active", "created_at": at}
-            for one in new
+            for person in new
         ]
         with self.writing() as connection:
             there = connection.scalars(select(judgments.c.id).where(judgments.c.key == key)).all()
@@ -381,8 +385,8 @@ class ImportMethods(AnswerMethods):
                 return SavedSubmission(tuple(there), repeated=True)
             if people:
                 connection.execute(insert(raters), people)
-            written = insert(judgments).returning(judgments.c.id, sort_by_parameter_order=True)
-            ids = connection.scalars(written, rows).all()
+            statement = insert(judgments).returning(judgments.c.id, sort_by_parameter_order=True)
+            ids = connection.scalars(statement, rows).all()
             add_audit_line(connection, by, what, at, judgments=len(ids), raters=len({row["rater"] for row in rows}))
             return SavedSubmission(tuple(ids), repeated=False)
 

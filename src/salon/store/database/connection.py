@@ -209,18 +209,18 @@ class DatabaseConnection:
                 batch, self._waiting = self._waiting, []
             try:
                 with self._writers.begin() as connection:
-                    for one in batch:
-                        one.run(connection)
+                    for pending in batch:
+                        pending.run(connection)
             except BaseException as error:  # nobody's writes are on the disk
-                for one in batch:
-                    one.error = one.error or error
+                for pending in batch:
+                    pending.error = pending.error or error
         with self._queue:
             self._led = bool(self._waiting)
             if self._led:
                 self._waiting[0].leads = True
                 self._waiting[0].called.set()
-        for one in batch:
-            one.called.set()
+        for pending in batch:
+            pending.called.set()
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -356,10 +356,10 @@ class PreparedStatement:
         """All rows it gives."""
         cursor = self._run(connection, values)
         try:
-            found: list[tuple[Any, ...]] = cursor.fetchall()
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
         finally:
             cursor.close()
-        return found
+        return rows
 
     def first(self, connection: Connection, values: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Its first row, or None."""
@@ -383,9 +383,9 @@ class PreparedStatement:
 
     def _text(self, dialect: Dialect) -> tuple[str, tuple[str, ...] | None]:
         """The SQL, and the order of its values where they have no names."""
-        made = self._compiled.get(dialect.name)
-        if made is None:
+        compiled_text = self._compiled.get(dialect.name)
+        if compiled_text is None:
             compiled: Any = self._statement.compile(dialect=dialect, column_keys=self._columns)
             order = tuple(compiled.positiontup) if compiled.positional else None
-            made = self._compiled[dialect.name] = (str(compiled), order)
-        return made
+            compiled_text = self._compiled[dialect.name] = (str(compiled), order)
+        return compiled_text

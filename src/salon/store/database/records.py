@@ -219,14 +219,14 @@ class AnswerFrame:
         if answer.rater != rater:
             raise NotYours("a judgment of your own is needed", found="one in another rater's name")
         self._check_criterion(answer.criterion)
-        named = judged_items(answer)
-        self._check_items(named, together=not isinstance(answer, Rating | Checklist))
+        items = judged_items(answer)
+        self._check_items(items, together=not isinstance(answer, Rating | Checklist))
         if isinstance(answer, Rating) and answer.value is not None:
             _check_scale(self.criteria[answer.criterion], answer.value)
         return {
             "kind": KIND_OF[type(answer)],
             "criterion": answer.criterion,
-            "prompt": self.prompts[named[0]] if named else None,
+            "prompt": self.prompts[items[0]] if items else None,
             "payload": judgment_payload(answer),
         }
 
@@ -248,13 +248,13 @@ class AnswerFrame:
                 "a criterion of the study is needed", found=repr(id), remedy="one of " + ", ".join(self.criteria)
             )
 
-    def _check_items(self, named: Sequence[str], *, together: bool) -> None:
-        for item in named:
+    def _check_items(self, items: Sequence[str], *, together: bool) -> None:
+        for item in items:
             if item not in self.groups:
                 raise UnknownReference("an item of the study is needed", found=repr(item))
-        groups = {self.groups[item] for item in named}
+        groups = {self.groups[item] for item in items}
         if together and (len(groups) > 1 or (None in groups and self.within != "all")):
-            raise WrongPrompt(f"items are compared within one {self.within}", found=", ".join(map(repr, named)))
+            raise WrongPrompt(f"items are compared within one {self.within}", found=", ".join(map(repr, items)))
 
 
 def judged_items(judgment: Judgment) -> tuple[str, ...]:

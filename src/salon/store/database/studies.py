@@ -37,11 +37,11 @@ def count_changes(connection: Connection) -> int:
 def current_revisions(connection: Connection) -> list[Revision]:
     """Every line, and one more for what came since the last."""
     rows = connection.execute(select(tables.revisions).order_by(tables.revisions.c.number)).all()
-    found = [Revision(number=row.number, reason=row.reason, at=row.at) for row in rows]
+    revisions = [Revision(number=row.number, reason=row.reason, at=row.at) for row in rows]
     since = count_changes(connection) - rows[-1].changes
     if since > 0:
-        found.append(Revision(number=found[-1].number + since, reason="answers collected"))
-    return found
+        revisions.append(Revision(number=revisions[-1].number + since, reason="answers collected"))
+    return revisions
 
 
 def lock_revisions(connection: Connection) -> None:
@@ -107,9 +107,9 @@ class StudyMethods(DatabaseConnection):
         """
         with self.snapshot() as connection:
             metadata = _metadata(connection, self.name)
-            found = {kind: _read_named(connection, kind) for kind in NAMED} | _read_judgments(connection)
-        metadata = _with_cohorts(metadata, found["raters"])
-        return metadata.study({kind: table for kind, table in found.items() if table.num_rows}, where=self.name)
+            study_tables = {kind: _read_named(connection, kind) for kind in NAMED} | _read_judgments(connection)
+        metadata = _with_cohorts(metadata, study_tables["raters"])
+        return metadata.study({kind: table for kind, table in study_tables.items() if table.num_rows}, where=self.name)
 
     def revision(self) -> int:
         """The number `read_study` would give now: what was computed from that revision is still true."""
@@ -202,7 +202,10 @@ def _lines(kind: str, table: pa.Table) -> Iterator[str]:
 
 def _put_revisions(connection: Connection, revisions: tuple[Revision, ...]) -> None:
     count = count_changes(connection)
-    rows = [{"number": one.number, "reason": one.reason, "at": one.at, "changes": count} for one in revisions]
+    rows = [
+        {"number": revision.number, "reason": revision.reason, "at": revision.at, "changes": count}
+        for revision in revisions
+    ]
     connection.execute(insert(tables.revisions), rows)
 
 
@@ -226,9 +229,9 @@ def _with_cohorts(metadata: Metadata, raters: pa.Table) -> Metadata:
     """Where a study describes its cohorts, those that came while it was collected are named beside them."""
     if not metadata.cohorts or "cohort" not in raters.column_names:
         return metadata
-    known = {cohort.id for cohort in metadata.cohorts}
+    ids = {cohort.id for cohort in metadata.cohorts}
     there = dict.fromkeys(raters.column("cohort").cast(pa.string()).drop_null().to_pylist())
-    more = tuple(Cohort(id=id) for id in there if id not in known)
+    more = tuple(Cohort(id=id) for id in there if id not in ids)
     return metadata.model_copy(update={"cohorts": (*metadata.cohorts, *more)})
 
 
@@ -258,7 +261,7 @@ def _read_judgments(connection: Connection) -> dict[str, pa.Table]:
     for rows in _blocks(connection, _live_query()):
         kinds, payloads = zip(*rows)
         for kind in set(kinds):
-            lines = payloads if len(set(kinds)) == 1 else [line for other, line in rows if other == kind]
+            lines = payloads if len(set(kinds)) == 1 else [line for kind_of_row, line in rows if kind_of_row == kind]
             parts[kind].append(_parse_lines(kind, lines))
     return {kind: _join_tables(kind, some) for kind, some in parts.items() if some}
 
@@ -314,4 +317,6 @@ def _frame(metadata: Metadata, items: pa.Table) -> AnswerFrame:
         dict(zip(ids, items.column(name).to_pylist() if name in items.column_names else [None] * len(ids)))
         for name in ("prompt", metadata.compare_within)
     )
-    return AnswerFrame({one.id: one for one in metadata.criteria}, prompts, groups, metadata.compare_within)
+    return AnswerFrame(
+        {criterion.id: criterion for criterion in metadata.criteria}, prompts, groups, metadata.compare_within
+    )

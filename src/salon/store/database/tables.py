@@ -177,32 +177,32 @@ def migrate(database: DatabaseConnection) -> None:
     with database.writing() as connection:
         if not database.sqlite:  # SQLite's writers queue anyway
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        found = _version(connection)
-        if found is None:
+        version = _version(connection)
+        if version is None:
             _check_is_empty(connection, database.name)
-        elif found > SCHEMA:
-            raise _newer(found, database.name)
-        if found != SCHEMA:
+        elif version > SCHEMA:
+            raise _newer(version, database.name)
+        if version != SCHEMA:
             _upgrade(connection)
 
 
 def check_schema(database: DatabaseConnection, *, older: bool = False) -> None:
     """WrongSchema unless the tables are those of this Salon, or of an `older` one where that will do."""
     with database.reading() as connection:
-        found = _version(connection)
-    if found is None:
+        version = _version(connection)
+    if version is None:
         raise WrongSchema(
             "a database made by Salon is needed",
             found="one without Salon's tables",
             where=database.name,
             remedy="salon serve makes one; docs/database.md says how",
         )
-    if found > SCHEMA:
-        raise _newer(found, database.name)
-    if found < SCHEMA and not older:
+    if version > SCHEMA:
+        raise _newer(version, database.name)
+    if version < SCHEMA and not older:
         raise WrongSchema(
             f"tables of version {SCHEMA} are needed",
-            found=f"version {found}",
+            found=f"version {version}",
             where=database.name,
             remedy="an older Salon made it: start salon serve on it once, which brings it up to date",
         )
@@ -241,10 +241,10 @@ def _check_is_empty(connection: Connection, where: str) -> None:
         )
 
 
-def _newer(found: str, where: str) -> WrongSchema:
+def _newer(version: str, where: str) -> WrongSchema:
     return WrongSchema(
         f"tables of version {SCHEMA} or older are needed",
-        found=f"version {found}",
+        found=f"version {version}",
         where=where,
         remedy="a newer Salon made it: update Salon",
     )

@@ -182,8 +182,8 @@ def format_named(kind: str) -> Format:
         return KINDS[kind]
     loaded = load_plugin("formats", kind, KINDS)
     if loaded is None:
-        known = [*KINDS, *(name for name, _ in plugin_lines("formats", KINDS))]
-        raise BadValue("a known kind of file is needed", found=repr(kind), remedy="one of " + ", ".join(known))
+        names = [*KINDS, *(name for name, _ in plugin_lines("formats", KINDS))]
+        raise BadValue("a known kind of file is needed", found=repr(kind), remedy="one of " + ", ".join(names))
     return as_format(loaded.part, name=kind, origin=loaded.origin)
 
 
@@ -206,19 +206,19 @@ def plugin_formats() -> list[Format]:
 def recognize(path: str | Path) -> str:
     """The kind of a file by its beginning; BadFile listing the kinds when none or several fit."""
     head = head_of(Path(path))
-    found: list[str] = []
+    matches: list[str] = []
     for forms in ([*NAMED.values(), *plugin_formats()], GENERIC.values()):  # a known origin before a table in general
-        found = found or [form.name for form in forms if form.recognise(head)]
-    if len(found) == 1:
-        return found[0]
+        matches = matches or [form.name for form in forms if form.recognise(head)]
+    if len(matches) == 1:
+        return matches[0]
     if head.suffix in (".json", ".jsonl") and not head.columns:
         read_records(Source("", (Path(path),), ImportOptions()), Path(path))  # where it is broken
-    seen = (
+    description = (
         f"columns {', '.join(map(repr, head.columns[:12]))}" if head.columns else f"a file {head.suffix or 'of text'}"
     )
     raise BadFile(
         "a file of one known kind is needed: " + ", ".join(KINDS),
-        found=f"{'several fit: ' + ', '.join(found) if found else 'none fits'}; {seen}",  # columns may be cut
+        found=f"{'several fit: ' + ', '.join(matches) if matches else 'none fits'}; {description}",
         where=str(path),
         remedy=f"salon import KIND {Path(path).name} -o STUDY names the kind and its columns",
     )
@@ -259,11 +259,11 @@ def _of_another_kind(error: BadColumns, source: Source) -> BadColumns:
     """The same error; where a file has no such column because it is of another named kind, with that kind."""
     path = source.paths[0]
     head = head_of(path)
-    found = [form.name for form in NAMED.values() if form.recognise(head)]
-    named = any(column is not None for column in source.options.columns.model_dump().values())
-    if named or len(found) != 1 or found[0] == source.kind:
+    matches = [form.name for form in NAMED.values() if form.recognise(head)]
+    by_user = any(column is not None for column in source.options.columns.model_dump().values())
+    if by_user or len(matches) != 1 or matches[0] == source.kind:
         return error
-    remedy = f"it looks like {found[0]}: salon import {found[0]} {path.name} -o STUDY"
+    remedy = f"it looks like {matches[0]}: salon import {matches[0]} {path.name} -o STUDY"
     return BadColumns(error.needed, found=error.found, where=error.where, remedy=remedy)
 
 
@@ -275,8 +275,8 @@ def _check_flags(source: Source, form: Format) -> None:
         raise BadValue(f"{flag} means nothing to the kind {form.name!r}", remedy="its files name no pictures by path")
     if (source.options.image_root or source.options.remap) and source.options.images is None:
         raise BadValue("--image-root and --remap go with --images", found="no --images")
-    given = [part for part, column in source.options.columns.model_dump().items() if column is not None]
-    bad = next((part for part in given if part not in form.parts), None)
+    flags_set = [part for part, column in source.options.columns.model_dump().items() if column is not None]
+    bad = next((part for part in flags_set if part not in form.parts), None)
     if bad is not None:
         flags = ", ".join("--" + part.replace("_", "-") for part in form.parts)
         raise BadValue(

@@ -54,13 +54,13 @@ def _read_task(source: Source, ledger: TableBuilder, criteria: dict[str, Criteri
 
 def _task_prompt(source: Source, ledger: TableBuilder, data: JsonRecord, task: str) -> str:
     """The task's prompt by its text; a task without one is its own prompt."""
-    named = source.options.columns.prompt
-    found = named or next((name for name in data.fields if normalize_name(name) in NAMES["prompt"]), None)
-    if named is not None and named not in data.fields:
-        raise BadColumns.missing(named, data.fields, where=data.where, option="--prompt")
-    if found is None or not data.has(found):
+    column = source.options.columns.prompt
+    field = column or next((name for name in data.fields if normalize_name(name) in NAMES["prompt"]), None)
+    if column is not None and column not in data.fields:
+        raise BadColumns.missing(column, data.fields, where=data.where, option="--prompt")
+    if field is None or not data.has(field):
         return ledger.prompt(f"task-{task}", data.where)
-    text = data.text(found)
+    text = data.text(field)
     return ledger.prompt(text_id(text), data.where, text=text)
 
 
@@ -107,8 +107,8 @@ def _read_result(
 def _outcome(source: Source, value: JsonRecord, kind: str) -> dict[str, str]:
     """Label Studio's word for the answer as an outcome or a reason for none."""
     chosen = value.texts("choices", 1)[0] if kind == "choices" else value.text("selected")
-    given = source.options.policies.outcome_values
-    meanings = WORDS if given is None else parse_values(given)
+    values = source.options.policies.outcome_values
+    meanings = WORDS if values is None else parse_values(values)
     meaning = meanings.get(
         normalize_word(chosen), "tie" if kind == "pairwise" and normalize_word(chosen) == "none" else None
     )
@@ -140,8 +140,8 @@ def _pair(
     if None in keys:
         keys = _targets(result)
     if len(keys) != 2 or any(key not in data.fields for key in keys):
-        found = guess_columns(list(data.fields), ["left", "right"])
-        keys = [found["left"], found["right"]] if found else ["left", "right"]
+        guesses = guess_columns(list(data.fields), ["left", "right"])
+        keys = [guesses["left"], guesses["right"]] if guesses else ["left", "right"]
     a, b = (_item(ledger, data, str(key), about) for key in keys)
     return a, b
 
@@ -150,8 +150,8 @@ def _item(ledger: TableBuilder, data: JsonRecord, key: str, about: tuple[str, st
     """An item by its path or address when it has one, else by its task and field."""
     task, prompt = about
     value = data.fields.get(key)
-    named = isinstance(value, str) and value.strip() and len(value) <= 500 and not any(c.isspace() for c in value)
-    if named:
+    is_name = isinstance(value, str) and value.strip() and len(value) <= 500 and not any(c.isspace() for c in value)
+    if is_name:
         return ledger.item(data.as_text(value, key), data.where, prompt=prompt)
     return ledger.item(f"task-{task}/{key or 'item'}", data.where, prompt=prompt)
 
@@ -209,11 +209,11 @@ def _read_record(
     for question, answers in _questions(record, "responses"):
         if not isinstance(answers, list):
             raise BadValue("responses must be lists", found=repr(answers), where=f"{record.where}, {question}")
-        for number, one in enumerate(answers):
-            answer = record.as_record(one, f"responses.{question}[{number}]")
+        for number, response in enumerate(answers):
+            answer = record.as_record(response, f"responses.{question}[{number}]")
             _add_answer(source, criteria, subject, question, answer, _person(source, ledger, answer))
-    for question, one in _questions(record, "suggestions"):
-        answer = record.as_record(one, f"suggestions.{question}")
+    for question, response in _questions(record, "suggestions"):
+        answer = record.as_record(response, f"suggestions.{question}")
         agent = answer.maybe_text("agent") or "suggestions"
         _add_answer(source, criteria, subject, question, answer, ledger.rater(agent, "model", answer.where))
         source.say("suggestions are judgments by raters of kind 'model', named by their agent")
@@ -242,14 +242,16 @@ class _Subject:
         for flag, name in (("--prompt", columns.prompt), ("--left", columns.left), ("--right", columns.right)):
             if name is not None and name not in fields.fields:
                 raise BadColumns.missing(name, fields.fields, where=fields.where, option=flag)
-        asked = columns.prompt or next((name for name in fields.fields if normalize_name(name) in PROMPT_FIELDS), None)
-        if asked is not None and fields.has(asked):
-            text = fields.text(asked)
+        prompt_field = columns.prompt or next(
+            (name for name in fields.fields if normalize_name(name) in PROMPT_FIELDS), None
+        )
+        if prompt_field is not None and fields.has(prompt_field):
+            text = fields.text(prompt_field)
             self.prompt = ledger.prompt(text_id(text), record.where, text=text)
         else:
             self.prompt = ledger.prompt(f"record-{id}", record.where)
         pair = [columns.left, columns.right]
-        self.judged = [str(n) for n in pair] if None not in pair else [n for n in fields.fields if n != asked]
+        self.judged = [str(n) for n in pair] if None not in pair else [n for n in fields.fields if n != prompt_field]
 
     def item(self, field: str | None = None) -> str:
         """One field of the record as an item, or the record itself."""
@@ -284,8 +286,8 @@ def _add_comparison(source: Source, subject: _Subject, word: str, answer: JsonRe
     if len(subject.judged) != 2:
         source.leave_out(f"text answers to {facts['criterion']!r} (a comparison needs two fields beside the prompt)")
         return
-    given = source.options.policies.outcome_values
-    meaning = (WORDS if given is None else parse_values(given)).get(normalize_word(word))
+    values = source.options.policies.outcome_values
+    meaning = (WORDS if values is None else parse_values(values)).get(normalize_word(word))
     if subject.field(word):
         meaning = "ab"[subject.judged.index(subject.field(word) or "")]
     if meaning is None:

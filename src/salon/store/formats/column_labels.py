@@ -95,13 +95,13 @@ def unique_attribute(
     owner: Codes, value: NumberedLabels, count: int, what: str, cells: ColumnCells, part: str
 ) -> Codes:
     """The one value each of `count` owners has; two different ones are an error."""
-    found = np.full(count, -1, np.int64)
-    found[owner[::-1]] = value.codes[::-1]
-    differ = found[owner] != value.codes
+    values = np.full(count, -1, np.int64)
+    values[owner[::-1]] = value.codes[::-1]
+    differ = values[owner] != value.codes
     if differ.any():
         row = int(np.flatnonzero(differ)[0])
         two = [
-            value.texts[int(code)].as_py() if code >= 0 else "blank" for code in (found[owner[row]], value.codes[row])
+            value.texts[int(code)].as_py() if code >= 0 else "blank" for code in (values[owner[row]], value.codes[row])
         ]
         raise BadValue(
             f"{what} has one {part.replace('_', ' ')}",
@@ -109,7 +109,7 @@ def unique_attribute(
             where=cells.where(row % len(cells), part),
             remedy="correct the rows, or leave that column out",
         )
-    return found
+    return values
 
 
 # -- prompts ---------------------------------------------------------------------------------------------------
@@ -160,18 +160,18 @@ class NamedItems:
 def name_items(source: Source, cells: ColumnCells, parts: Sequence[str], prompts: NumberedLabels | None) -> NamedItems:
     """Items from the columns `parts`, whose labels name items or generators (see `Policies.items_are`)."""
     labels = filled_labels(cells, *parts)
-    wanted = source.options.policies.items_are
+    items_are = source.options.policies.items_are
     table: dict[str, pa.Array]
     if prompts is None:
         codes, count = labels.codes, len(labels.texts)
         table = {"id": labels.texts}
-        if wanted == "generators" or "generator" in parts:
+        if items_are == "generators" or "generator" in parts:
             table["generator"] = labels.texts
     else:
         pair, prompt, label = number_pairs(np.tile(prompts.codes, len(parts)), labels.codes)
         several = len(label) > len(labels.texts)
-        by_generator = wanted == "generators" or "generator" in parts or (wanted is None and several)
-        if wanted is None and "generator" not in parts:
+        by_generator = items_are == "generators" or "generator" in parts or (items_are is None and several)
+        if items_are is None and "generator" not in parts:
             source.say(_say_items(by_generator))
         if by_generator:
             codes, count = pair, len(label)
@@ -353,14 +353,14 @@ def guess_scale(values: NDArray[np.float64]) -> Scale | None:
     The lower end is the highest one that no value is below. One value alone, or an upper end that no form has, such as
     4 or 6, says nothing.
     """
-    shown = np.unique(values[np.isfinite(values)])
-    if len(shown) < 2:
+    distinct = np.unique(values[np.isfinite(values)])
+    if len(distinct) < 2:
         return None
-    step = 1.0 if (shown == np.round(shown)).all() else 0.5
-    if (shown * 2 != np.round(shown * 2)).any():
+    step = 1.0 if (distinct == np.round(distinct)).all() else 0.5
+    if (distinct * 2 != np.round(distinct * 2)).any():
         return None
-    low = [end for end in KNOWN_ENDS[step].get(shown[-1], ()) if end <= shown[0]]
-    return Scale(low=max(low), high=float(shown[-1]), step=step) if low else None
+    low = [end for end in KNOWN_ENDS[step].get(distinct[-1], ()) if end <= distinct[0]]
+    return Scale(low=max(low), high=float(distinct[-1]), step=step) if low else None
 
 
 def _fits(values: NDArray[np.float64], scale: Scale) -> bool:
@@ -417,9 +417,9 @@ def _settle_table(source: Source, kind: str, table: pa.Table, crowds: list[str])
     if policy == "repeat":
         source.say(f"{again:,} {kind} answer a question again: numbered as repeats 1, 2, ...")
         return _number_repeats(table, occurrence)
-    kept = occurrence == (0 if policy == "first" else total - 1)
-    source.leave_out(f"{kind} that answer a question again (the {policy} was kept)", int((~kept).sum()))
-    return table.filter(pa.array(kept))
+    mask = occurrence == (0 if policy == "first" else total - 1)
+    source.leave_out(f"{kind} that answer a question again (the {policy} was kept)", int((~mask).sum()))
+    return table.filter(pa.array(mask))
 
 
 def _number_repeats(table: pa.Table, occurrence: Codes) -> pa.Table:

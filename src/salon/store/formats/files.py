@@ -76,18 +76,18 @@ def unpacks_to_more(path: Path, way_out: str) -> BadFile:
     )
 
 
-def text_encoding(data: bytes, given: str | None, path: Path) -> str:
+def text_encoding(data: bytes, name: str | None, path: Path) -> str:
     """The encoding of a file that starts with `data`: a byte order mark, else the one given, else UTF-8."""
     if data.startswith(UTF8_BOM):
         return "utf-8-sig"
     if data.startswith(_UTF16_BOMS):
         return "utf-16"
-    if given is None:
+    if name is None:
         return "utf-8"
     try:
-        return codecs.lookup(given).name
+        return codecs.lookup(name).name
     except (LookupError, ValueError):
-        raise BadValue("a known text encoding is needed", found=repr(given), where=str(path)) from None
+        raise BadValue("a known text encoding is needed", found=repr(name), where=str(path)) from None
 
 
 def decode(source: Source, path: Path, data: bytes) -> str:
@@ -141,8 +141,8 @@ def read_records(source: Source, path: Path) -> list[dict[str, Any]]:
         raise BadFile("a file with records is needed", found="an empty list", where=str(path))
     for number, record in enumerate(records, 1):
         if not isinstance(record, dict):
-            found = type(record).__name__
-            raise BadFile("every record must be a JSON object", found=found, where=f"{path}, record {number}")
+            kind = type(record).__name__
+            raise BadFile("every record must be a JSON object", found=kind, where=f"{path}, record {number}")
     return records
 
 
@@ -224,9 +224,9 @@ def _chunks(path: Path) -> Iterator[str]:
             raise BadFile("JSON in UTF-8 is needed", found=str(error), where=str(path)) from None
 
 
-def _broken_record(path: Path, number: int, found: str) -> BadFile:
+def _broken_record(path: Path, number: int, reason: str) -> BadFile:
     return BadFile(
-        "a JSON list of objects, or JSON lines, is needed", found=found, where=f"{path}, record {number + 1}"
+        "a JSON list of objects, or JSON lines, is needed", found=reason, where=f"{path}, record {number + 1}"
     )
 
 
@@ -348,13 +348,13 @@ def _load_csv(
     names: list[str],
     columns: Sequence[str],
     delimiter: str,
-    named: bool,
+    has_header: bool,
     block: int = _BLOCK,
 ) -> pa.Table:
     try:
         table = pa_csv.read_csv(
             pa.BufferReader(data),
-            read_options=pa_csv.ReadOptions(block_size=block, column_names=None if named else names),
+            read_options=pa_csv.ReadOptions(block_size=block, column_names=None if has_header else names),
             parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, CELL),
@@ -366,7 +366,7 @@ def _load_csv(
         )
     except _ARROW_ERRORS as error:
         if "straddl" in str(error) and block < data.size:  # a row longer than a block
-            return _load_csv(data, path, names, columns, delimiter, named, min(block * 16, 2**31 - 1))
+            return _load_csv(data, path, names, columns, delimiter, has_header, min(block * 16, 2**31 - 1))
         raise _csv_fault(data, path, delimiter, len(names), error) from None
     return table
 
@@ -415,8 +415,8 @@ def _load_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
         leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
         if _unpacked(metadata, [_belongs(leaf, columns) for leaf in leaves]) > MOST_UNPACKED:
             raise unpacks_to_more(path, "split it into files of fewer rows if that is what you want")
-        named = [leaf.path for leaf in leaves if leaf.path in columns and leaf.physical_type == "BYTE_ARRAY"]
-        table = pq.read_table(path, columns=list(columns), partitioning=None, read_dictionary=named)
+        texts = [leaf.path for leaf in leaves if leaf.path in columns and leaf.physical_type == "BYTE_ARRAY"]
+        table = pq.read_table(path, columns=list(columns), partitioning=None, read_dictionary=texts)
         table.validate(full=True)
     except (*_ARROW_ERRORS, MemoryError) as error:
         raise BadFile("a readable Parquet file is needed", found=str(error), where=str(path)) from None
@@ -428,10 +428,10 @@ def _belongs(leaf: pq.ColumnSchema, columns: Sequence[str]) -> bool:
     return any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns)
 
 
-def _unpacked(metadata: pq.FileMetaData, wanted: Sequence[bool]) -> int:
+def _unpacked(metadata: pq.FileMetaData, chosen_leaves: Sequence[bool]) -> int:
     """Bytes that the wanted leaves will take: what their pages hold, and a number a value, however well that packs."""
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-    chunks = (group.column(number) for group in groups for number, chosen in enumerate(wanted) if chosen)
+    chunks = (group.column(number) for group in groups for number, chosen in enumerate(chosen_leaves) if chosen)
     return sum(chunk.total_uncompressed_size + _INDEX_BYTES * chunk.num_values for chunk in chunks)
 
 

@@ -71,9 +71,9 @@ def draft_comparisons(source: Source, cells: ColumnCells) -> Draft:
     """A study from votes whose columns are known."""
     meaning = read_outcomes(source, cells)
     if source.options.policies.missing == "drop":
-        kept = meaning >= 0
-        source.leave_out("rows without an answer", int((~kept).sum()))
-        cells, meaning = cells.keep(kept), meaning[kept]
+        answered = meaning >= 0
+        source.leave_out("rows without an answer", int((~answered).sum()))
+        cells, meaning = cells.keep(answered), meaning[answered]
     prompts = name_prompts(source, cells)
     items = name_items(source, cells, ("left", "right"), prompts[0] if prompts else None)
     criterion, criteria = name_criteria(source, cells)
@@ -105,13 +105,13 @@ def _answer_columns(meaning: np.ndarray) -> dict[str, Any]:
 
 
 def _left_column(source: Source, cells: ColumnCells) -> dict[str, Any]:
-    known = source.options.left_known
-    if known is None:
+    on_left = source.options.left_known
+    if on_left is None:
         left, right = (normalize_name(cells.names[side]).split("_") for side in ("left", "right"))
-        known = "left" in left and "left" not in right
-        said = "was shown on the left" if known else "may have been shown on either side"
-        source.say(f"the item in column {cells.names['left']!r} {said} (--left-known, --left-unknown)")
-    return {"left": constant_column("a", len(cells))} if known else {}
+        on_left = "left" in left and "left" not in right
+        phrase = "was shown on the left" if on_left else "may have been shown on either side"
+        source.say(f"the item in column {cells.names['left']!r} {phrase} (--left-known, --left-unknown)")
+    return {"left": constant_column("a", len(cells))} if on_left else {}
 
 
 def read_outcomes(source: Source, cells: ColumnCells) -> np.ndarray:
@@ -136,19 +136,19 @@ def read_outcomes(source: Source, cells: ColumnCells) -> np.ndarray:
 
 def _vocabulary(source: Source, cells: ColumnCells, words: list[str]) -> tuple[dict[str, str], bool]:
     """What the file's words mean, and whether that is all they can mean."""
-    given = source.options.policies.outcome_values
-    if given is not None:
-        return parse_values(given), True
+    values = source.options.policies.outcome_values
+    if values is not None:
+        return parse_values(values), True
     column = cells.names["outcome"]
-    known = WORDS | {word: meaning for word in words if (meaning := meaning_of(word)) is not None}
+    meanings = WORDS | {word: meaning for word in words if (meaning := meaning_of(word)) is not None}
     if not any(is_number(word) for word in words):
-        return known, False
+        return meanings, False
     switch = switch_words(column)
     if switch is not None:
         source.say(f"in column {column!r}, 1 means that the item it names was chosen and 0 the other")
         return switch, True
     if set(filter(is_number, words)) <= _item_labels(cells):
-        return known, False
+        return meanings, False
     row = next(row for row, word in enumerate(cells.text("outcome")) if is_number(normalize_word(word.as_py() or "")))
     raise BadValue(
         "the meaning of numbers in an outcome column must be given",
@@ -233,15 +233,17 @@ RATING_OPTIONAL = ("rater", "prompt", "prompt_text", "criterion", "generator", "
 def read_ratings(source: Source) -> Draft:
     """A study from a table of ratings."""
     sheets = open_sheets(source)
-    named = "item" if item_column(source, sheets[0]) else "generator"
-    return draft_ratings(source, read_cells(source, sheets, (named, "value"), RATING_OPTIONAL))
+    item_part = "item" if item_column(source, sheets[0]) else "generator"
+    return draft_ratings(source, read_cells(source, sheets, (item_part, "value"), RATING_OPTIONAL))
 
 
 def item_column(source: Source, sheet: ColumnFile) -> bool:
     """True when items have a column of their own; False when prompt and generator together name them."""
-    given = {part: name for part, name in source.options.columns.model_dump().items() if name is not None}
-    found = given | guess_columns(sheet.names, [p for p in ("item", "prompt", "generator") if p not in given], given)
-    return "item" in found or "prompt" not in found or "generator" not in found
+    by_user = {part: name for part, name in source.options.columns.model_dump().items() if name is not None}
+    columns = by_user | guess_columns(
+        sheet.names, [p for p in ("item", "prompt", "generator") if p not in by_user], by_user
+    )
+    return "item" in columns or "prompt" not in columns or "generator" not in columns
 
 
 def draft_ratings(source: Source, cells: ColumnCells) -> Draft:
@@ -286,8 +288,8 @@ def read_rankings(source: Source) -> Draft:
     if not long:
         optional = (*RANKING_OPTIONAL, *(fact for fact in FACTS if fact != "repeat"))
         return _draft_wide(source, read_cells(source, sheets, ("ranking",), optional))
-    named = "item" if item_column(source, sheets[0]) else "generator"
-    return _draft_long(source, read_cells(source, sheets, (named, "rank"), RANKING_OPTIONAL))
+    item_part = "item" if item_column(source, sheets[0]) else "generator"
+    return _draft_long(source, read_cells(source, sheets, (item_part, "rank"), RANKING_OPTIONAL))
 
 
 # -- one row an item ---------------------------------------------------------------------------------------------

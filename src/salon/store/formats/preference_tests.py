@@ -53,8 +53,8 @@ class PreferenceTest:
     @property
     def repeats(self) -> int:
         """Records that repeat a pair of the same prompt; each counts."""
-        seen = Counter((one.text, frozenset((one.preferred, one.other))) for one in self.pairs)
-        return sum(count - 1 for count in seen.values())
+        counts = Counter((pair.text, frozenset((pair.preferred, pair.other))) for pair in self.pairs)
+        return sum(count - 1 for count in counts.values())
 
 
 def read_preference_test(kind: str, path: Path, files: PictureFiles, pictures: Path) -> PreferenceTest:
@@ -67,7 +67,7 @@ def read_preference_test(kind: str, path: Path, files: PictureFiles, pictures: P
         raise BadFile("pairs with a winner are needed", found=f"none; {test.tied:,} ties", where=str(path))
     folder = pictures if kind == "pickapic" else path.parent
     problems: dict[str, str] = {}
-    for name in dict.fromkeys(name for one in test.pairs for name in (one.preferred, one.other)):
+    for name in dict.fromkeys(name for pair in test.pairs for name in (pair.preferred, pair.other)):
         place = PictureFiles(None).locate(name, folder) if kind == "pickapic" else files.locate(name, folder)
         if isinstance(place, str):
             problems[name] = place
@@ -129,11 +129,11 @@ def _ranked(test: PreferenceTest, text: str, sides: list[str], ranks: list[float
 
 
 def _pickapic(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
-    for one in pickapic_rows(path, pictures):
-        if one.won == one.lost:
+    for votes in pickapic_rows(path, pictures):
+        if votes.won == votes.lost:
             test.tied += 1
         else:
-            yield LabelledPair(one.text, *((one.first, one.second) if one.won else (one.second, one.first)))
+            yield LabelledPair(votes.text, *((votes.first, votes.second) if votes.won else (votes.second, votes.first)))
 
 
 READERS: dict[str, Callable[[PreferenceTest, Path, Path], Iterator[LabelledPair]]] = {

@@ -68,8 +68,8 @@ def read_preflib(source: Source) -> Draft:
 
 def _item_ids(names: dict[str, str]) -> dict[str, str]:
     """Alternatives by name; by number where two share a name or one has none."""
-    named = len(set(names.values())) == len(names) and all(names.values())
-    return names if named else {number: number for number in names}
+    have_names = len(set(names.values())) == len(names) and all(names.values())
+    return names if have_names else {number: number for number in names}
 
 
 def _new_layout(path: Path, lines: Lines) -> tuple[dict[str, str], Ballots]:
@@ -102,8 +102,8 @@ def _old_layout(path: Path, lines: Lines) -> tuple[dict[str, str], Ballots]:
 def _ballots(path: Path, lines: Lines, mark: str) -> Ballots:
     for number, line in lines:
         where = f"{path}, line {number}"
-        count, found, order = line.partition(mark)
-        if not found:
+        count, separator, order = line.partition(mark)
+        if not separator:
             raise BadFile(f"'COUNT{mark} ORDER' is needed", found=line, where=where)
         yield where, _parse_count(count, where), _levels(order.strip(), where)
 
@@ -221,8 +221,8 @@ def _scale(source: Source, values: pa.Array) -> Scale:
     """As the user says, else stars as the values show them."""
     if source.options.policies.scale is not None:
         return parse_scale(source.options.policies.scale)
-    shown = values.unique().to_numpy(zero_copy_only=False)
-    whole = all(value in WHOLE_STARS.levels for value in shown)
+    distinct = values.unique().to_numpy(zero_copy_only=False)
+    whole = all(value in WHOLE_STARS.levels for value in distinct)
     scale = WHOLE_STARS if whole else STARS.scale
     assert scale is not None
     text = f"{scale.low:g}:{scale.high:g}:{scale.step:g}"
@@ -240,11 +240,11 @@ def _rating_values(cells: ColumnCells) -> pa.ChunkedArray:
 def _open_ratings(source: Source, path: Path) -> ColumnFile:
     start = read_bytes(path, 1 << 16).decode("utf-8-sig", "replace")
     first = next((line for line in start.splitlines() if line.strip()), "")
-    named = bool(_MOVIELENS_HEADER.match(first))
+    has_header = bool(_MOVIELENS_HEADER.match(first))
     if "::" in first:
-        return _open_double_colon(source, path, named)
+        return _open_double_colon(source, path, has_header)
     sheet = open_sheet(
-        source, path, header=None if named else MOVIELENS_COLUMNS, delimiter="\t" if "\t" in first else ","
+        source, path, header=None if has_header else MOVIELENS_COLUMNS, delimiter="\t" if "\t" in first else ","
     )
     if len(sheet.names) != len(MOVIELENS_COLUMNS):
         raise BadFile(
@@ -259,9 +259,9 @@ def _renamed(sheet: ColumnFile, names: Sequence[str], columns: Sequence[str]) ->
     return sheet.read(chosen).rename_columns(list(columns))
 
 
-def _open_double_colon(source: Source, path: Path, named: bool) -> ColumnFile:
-    rows = [line.split("::") for line in read_text(source, path).splitlines() if line.strip()][named:]
-    bad = next((number for number, row in enumerate(rows, 1 + named) if len(row) != len(MOVIELENS_COLUMNS)), None)
+def _open_double_colon(source: Source, path: Path, has_header: bool) -> ColumnFile:
+    rows = [line.split("::") for line in read_text(source, path).splitlines() if line.strip()][has_header:]
+    bad = next((number for number, row in enumerate(rows, 1 + has_header) if len(row) != len(MOVIELENS_COLUMNS)), None)
     if bad is not None:
         raise BadFile("every line needs user::item::rating::time", where=f"{path}, line {bad}")
     by_column = list(zip(*rows)) or [()] * len(MOVIELENS_COLUMNS)

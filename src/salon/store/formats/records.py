@@ -147,14 +147,14 @@ class TableBuilder:
     def _name(self, kind: str, id: str, facts: dict[str, Any], where: str) -> str:
         if not id.strip():
             raise BadValue(f"every one of the {kind} needs an id that is not blank", where=where)
-        known = self.named[kind].setdefault(id, facts)
+        facts_so_far = self.named[kind].setdefault(id, facts)
         for name, value in facts.items():
-            if known.get(name) is None:  # a later record may say what an earlier one left open
-                known[name] = value
-        if any(value is not None and known[name] != value for name, value in facts.items()):
+            if facts_so_far.get(name) is None:  # a later record may say what an earlier one left open
+                facts_so_far[name] = value
+        if any(value is not None and facts_so_far[name] != value for name, value in facts.items()):
             raise BadValue(
                 f"one of the {kind} may be described only once",
-                found=f"{id!r} as {known} and as {facts}",
+                found=f"{id!r} as {facts_so_far} and as {facts}",
                 where=where,
                 remedy="correct the file: the same id means the same thing everywhere",
             )
@@ -192,17 +192,19 @@ class TableBuilder:
         for kind, columns in self.judgments.items():
             parts = ("a", "b") if kind == "comparisons" else ("item",) if kind == "ratings" else ("items",)
             cells = list(zip(*(columns[part] for part in parts)))
-            kept = [not _names_any(row, items) for row in cells]
-            dropped[kind] = sum(times for times, keep in zip(self.times[kind], kept) if not keep)
+            mask = [not _names_any(row, items) for row in cells]
+            dropped[kind] = sum(times for times, keep in zip(self.times[kind], mask) if not keep)
             for name, column in columns.items():
-                columns[name] = [cell for cell, keep in zip(column, kept) if keep]
-            self.times[kind] = [times for times, keep in zip(self.times[kind], kept) if keep]
+                columns[name] = [cell for cell, keep in zip(column, mask) if keep]
+            self.times[kind] = [times for times, keep in zip(self.times[kind], mask) if keep]
         return {kind: count for kind, count in dropped.items() if count}
 
     def tables(self) -> dict[str, pa.Table]:
         """All of it as the tables of a study."""
-        named = {kind: [{"id": id, **facts} for id, facts in found.items()] for kind, found in self.named.items()}
-        tables = {kind: table_from_records(kind, rows) for kind, rows in named.items() if rows}
+        records = {
+            kind: [{"id": id, **facts} for id, facts in facts_by_id.items()] for kind, facts_by_id in self.named.items()
+        }
+        tables = {kind: table_from_records(kind, rows) for kind, rows in records.items() if rows}
         return tables | {kind: self._table(kind) for kind in self.judgments}
 
     def _table(self, kind: str) -> pa.Table:

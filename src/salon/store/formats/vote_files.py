@@ -81,19 +81,19 @@ def read_arena(source: Source) -> Draft:
 def _arena_columns(sheets: Sequence[ColumnFile]) -> dict[str, str]:
     """The columns all files share; those that must be there are asked for by name."""
     shared = [name for name in sheets[0].names if all(name in sheet.names for sheet in sheets)]
-    found = {"left": "model_a", "right": "model_b"}
+    columns = {"left": "model_a", "right": "model_b"}
     if "winner" not in shared and ONE_HOT[0] in shared:
-        found |= {part: part for part in ONE_HOT if part in shared or part != "winner_tie"}
+        columns |= {part: part for part in ONE_HOT if part in shared or part != "winner_tie"}
     else:
-        found["outcome"] = "winner"
-    for name in found.values():
+        columns["outcome"] = "winner"
+    for name in columns.values():
         if name not in shared:
             raise BadColumns.missing(name, shared, where=str(sheets[0].path))
     for part, choices in (("rater", RATER_COLUMNS), ("question", PROMPT_COLUMNS), ("turn", ("turn",))):
         chosen = [name for name in choices if name in shared]
         if chosen:
-            found[part] = chosen[0]
-    return found
+            columns[part] = chosen[0]
+    return columns
 
 
 def _one_hot(cells: ColumnCells) -> np.ndarray:
@@ -140,13 +140,13 @@ def _from_log(source: Source, sheet: ColumnFile) -> ColumnFile:
     models = pc.extract_regex(table.column("models"), r'^\["(?P<a>[^"]+)", "(?P<b>[^"]+)"\]$')
     if models.null_count:
         row = int(np.flatnonzero(pc.is_null(models).to_numpy())[0])
-        found = table.column("models")[row].as_py()
-        raise BadValue("'models' must list two names", found=found, where=f"{sheet.path}, vote {row + 1}")
+        names = table.column("models")[row].as_py()
+        raise BadValue("'models' must list two names", found=names, where=f"{sheet.path}, vote {row + 1}")
     sides = models.combine_chunks().flatten() if models.num_chunks == 1 else pa.concat_arrays(models.chunks).flatten()
     winner = pa.array([LOG_VOTES[word] for word in table.column("type").to_pylist()])
-    made = pa.table({"model_a": sides[0], "model_b": sides[1], "winner": winner})
-    made = pa.table({name: made.column(name).dictionary_encode() for name in made.column_names})
-    return ColumnFile(sheet.path, made.column_names, made.select)
+    votes_table = pa.table({"model_a": sides[0], "model_b": sides[1], "winner": winner})
+    votes_table = pa.table({name: votes_table.column(name).dictionary_encode() for name in votes_table.column_names})
+    return ColumnFile(sheet.path, votes_table.column_names, votes_table.select)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -239,14 +239,14 @@ def _with_ids(sheet: ColumnFile) -> ColumnFile:
     """A sheet without image ids gets them from the image bytes."""
     if "image_0_uid" in sheet.names or "jpg_0" not in sheet.names or "jpg_1" not in sheet.names:
         return sheet
-    made = {"image_0_uid": "jpg_0", "image_1_uid": "jpg_1"}
+    sources = {"image_0_uid": "jpg_0", "image_1_uid": "jpg_1"}
 
     def load(columns: Sequence[str]) -> pa.Table:
-        table = sheet.read([name for name in columns if name not in made])
-        hashes = {name: _hashes(sheet.path, made[name]) for name in columns if name in made}
-        return pa.table({name: hashes[name] if name in made else table.column(name) for name in columns})
+        table = sheet.read([name for name in columns if name not in sources])
+        hashes = {name: _hashes(sheet.path, sources[name]) for name in columns if name in sources}
+        return pa.table({name: hashes[name] if name in sources else table.column(name) for name in columns})
 
-    return ColumnFile(sheet.path, [*sheet.names, *made], load)
+    return ColumnFile(sheet.path, [*sheet.names, *sources], load)
 
 
 def _hashes(path: Path, column: str) -> pa.Array:
@@ -294,19 +294,17 @@ def _with_images(source: Source, items: pa.Table) -> pa.Table:
         return items
     folder = source.options.images / "images"
     folder.mkdir(parents=True, exist_ok=True)
-    wanted, written = set(items.column("id").to_pylist()), dict[str, str]()
+    item_ids, paths = set(items.column("id").to_pylist()), dict[str, str]()
     for path in source.paths:
         names = pq.read_schema(path).names if read_bytes(path, 4) == b"PAR1" else []
         for side in (name for name in ("jpg_0", "jpg_1") if name in names):
             uid = side.replace("jpg", "image") + "_uid"
-            for image, *given in _image_rows(path, [side, *([uid] if uid in names else [])]):
-                id = given[0] if given else image_id(image)
-                if id in wanted and id not in written:
-                    written[id] = _write_image(folder, image)
-    source.say(f"{len(written):,} of {len(wanted):,} images were kept")
-    return items.append_column(
-        "image", pa.array([written.get(id) for id in items.column("id").to_pylist()], pa.string())
-    )
+            for image, *uid_cell in _image_rows(path, [side, *([uid] if uid in names else [])]):
+                id = uid_cell[0] if uid_cell else image_id(image)
+                if id in item_ids and id not in paths:
+                    paths[id] = _write_image(folder, image)
+    source.say(f"{len(paths):,} of {len(item_ids):,} images were kept")
+    return items.append_column("image", pa.array([paths.get(id) for id in items.column("id").to_pylist()], pa.string()))
 
 
 def _write_image(folder: Path, image: bytes) -> str:
