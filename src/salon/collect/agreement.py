@@ -306,16 +306,16 @@ def disagreements(judgments: Iterable[Judgment], *, least_raters: int = 2, below
 def agreement(judgments: Iterable[Judgment], rulings: Sequence[Ruling] = ()) -> list[Agreement]:
     """One row for each criterion; with `rulings`, as it stands after them."""
     dropped = {item for ruling in rulings if ruling.answer is None for item in ruling.items}
-    final = {_key(ruling): ruling.answer for ruling in rulings if ruling.answer is not None}
+    final = {
+        (ruling.criterion, tuple(sorted(ruling.items))): ruling.answer
+        for ruling in rulings
+        if ruling.answer is not None
+    }
     by_criterion: dict[str, dict[QuestionKey, Counter[str]]] = defaultdict(dict)
     for question, votes in _count_votes(judgments).items():
         if not dropped.intersection(question[1]):
             by_criterion[question[0]][question] = votes
     return [_agreement_row(criterion, question, final) for criterion, question in by_criterion.items()]
-
-
-def _key(ruling: Ruling) -> QuestionKey:
-    return ruling.criterion, tuple(sorted(ruling.items))
 
 
 def _agreement_row(

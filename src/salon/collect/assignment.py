@@ -307,29 +307,29 @@ def choose_adaptive_unit(
     free[seen_units] = False
     spent = []
     for place, group in enumerate(run.pair_groups):
-        used = _spent(run, group, tallies, now) / group_budget(run, group)
+        open_tallies = tallies.begun(run.keys[unit] for unit in group.units)
+        answers_spent = sum(len(tally.raters) + tally.awaited(now) for _, tally in open_tallies)
+        used = answers_spent / group_budget(run, group)
         if used < 1 and free[group.units].any():
             spent.append((used, rng.random(), place))
     if not spent:
         return None
     group = run.pair_groups[min(spent)[2]]
     standing = _pair_standing(run, group, tallies, now)
+    mine = np.isin(group.units, seen_units)
+    own = np.bincount(group.pairs[mine].ravel(), minlength=group.items)
+    everybody = np.bincount(group.pairs.ravel(), np.repeat(standing.answers, 2), group.items)
+    surplus = own - everybody / max(standing.raters, 1)
     chosen = next_adaptive_pair(
         group.items,
         group.pairs,
         standing.votes,
         standing.awaited,
         free[group.units],
-        surplus=_surplus(group, standing, np.isin(group.units, seen_units)),
+        surplus=surplus,
         rng=rng,
     )
     return None if chosen is None else int(group.units[chosen])
-
-
-def _spent(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) -> int:
-    """Answers a group has had, and those it awaits."""
-    open_tallies = tallies.begun(run.keys[unit] for unit in group.units)
-    return sum(len(tally.raters) + tally.awaited(now) for _, tally in open_tallies)
 
 
 def _pair_standing(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) -> _PairStanding:
@@ -343,13 +343,6 @@ def _pair_standing(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) 
         awaited[row], answers[row] = tally.awaited(now), len(tally.raters)
         raters |= tally.raters
     return _PairStanding(votes, awaited, answers, len(raters))
-
-
-def _surplus(group: PairGroup, standing: _PairStanding, mine: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(items,) how many more questions about each item this rater had than the others who answered, on average."""
-    own = np.bincount(group.pairs[mine].ravel(), minlength=group.items)
-    everybody = np.bincount(group.pairs.ravel(), np.repeat(standing.answers, 2), group.items)
-    return own - everybody / max(standing.raters, 1)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -433,20 +426,23 @@ def next_question(plan: StudioPlan, state: AssignmentState) -> NextStep:
 def _next_in_runs(plan: StudioPlan, state: AssignmentState) -> NextStep:
     runs = plan.runs[state.cohort]
     questions = [task.question for task in state.asked]
-    histories = [_history(run, questions) for run in runs]
+    histories = [
+        [question for question in questions if question.phase == run.phase.id and question.criteria == run.criteria]
+        for run in runs
+    ]
     current = max((k for k, history in enumerate(histories) if history), default=0)
     for run, history in zip(runs[current:], histories[current:]):
-        question = _next_in_run(plan, run, state, history)
+        place = len(history)
+        planned = run.planned(state.rater, expected_questions(run, state.number))
+        why = planned[place] if place < len(planned) else "ordinary"
+        planted = None if why == "ordinary" else _PLANTED_QUESTIONS[why](plan, run, state.rater, history)
+        question = planted or _ordinary(run, state, history)
         if question is None:
             continue
         until = _rest_end(plan, run, state)
         return Rest(until, run.phase.id) if until > state.now else question
     ordinary = sum(question.why == "ordinary" for history in histories for question in history)
     return NoMoreQuestions("done" if ordinary >= sum(_quota(run, state.number) for run in runs) else "enough answers")
-
-
-def _history(run: PhaseRun, questions: Sequence[RaterQuestion]) -> list[RaterQuestion]:
-    return [question for question in questions if question.phase == run.phase.id and question.criteria == run.criteria]
 
 
 def _rest_end(plan: StudioPlan, run: PhaseRun, state: AssignmentState) -> int:
@@ -458,21 +454,6 @@ def _rest_end(plan: StudioPlan, run: PhaseRun, state: AssignmentState) -> int:
         earlier.add(earlier_run.phase.id)
     ended = [task.answered or 0 for task in state.asked if task.question.phase in earlier]
     return max(ended, default=0) + int(run.phase.rest_hours * HOUR_MS) if ended else 0
-
-
-def _next_in_run(
-    plan: StudioPlan, run: PhaseRun, state: AssignmentState, history: list[RaterQuestion]
-) -> RaterQuestion | None:
-    """The next question of a run; None when it is over for this rater."""
-    why = _slot(run, state, len(history))
-    planted = None if why == "ordinary" else _PLANTED_QUESTIONS[why](plan, run, state.rater, history)
-    return planted or _ordinary(run, state, history)
-
-
-def _slot(run: PhaseRun, state: AssignmentState, place: int) -> Why:
-    """What stands at `place` of the run: planned for as many ordinary questions as the rater is expected to get."""
-    planned = run.planned(state.rater, expected_questions(run, state.number))
-    return planned[place] if place < len(planned) else "ordinary"
 
 
 def _quota(run: PhaseRun, number: int) -> int:
@@ -544,12 +525,9 @@ def make_screen(plan: StudioPlan, question: RaterQuestion, *, rater: str, number
 
 def _balanced(run: PhaseRun, question: RaterQuestion, number: int) -> tuple[str, ...]:
     if question.kind == "compare":
-        order = question.items if _first_left(run, question, number) else question.items[::-1]
+        couple, second = divmod(number, 2)
+        first_left = bool(run.first_left(couple)[run.place[question.key]]) != bool(second)
+        order = question.items if first_left else question.items[::-1]
     else:
         order = rotated_order(question.items, number, rng=seeded_rng(run.seed, "places", *run.name, question.key))
     return order[::-1] if question.why == "repeat" else order
-
-
-def _first_left(run: PhaseRun, question: RaterQuestion, number: int) -> bool:
-    couple, second = divmod(number, 2)
-    return bool(run.first_left(couple)[run.place[question.key]]) != bool(second)

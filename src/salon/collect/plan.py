@@ -283,7 +283,9 @@ def _cohort_runs(
                 remedy=f"{phase.protocol} needs {needs}",
             )
         for screen in phase.screens:
-            levels = _shared_levels(study, screen)
+            scales = [criterion.scale for criterion in study.criteria if criterion.id in screen]
+            shared = set.intersection(*(set(scale.levels) if scale else set() for scale in scales))
+            levels = tuple(sorted(shared))
             view = _view(study, cohort, phase, screen)
             runs.append(PhaseRun(settings.seed, cohort, phase, screen, units, view, views, levels, place))
     _check_asked_once(cohort, runs)
@@ -376,12 +378,6 @@ def _unit(items: list[Item], categories: dict[str, str | None], group: str) -> Q
     return QuestionUnit(tuple(item.id for item in items), prompt, category, group)
 
 
-def _shared_levels(study: Study, criteria: Sequence[str]) -> tuple[float, ...]:
-    scales = [criterion.scale for criterion in study.criteria if criterion.id in criteria]
-    shared = set.intersection(*(set(scale.levels) if scale else set() for scale in scales))
-    return tuple(sorted(shared))
-
-
 def _check_criteria(study: Study, settings: StudioSettings) -> None:
     criteria = {criterion.id: criterion for criterion in study.criteria}
     for c, cohort in enumerate(settings.cohorts):
@@ -447,15 +443,11 @@ def _cohort_workload(cohort: str, runs: Sequence[PhaseRun], times: Times) -> Wor
     questions, seconds = 0, 0.0
     for run in runs:
         ordinary = min(len(run.units), run.phase.questions_each or len(run.units))
-        count = ordinary + _count_planted(run.phase, ordinary)
+        count = ordinary + min(run.phase.repeats, ordinary) + run.phase.checks.gold + run.phase.checks.attention
         prompts = min(len({unit.prompt for unit in run.units}), ordinary)
         questions += count
         seconds += count * _seconds(run.phase, times) + prompts * max(times.ready_after, SECONDS["prompt"])
     return Workload(cohort, questions, seconds / 60)
-
-
-def _count_planted(phase: Phase, ordinary: int) -> int:
-    return min(phase.repeats, ordinary) + phase.checks.gold + phase.checks.attention
 
 
 def _seconds(phase: Phase, times: Times) -> float:

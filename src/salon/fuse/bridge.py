@@ -200,7 +200,9 @@ def bridge_report(
 ) -> BridgeReport:
     """All groups in one report."""
     unplaced = sorted({item for group in groups for item in group.unplaced})
-    accounting = _sum_accounting([group.accounting for group in groups])
+    parts = [group.accounting for group in groups]
+    names = BridgeAccounting.model_fields
+    accounting = BridgeAccounting(**{name: sum(getattr(part, name) for part in parts) for name in names})
     scales = tuple(scale for group in groups for scale in group.scales)
     incomplete = sum(group.incomplete for group in groups)
     return BridgeReport(
@@ -301,11 +303,6 @@ def _accounting(plan: BridgePlan, answers: BridgeAnswers, used: int, settings: B
         both_bad=int((answers.outcomes == BOTH_BAD).sum()),
         no_answer=int((answers.outcomes == NO_ANSWER).sum()),
     )
-
-
-def _sum_accounting(parts: Sequence[BridgeAccounting]) -> BridgeAccounting:
-    names = BridgeAccounting.model_fields
-    return BridgeAccounting(**{name: sum(getattr(part, name) for part in parts) for name in names})
 
 
 def _warnings(

@@ -130,7 +130,12 @@ def study_answers(study: Study, criteria: tuple[str, ...], raters: tuple[str, ..
     columns = {name: study.codes("items", table.column(name)).astype(np.int64) for name in ("a", "b")}
     rater = study.codes("raters", table.column("rater")).astype(np.int64)
     criterion = _places(study, criteria, study.codes("criteria", table.column("criterion")))
-    mask = (criterion >= 0) & _of_raters(study, rater, raters)
+    ids = study.ids("raters").to_pylist()
+    unknown = [id for id in raters if id not in ids]
+    if unknown:
+        raise UnknownReference("a rater of the study is needed", found=repr(unknown[0]), where=f"study {study.name!r}")
+    of_raters = np.isin(rater, [ids.index(id) for id in raters]) if raters else np.ones(len(rater), bool)
+    mask = (criterion >= 0) & of_raters
     outcome = _word_codes(table, "outcome", ("a", "b", "tie", "both_bad"))
     first = np.where(_word_codes(table, "left", ("a", "b")) == 1, columns["b"], columns["a"])
     outcome = np.where(first == columns["a"], outcome, _SWAPPED[outcome])
@@ -161,14 +166,6 @@ def _places(study: Study, criteria: tuple[str, ...], codes: NDArray[np.int32]) -
         if criterion.id in criteria:
             place[number] = criteria.index(criterion.id)
     return place[codes]
-
-
-def _of_raters(study: Study, rater: Ints, rater_ids: tuple[str, ...]) -> NDArray[np.bool_]:
-    ids = study.ids("raters").to_pylist()
-    unknown = [id for id in rater_ids if id not in ids]
-    if unknown:
-        raise UnknownReference("a rater of the study is needed", found=repr(unknown[0]), where=f"study {study.name!r}")
-    return np.isin(rater, [ids.index(id) for id in rater_ids]) if rater_ids else np.ones(len(rater), bool)
 
 
 def _word_codes(table: pa.Table, name: str, words: tuple[str, ...]) -> Ints:

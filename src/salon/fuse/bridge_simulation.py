@@ -20,7 +20,7 @@ from scipy.stats import norm, spearmanr
 
 from salon.fuse.bridge import run_bridge
 from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, BridgeSettings, Ints, plan_group, planned_calls
-from salon.fuse.bridge_scale import LatentScores, PoolScale, latent_scores, measure_pool, pool_answers
+from salon.fuse.bridge_scale import LatentScores, latent_scores, measure_pool, pool_answers
 from salon.study import Signature
 from salon.study.nouns import Noun
 
@@ -130,7 +130,10 @@ def rehearse_bridge(
     adaptive = _adaptive_rounds(judge, chosen, pool)
     progress("scores")
     scale = measure_pool(pool_answers(plan, pool, 0), len(plan.pool), chosen.bridge(adaptive=False))
-    latents_by_way = [[_latent(plan, scale, answers) for answers in rounds] for rounds in (random, adaptive)]
+    latents_by_way = [
+        [latent_scores(plan, scale, pool_answers(plan, answers, 0), 0.95) for answers in rounds]
+        for rounds in (random, adaptive)
+    ]
     headline = latents_by_way[chosen.adaptive]
     srcc = [[_srcc(latent.mean, judge.truth) for latent in latents] for latents in latents_by_way]
     points = tuple(
@@ -160,10 +163,6 @@ def _adaptive_rounds(judge: SimulatedJudge, settings: RehearsalSettings, pool: B
 
 def _in_pool(plan: BridgePlan, answers: BridgeAnswers) -> NDArray[np.bool_]:
     return np.asarray((plan.place[answers.pairs] >= 0).all(axis=1))
-
-
-def _latent(plan: BridgePlan, scale: PoolScale, answers: BridgeAnswers) -> LatentScores:
-    return latent_scores(plan, scale, pool_answers(plan, answers, 0), 0.95)
 
 
 def _srcc(scores: Floats, truth: Floats) -> float:

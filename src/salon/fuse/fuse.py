@@ -76,7 +76,10 @@ def choose_unit(study: Study, settings: FuseSettings, criteria: Sequence[str]) -
     for number in np.unique(criterion):
         of = criterion == number
         first, second = generator[a[of]], generator[b[of]]
-        if _count_parts(np.unique(np.concatenate([first, second])), first, second) > 1:
+        units = np.unique(np.concatenate([first, second]))
+        place = np.searchsorted(units, first), np.searchsorted(units, second)
+        graph = sparse.coo_array((np.ones(len(first)), place), shape=(len(units), len(units)))
+        if csgraph.connected_components(graph, directed=False)[0] > 1:
             return item  # generators would not share a scale either
         connected = _connected_prompts(study.item_groups, a[of], b[of])
         loose, prompts = loose + int((~connected).sum()), prompts + len(connected)
@@ -101,13 +104,6 @@ def _connected_prompts(group_of: Codes, a: Codes, b: Codes) -> np.ndarray:
     parts = np.bincount(np.unique(np.stack([of_item, part]), axis=1)[0], minlength=len(groups))
     votes = np.bincount(of_item[place[0]], minlength=len(groups))
     return np.asarray((parts == 1) & (votes >= np.bincount(of_item, minlength=len(groups))))
-
-
-def _count_parts(units: Codes, a: Codes, b: Codes) -> int:
-    """Into how many parts the comparisons a, b hold the units together."""
-    place = np.searchsorted(units, a), np.searchsorted(units, b)
-    graph = sparse.coo_array((np.ones(len(a)), place), shape=(len(units), len(units)))
-    return int(csgraph.connected_components(graph, directed=False)[0])
 
 
 # --------------------------------------------------------------------------------------------------

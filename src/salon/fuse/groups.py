@@ -361,23 +361,18 @@ def _read_rankings(study: Study, units: _Units, number: int) -> tuple[tuple[Grou
     code = units.group_of[first]
     complete = np.add.reduceat((unit < 0).astype(np.int64), view.offsets[:-1]) == 0
     mine = (view.criterion == number) & (code >= 0) & complete
-    double = mine & _holds_twice(view.offsets, unit)
+    row = np.repeat(np.arange(len(view.offsets) - 1), np.diff(view.offsets))
+    order = np.lexsort((unit, row))
+    equal = (np.diff(row[order]) == 0) & (np.diff(unit[order]) == 0)
+    twice = np.zeros(len(view.offsets) - 1, bool)
+    twice[row[order][1:][equal]] = True
+    double = mine & twice
     fresh, alone = view.repeat == 0, np.diff(view.offsets) == 1
     rows = np.flatnonzero(mine & fresh & ~double & ~alone)
     whole = GroupRankings(view.offsets, unit, view.ranks, view.rater, units.prompt_of[first])
     left_out = (double & fresh, mine & ~fresh, mine & fresh & alone)
     counts = [np.bincount(code[which], minlength=groups) for which in left_out]
     return (_ranked_rows(whole, rows), code[rows]), counts[0], counts[1], counts[2]
-
-
-def _holds_twice(offsets: Ints, unit: Codes) -> Bools:
-    """Does a ranking name the same unit twice?"""
-    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    order = np.lexsort((unit, row))
-    equal = (np.diff(row[order]) == 0) & (np.diff(unit[order]) == 0)
-    twice = np.zeros(len(offsets) - 1, bool)
-    twice[row[order][1:][equal]] = True
-    return twice
 
 
 def _read_ratings(

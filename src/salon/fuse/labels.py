@@ -116,6 +116,11 @@ def _pair_columns(study: Study, pairs: CountedPairs, split: Split, rows: Ints, o
     n = w + l + t
     share = (w + t / 2) / n
     images, prompts = _images(study), item_prompts(study)
+    room = int((w + l + t).max(initial=0)) + 1
+    once, code = np.unique((np.maximum(w, l) * room + np.minimum(w, l)) * room + t, return_inverse=True)
+    kinds = zip((once // room // room).tolist(), (once // room % room).tolist(), (once % room).tolist())
+    names = [f"{more}-{less}-{ties}" if ties else f"{more}-{less}" for more, less, ties in kinds]
+    bucket_column = _reference(code, pa.array(names, pa.string()))
     return {
         "criterion": _reference(pairs.criterion[rows], study.ids("criteria")),
         "group": _reference(study.item_groups[a], study.ids("groups")),
@@ -131,19 +136,11 @@ def _pair_columns(study: Study, pairs: CountedPairs, split: Split, rows: Ints, o
         "both_bad": pa.array(both_bad),
         "agreement": pa.array(np.abs(w - l) / n),
         "p_max": pa.array(np.maximum(share, 1 - share)),
-        "bucket": _buckets(w, l, t),
+        "bucket": bucket_column,
         "image_a": images.take(pa.array(a)),
         "image_b": images.take(pa.array(b)),
         "text": _texts(study, np.where(prompts[a] == prompts[b], prompts[a], -1)),
     }
-
-
-def _buckets(w: Ints, l: Ints, t: Ints) -> pa.DictionaryArray:
-    room = int((w + l + t).max(initial=0)) + 1
-    once, code = np.unique((np.maximum(w, l) * room + np.minimum(w, l)) * room + t, return_inverse=True)
-    kinds = zip((once // room // room).tolist(), (once // room % room).tolist(), (once % room).tolist())
-    names = [f"{more}-{less}-{ties}" if ties else f"{more}-{less}" for more, less, ties in kinds]
-    return _reference(code, pa.array(names, pa.string()))
 
 
 def _reference(codes: NDArray[Any], ids: pa.Array) -> pa.DictionaryArray:
@@ -272,6 +269,12 @@ def make_labels(study: Study, settings: LabelSettings | None = None, *, criteria
     flags = [id for number, id in enumerate(criterion_ids) if number not in numbers and study.criteria[number].is_flag]
     labels = _from_ratings(study, settings, numbers) if rated else _from_votes(study, settings, numbers)
     check_splits(labels.table)
+    plain: dict[str, Any] = settings.model_dump(exclude={"seed"})
+    if criteria:
+        plain["criteria"] = ",".join(criteria)
+    labels_signature = Signature(
+        method="labels", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed
+    )
     report = LabelReport(
         study=study.name,
         simulated=study.simulated,
@@ -280,7 +283,7 @@ def make_labels(study: Study, settings: LabelSettings | None = None, *, criteria
         units=labels.split.units,
         parts=labels.split.parts,
         notes=(*labels.notes, *(() if criteria else map(FLAG_NOTE.format, flags)), *_split_notes(labels, settings)),
-        signature=_signature(study, settings, criteria),
+        signature=labels_signature,
     )
     return Labels(labels.table, report)
 
@@ -303,17 +306,22 @@ def _from_votes(study: Study, settings: LabelSettings, numbers: list[int]) -> _L
     else:
         table = vote_table(study, votes, pairs, split, keep_ties=keep_ties)
         even = votes.criterion[votes.outcome == TIE]
-    left_out = _left_out(pairs, even, len(study.criteria))
-    return _LabelTable(table, split, left_out, _vote_notes(study, votes, settings))
-
-
-def _left_out(pairs: CountedPairs, even: NDArray[np.integer[Any]], criteria: int) -> dict[str, NDArray[np.int64]]:
+    criteria = len(study.criteria)
     bad = np.bincount(pairs.criterion, weights=pairs.counts[:, BOTH_BAD], minlength=criteria)
-    return {
+    left_out = {
         "both_bad": bad.astype(np.int64),
         "even": np.bincount(even, minlength=criteria),
         "without": np.bincount(pairs.criterion[~pairs.judged], minlength=criteria),
     }
+    kinds = ("comparisons", "rankings", *(("ratings",) if settings.rating_pairs else ()))
+    notes = [f"votes from {', '.join(kinds[:-1])} and {kinds[-1]}; repeats are left out"]
+    if votes.twice:
+        notes.append(f"one vote for each rater and pair: {votes.twice:,} that said it again are left out")
+    skipped = sum(getattr(study, kind).skipped for kind in kinds)
+    if skipped:
+        notes.append(f"skipped judgments left out: {skipped:,}")
+    vote_notes = notes
+    return _LabelTable(table, split, left_out, vote_notes)
 
 
 def _from_ratings(study: Study, settings: LabelSettings, numbers: list[int]) -> _LabelTable:
@@ -363,17 +371,6 @@ def _frequencies(rows: pa.Table, column: str) -> dict[str, int]:
     }
 
 
-def _vote_notes(study: Study, votes: Votes, settings: LabelSettings) -> list[str]:
-    kinds = ("comparisons", "rankings", *(("ratings",) if settings.rating_pairs else ()))
-    notes = [f"votes from {', '.join(kinds[:-1])} and {kinds[-1]}; repeats are left out"]
-    if votes.twice:
-        notes.append(f"one vote for each rater and pair: {votes.twice:,} that said it again are left out")
-    skipped = sum(getattr(study, kind).skipped for kind in kinds)
-    if skipped:
-        notes.append(f"skipped judgments left out: {skipped:,}")
-    return notes
-
-
 def _split_notes(labels: _LabelTable, settings: LabelSettings) -> list[str]:
     notes, split = [], labels.split
     if split.parts < split.units:
@@ -385,10 +382,3 @@ def _split_notes(labels: _LabelTable, settings: LabelSettings) -> list[str]:
     if empty:
         notes.append(f"no rows fell to {' or '.join(empty)}: {split.parts:,} groups are few for these shares")
     return notes
-
-
-def _signature(study: Study, settings: LabelSettings, criteria: Sequence[str]) -> Signature:
-    plain: dict[str, Any] = settings.model_dump(exclude={"seed"})
-    if criteria:
-        plain["criteria"] = ",".join(criteria)
-    return Signature(method="labels", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed)

@@ -207,15 +207,15 @@ def _anchor_table(report: FuseReport, names: ScoreNames) -> list[Block]:
         Column("fitted", "On the curve", "number", 2),
     ]
     rows = [
-        {"item": names.item(anchor.item), "place": names.place(anchor), **_figures_of(anchor)}
+        {
+            "item": names.item(anchor.item),
+            "place": names.place(anchor),
+            **({name: getattr(anchor, name) for name in ("level", "target", "spread", "latent", "fitted")}),
+        }
         for anchor in report.rating_anchors[:MOST_ANCHORS]
     ]
     caption = Markup("Rating anchors.") + cut_note(report.rating_anchors, MOST_ANCHORS, "rating anchor")
     return [fold_table(Table(columns, rows, caption), "Rating anchors")]
-
-
-def _figures_of(anchor: AnchorFigure) -> dict[str, float]:
-    return {name: getattr(anchor, name) for name in ("level", "target", "spread", "latent", "fitted")}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -451,30 +451,28 @@ def fuse_page(report: FuseReport, prompts: Mapping[str, str] | None = None) -> P
         residual_section(here, names),
         data_section(here, names),
     ]
+    scored = count_noun(len(names.items), here.by)
+    criteria = count_noun(len(names.criteria), "criterion", "criteria")
+    subtitle = Markup("{}: {} under {}, by {}.").format(brief(here.study), scored, criteria, here.method)
+    drawn_anew = CLUSTERS.get(here.cluster, here.cluster)
+    scale = Markup("on the scale {}; intervals as if other {} were drawn").format(scale_words(here), drawn_anew)
+    cards = [
+        Card("Method", here.method, scale),
+        _size_card(here, names, boards),
+        _winner_card(boards, names),
+        _width_card(here),
+    ]
     return Page(
         title=f"How good is each {report.by}?",
         tab=f"Scores: {brief(report.study)}",
-        subtitle=_subtitle(here, names),
+        subtitle=subtitle,
         kicker=f"Salon fuse · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
         banner=SIMULATED if report.simulated else "",
-        cards=_cards(here, names, boards),
+        cards=cards,
         sections=[section for section in sections if section is not None],
         notes=_notes(here),
         signature=one_way(report.signature_line),
     )
-
-
-def _subtitle(report: FuseReport, names: ScoreNames) -> Markup:
-    scored = count_noun(len(names.items), report.by)
-    criteria = count_noun(len(names.criteria), "criterion", "criteria")
-    return Markup("{}: {} under {}, by {}.").format(brief(report.study), scored, criteria, report.method)
-
-
-def _cards(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> list[Card]:
-    drawn_anew = CLUSTERS.get(report.cluster, report.cluster)
-    scale = Markup("on the scale {}; intervals as if other {} were drawn").format(scale_words(report), drawn_anew)
-    return [Card("Method", report.method, scale), _size_card(report, names, boards), _winner_card(boards, names),
-            _width_card(report)]  # fmt: skip
 
 
 def _size_card(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> Card:
@@ -511,11 +509,11 @@ def _width_card(report: FuseReport) -> Card:
     width = value(middle, None, numbers.significant(middle, 2))
     note = Markup("{} intervals, on the scale {}").format(level_words(report), scale_words(report))
     missing = len(report.scores) - len(widths)
-    return Card("Median width of the intervals", width, note + _without(missing))
-
-
-def _without(missing: int) -> Markup:
-    return Markup("; {} without").format(count_noun(missing, "score")) if missing else Markup("")
+    return Card(
+        "Median width of the intervals",
+        width,
+        note + (Markup("; {} without").format(count_noun(missing, "score")) if missing else Markup("")),
+    )
 
 
 def _notes(report: FuseReport) -> list[str]:

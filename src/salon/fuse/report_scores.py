@@ -271,11 +271,18 @@ def _wide_boards(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBo
     blocks: list[Block] = []
     for i, board in enumerate(first_boards):
         figure = _board_figure(report, names, board, drawn_rows, axis)
-        table = Details(_all_words(board, listed_rows), [_score_table(report, names, [board], listed_rows)])
+        rows, _, left = board.ends(listed_rows)
+        size = Markup("{}: {}").format(board.name, count_noun(len(rows), "row"))
+        all_words = Markup("{} {}").format("Best and worst scores" if left else "All scores", _soft(size))
+        table = Details(all_words, [_score_table(report, names, [board], listed_rows)])
         if len(boards) <= FEW_BOARDS:
             blocks += [figure, table]
         else:
-            blocks.append(Details(_board_words(board, names), [replace(figure, heading=""), table], open=i == 0))
+            first = Markup("{} scored; first: {}").format(
+                fixed(len(board.rows), 0), names.item(item_label(board.rows[0]))
+            )
+            board_words = Markup("{} {}").format(board.name, _soft(first))
+            blocks.append(Details(board_words, [replace(figure, heading=""), table], open=i == 0))
     if len(boards) > len(first_boards):
         blocks.append(Prose(Markup("Not drawn, to keep the page light:") + cut_note(boards, len(first_boards))))
     return blocks
@@ -367,7 +374,23 @@ def _score_table(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBo
         Column("n", "n", "count", hint="Judgments that name it"),
     ]
     caption = Markup("Scores with {} intervals.").format(level_words(report)) + (where if left else Markup(""))
-    return Table(columns, [_score_row(row, names) for row in rows], caption)
+    return Table(
+        columns,
+        [
+            (
+                {
+                    "item": Cell(names.item(item_label(row)), under="rating anchor" if row.rating_anchor else ""),
+                    "place": names.place(row),
+                    "rank": (row.rank, row.rank_low, row.rank_high),
+                    "tier": Cell(row.tier, "" if row.tier is not None else NO_TIER),
+                    "score": _score_cell(row),
+                    "n": row.n,
+                }
+            )
+            for row in rows
+        ],
+        caption,
+    )
 
 
 def _whole_boards(boards: Sequence[ScoreBoard], most: int) -> list[ScoreBoard]:
@@ -381,30 +404,8 @@ def _whole_boards(boards: Sequence[ScoreBoard], most: int) -> list[ScoreBoard]:
     return selected
 
 
-def _score_row(row: ScoreRow, names: ScoreNames) -> dict[str, object]:
-    return {
-        "item": Cell(names.item(item_label(row)), under="rating anchor" if row.rating_anchor else ""),
-        "place": names.place(row),
-        "rank": (row.rank, row.rank_low, row.rank_high),
-        "tier": Cell(row.tier, "" if row.tier is not None else NO_TIER),
-        "score": _score_cell(row),
-        "n": row.n,
-    }
-
-
 def _score_cell(row: ScoreRow) -> Cell:
     return Cell((row.value, row.low, row.high), "" if row.low is not None else NO_ERROR)
-
-
-def _all_words(board: ScoreBoard, most: int) -> Markup:
-    rows, _, left = board.ends(most)
-    size = Markup("{}: {}").format(board.name, count_noun(len(rows), "row"))
-    return Markup("{} {}").format("Best and worst scores" if left else "All scores", _soft(size))
-
-
-def _board_words(board: ScoreBoard, names: ScoreNames) -> Markup:
-    first = Markup("{} scored; first: {}").format(fixed(len(board.rows), 0), names.item(item_label(board.rows[0])))
-    return Markup("{} {}").format(board.name, _soft(first))
 
 
 def _soft(words: str) -> Markup:
@@ -437,11 +438,6 @@ def method_section(report: FuseReport, names: ScoreNames) -> Section | None:
     if report.compare is None:
         return None
     compare = report.compare
-    blocks = [_method_pairs(compare), *_group_blocks(compare, names), *_gap_blocks(compare)]
-    return Section("Methods", blocks, "Do other methods give the same scores?")
-
-
-def _method_pairs(compare: CompareFigures) -> Table:
     columns = [
         Column("first", "Method"),
         Column("second", "Against"),
@@ -452,7 +448,9 @@ def _method_pairs(compare: CompareFigures) -> Table:
     rows = [{"first": pair.first, "second": pair.second, **_agreement_cells(pair)} for pair in compare.pairs]
     near = Markup("Scores closer than {} count as ties.").format(fixed(compare.tie_margin, 2))
     ties = near if compare.tie_margin else Markup("Only equal scores count as ties.")
-    return Table(columns, rows, Markup("Agreement between methods, averaged over groups. ") + ties)
+    method_pairs = Table(columns, rows, Markup("Agreement between methods, averaged over groups. ") + ties)
+    blocks = [method_pairs, *_group_blocks(compare, names), *_gap_blocks(compare)]
+    return Section("Methods", blocks, "Do other methods give the same scores?")
 
 
 def _agreement_cells(pair: MethodPair) -> dict[str, object]:

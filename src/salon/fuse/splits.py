@@ -50,7 +50,17 @@ def split_items(study: Study, unit: Ints, ids: pa.Array, shares: tuple[float, fl
     stands on its own."""
     own = unit < 0
     nodes = np.where(own, len(ids) + np.cumsum(own) - 1, unit)
-    part = _unite_units(nodes, _shared_numbers(study))
+    texts = prompt_texts(study).to_pylist()
+    numbers: dict[object, int] = {}
+    same = [numbers.setdefault(normalize_text(text or "") or n, len(numbers)) for n, text in enumerate(texts)]
+    shared = [np.array([*same, -1], np.int32)[item_prompts(study)]]
+    items = study.table("items")
+    if "image" in items.column_names:
+        images = items.column("image").combine_chunks()
+        codes = pc.if_else(pc.equal(images, ""), None, images).dictionary_encode().indices.fill_null(-1)
+        shared.append(codes.to_numpy(zero_copy_only=False).astype(np.int32))
+    shared_numbers = shared
+    part = _unite_units(nodes, shared_numbers)
     parts, first = np.unique(part, return_index=True)
     splits = sum(share > 0 for share in shares)
     if len(parts) < splits:
@@ -76,7 +86,9 @@ def check_splits(table: pa.Table) -> None:
     for what, names in guarded.items():
         _check_apart(what, [table.column(name) for name in names if name in table.column_names], table)
     if "text" in table.column_names:
-        texts = _encode_column(table.column("text"))
+        column = table.column("text")
+        whole = column.combine_chunks()
+        texts = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
         plain = pa.array([normalize_text(text) or None for text in texts.dictionary.to_pylist()], pa.string())
         _check_apart("prompt text", [pa.chunked_array([plain.take(texts.indices)])], table)
 
@@ -99,20 +111,6 @@ def item_prompts(study: Study) -> Ints:
 
 
 # -- uniting ---------------------------------------------------------------------------------------------------------
-
-
-def _shared_numbers(study: Study) -> list[Ints]:
-    """Numberings of what items may share, -1 where they have none: images, and prompts by their text."""
-    texts = prompt_texts(study).to_pylist()
-    numbers: dict[object, int] = {}
-    same = [numbers.setdefault(normalize_text(text or "") or n, len(numbers)) for n, text in enumerate(texts)]
-    shared = [np.array([*same, -1], np.int32)[item_prompts(study)]]
-    items = study.table("items")
-    if "image" in items.column_names:
-        images = items.column("image").combine_chunks()
-        codes = pc.if_else(pc.equal(images, ""), None, images).dictionary_encode().indices.fill_null(-1)
-        shared.append(codes.to_numpy(zero_copy_only=False).astype(np.int32))
-    return shared
 
 
 def _unite_units(unit: Ints, shared: list[Ints]) -> Ints:
@@ -166,8 +164,3 @@ def _check_apart(what: str, columns: list[pa.ChunkedArray], table: pa.Table) -> 
 def _stack_columns(columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     """Columns of text or references one below the other, as text."""
     return pa.chunked_array([chunk.cast(pa.string()) for column in columns for chunk in column.chunks], pa.string())
-
-
-def _encode_column(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    whole = column.combine_chunks()
-    return whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()

@@ -133,7 +133,24 @@ def whole_folder(path: Path) -> Iterator[Path]:
                 shutil.copymode(path, stage)
             for folder, _, _ in os.walk(stage):
                 sync_folder(Path(folder))
-            _put(stage, path, replaces=replaces)
+            if not replaces:
+                try:
+                    os.rename(stage, path)
+                except OSError:
+                    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+                        raise
+                    raise BadFile(
+                        "a place that stays free while it is written for is needed",
+                        found="something that another process put there meanwhile",
+                        where=str(path),
+                        remedy="look at what is there now, then run again or choose another place; "
+                        "nothing of it was changed",
+                    ) from None
+            elif not _exchange(stage, path):
+                os.rename(path, _aside(path))
+                os.rename(stage, path)
+                shutil.rmtree(_aside(path), ignore_errors=True)
+            sync_folder(path.parent)
         finally:
             try:
                 shutil.rmtree(stage, ignore_errors=True)  # the old contents by now, or a new folder that failed
@@ -244,31 +261,6 @@ def sync_folder(folder: Path) -> None:
             os.fsync(number)
         finally:
             os.close(number)
-
-
-def _put(stage: Path, path: Path, *, replaces: bool) -> None:
-    if not replaces:
-        _put_new(stage, path)
-    elif not _exchange(stage, path):
-        os.rename(path, _aside(path))
-        os.rename(stage, path)
-        shutil.rmtree(_aside(path), ignore_errors=True)
-    sync_folder(path.parent)
-
-
-def _put_new(stage: Path, path: Path) -> None:
-    """Where there was nothing, or an empty folder; the system itself refuses to rename onto one with files in it."""
-    try:
-        os.rename(stage, path)
-    except OSError:
-        if not path.exists() or (path.is_dir() and not any(path.iterdir())):
-            raise
-        raise BadFile(
-            "a place that stays free while it is written for is needed",
-            found="something that another process put there meanwhile",
-            where=str(path),
-            remedy="look at what is there now, then run again or choose another place; nothing of it was changed",
-        ) from None
 
 
 def _exchange(first: Path, second: Path) -> bool:

@@ -44,17 +44,14 @@ def card(study: Study) -> str:
 def _front_matter(study: Study) -> str:
     tags = ["preference", "human-evaluation", "salon"] + (["simulated"] if study.simulated else [])
     lines = ["---", _MARK, f"pretty_name: {_quoted(study.name)}", "license: other", "license_name: unknown"]
-    lines += ["size_categories:", f"- {_quoted(_size(study))}", "tags:", *(f"- {tag}" for tag in tags), "configs:"]
+    rows = sum(count for kind, count in study.counts.items() if kind in JUDGMENTS)
+    size = next((name for limit, name in _SIZES if rows < limit), "n>10M")
+    lines += ["size_categories:", f"- {_quoted(size)}", "tags:", *(f"- {tag}" for tag in tags), "configs:"]
     first = next((kind for kind in study.counts if kind in JUDGMENTS), None)
     for kind in study.counts:
         lines += [f"- config_name: {kind}"] + (["  default: true"] if kind == first else [])
         lines += ["  data_files:", "  - split: train", f"    path: data/{kind}.parquet"]
     return "\n".join([*lines, "---", ""])
-
-
-def _size(study: Study) -> str:
-    rows = sum(count for kind, count in study.counts.items() if kind in JUDGMENTS)
-    return next((name for limit, name in _SIZES if rows < limit), "n>10M")
 
 
 def _quoted(text: str) -> str:

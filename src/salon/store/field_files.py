@@ -218,11 +218,11 @@ def _arena_rows(answers: _StudyAnswers, rows: Iterable[Row]) -> Iterator[Row]:
         vote = {"model_a": models[0], "model_b": models[1], "winner": _WINNERS[outcome], "judge": row["rater"]}
         at = row.get("at")
         prompt = answers.items[a].prompt
-        yield vote | ({"question_id": prompt} if prompt else {}) | ({"tstamp": _seconds(at)} if at else {})
-
-
-def _seconds(at: str) -> float:
-    return datetime.fromisoformat(at).timestamp()
+        yield (
+            vote
+            | ({"question_id": prompt} if prompt else {})
+            | ({"tstamp": datetime.fromisoformat(at).timestamp()} if at else {})
+        )
 
 
 # -- PrefLib ------------------------------------------------------------------------------------------------------

@@ -73,17 +73,16 @@ _OWN_FIELDS = {"format", "name", "criteria", "excel_safe"}
 def write_metadata(folder: Path, metadata: Metadata) -> None:
     """Write study.toml, whole or not at all."""
     with whole_file(folder / METADATA_FILE) as file:
-        file.write(_as_toml(metadata).encode())
-
-
-def _as_toml(metadata: Metadata) -> str:
-    """One table per criterion, cohort and revision whatever its length, so that a changed line stays a changed line."""
-    record = metadata.record()
-    if not metadata.excel_safe:
-        record.pop("excel_safe", None)
-    lists = {name: record.pop(name) for name in ("criteria", "cohorts", "revisions")}
-    tables = [("[design]", record.pop("design")), *((f"[[{name}]]", entry) for name in lists for entry in lists[name])]
-    return "\n".join([tomli_w.dumps(record), *(_toml_table(head, fields) for head, fields in tables)])
+        record = metadata.record()
+        if not metadata.excel_safe:
+            record.pop("excel_safe", None)
+        lists = {name: record.pop(name) for name in ("criteria", "cohorts", "revisions")}
+        tables = [
+            ("[design]", record.pop("design")),
+            *((f"[[{name}]]", entry) for name in lists for entry in lists[name]),
+        ]
+        as_toml = "\n".join([tomli_w.dumps(record), *(_toml_table(head, fields) for head, fields in tables)])
+        file.write(as_toml.encode())
 
 
 def _toml_table(head: str, fields: dict[str, Any]) -> str:
@@ -288,7 +287,9 @@ def write_folder(
             for name, text in (texts or {}).items():
                 with whole_file(new / name) as file:
                     file.write(text.encode())
-            for source in _folders(images):
+            sources = [] if images is None else [images] if isinstance(images, str | os.PathLike) else images
+            folders = [local_path(place) / IMAGES for place in sources]
+            for source in folders:
                 _check_same(source, new / IMAGES)
                 _add_tree(source, new / IMAGES, link=False)
             if place.exists():
@@ -337,12 +338,6 @@ def _check_may_replace(place: Path, overwrite: bool) -> None:
             where=str(place),
             remedy="choose another place, or overwrite it (overwrite=True)",
         )
-
-
-def _folders(images: Place | Sequence[Place] | None) -> list[Path]:
-    """The folders that hold the images of studies."""
-    sources = [] if images is None else [images] if isinstance(images, str | os.PathLike) else images
-    return [local_path(place) / IMAGES for place in sources]
 
 
 def _check_same(source: Path, target: Path) -> None:

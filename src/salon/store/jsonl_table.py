@@ -35,7 +35,10 @@ def read(kind: str, path: Path) -> pa.Table:
         with open(path, "rb") as file:
             parts = [_parsed(kind, block) for block in _blocks(file)]
     except (pa.ArrowException, ValueError) as error:
-        raise next(_faults(kind, path), _unexplained(path, error)) from None
+        raise next(
+            _faults(kind, path),
+            (BadFile(_ONE_OBJECT, found=error, where=str(path), remedy="docs/data.md shows a literal example of each")),
+        ) from None
     return pa.concat_tables(parts, promote_options="default") if parts else text_schema(kind).empty_table()
 
 
@@ -66,15 +69,12 @@ def _parsed(kind: str, block: bytes) -> pa.Table:
 
 def text_schema(kind: str) -> pa.Schema:
     """The columns of `kind` with references as the text they are in a file."""
-    return pa.schema([(name, _as_text(dtype)) for name, dtype in KINDS[kind].columns.items()])
-
-
-def _as_text(dtype: pa.DataType) -> pa.DataType:
-    return {REFERENCE: TEXT, REFERENCES: pa.list_(TEXT)}.get(dtype, dtype)
-
-
-def _unexplained(path: Path, error: Exception) -> BadFile:
-    return BadFile(_ONE_OBJECT, found=error, where=str(path), remedy="docs/data.md shows a literal example of each")
+    return pa.schema(
+        [
+            (name, ({REFERENCE: TEXT, REFERENCES: pa.list_(TEXT)}.get(dtype, dtype)))
+            for name, dtype in KINDS[kind].columns.items()
+        ]
+    )
 
 
 def _faults(kind: str, path: Path) -> Iterator[InputError]:

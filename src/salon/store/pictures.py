@@ -284,19 +284,14 @@ def _rgb(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
         # Pillow's own conversion cuts values above 255 off: 16 bits become 8 by division
         return image.point(lambda value: value / 257 + 0.5).convert("L").convert("RGB"), ("16 bits became 8",)
     if image.has_transparency_data:
-        return _on_paper(image)
+        clear = image.convert("RGBA")
+        if clear.getchannel("A").getextrema() == (255, 255):
+            return clear.convert("RGB"), ()
+        paper = Image.new("RGBA", clear.size, (*_PAPER, 255))
+        return Image.alpha_composite(paper, clear).convert("RGB"), ("transparent parts became white",)
     if image.mode == "P":
         return image.convert("RGB"), ()
     return image.convert("RGB"), (f"{image.mode} became RGB",)
-
-
-def _on_paper(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
-    """Transparent parts as white, as a browser shows them on a white page."""
-    clear = image.convert("RGBA")
-    if clear.getchannel("A").getextrema() == (255, 255):
-        return clear.convert("RGB"), ()
-    paper = Image.new("RGBA", clear.size, (*_PAPER, 255))
-    return Image.alpha_composite(paper, clear).convert("RGB"), ("transparent parts became white",)
 
 
 def _bad_picture(

@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -69,13 +69,9 @@ def write_plain(table: pa.Table, path: Path, *, overwrite: bool = False) -> None
         elif path.suffix == ".csv":
             pa.csv.write_csv(table, file)
         else:
-            _write_jsonl(table, file)
-
-
-def _write_jsonl(table: pa.Table, file: IO[bytes]) -> None:
-    for batch in table.to_batches(max_chunksize=65_536):
-        for row in batch.to_pylist():
-            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+            for batch in table.to_batches(max_chunksize=65_536):
+                for row in batch.to_pylist():
+                    file.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
 # --------------------------------------------------------------------------------------------------

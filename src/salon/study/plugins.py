@@ -109,7 +109,10 @@ def is_python_word(word: str) -> bool:
 
 def installed_plugins(group: str, builtin: Collection[str] = ()) -> list[Plugin]:
     """The installed plugins of a group by name; those that cannot be used say why."""
-    points = sorted(entry_points(group=f"salon.{group}"), key=lambda point: (point.name, _distribution(point) or ""))
+    points = sorted(
+        entry_points(group=f"salon.{group}"),
+        key=lambda point: (point.name, (None if point.dist is None else point.dist.name) or ""),
+    )
     names = [point.name for point in points]
     return [_from_entry_point(group, point, _refusal(point.name, names, builtin)) for point in points]
 
@@ -121,7 +124,9 @@ def find_plugin(group: str, word: str, builtin: Collection[str] = ()) -> Plugin 
         if not module or not attribute:
             noun = GROUPS[group].noun
             raise BadValue(f"a {noun} as {PREFIX}MODULE:NAME is needed", found=repr(word))
-        return Plugin(group, word, module, attribute, *_package_of(module))
+        names = packages_distributions().get(module.partition(".")[0], ())
+        package_of = (names[0], version(names[0])) if names else (None, None)
+        return Plugin(group, word, module, attribute, *package_of)
     plugin = next((plugin for plugin in installed_plugins(group, builtin) if plugin.word == word), None)
     if plugin is not None and plugin.refused is not None:
         raise BadValue(f"the {GROUPS[group].noun} {word!r} is refused", found=plugin.refused, where=plugin.package)
@@ -162,7 +167,10 @@ def import_plugin_object(plugin: Plugin) -> Any:
     part: Any = module
     for name in plugin.attribute.split("."):
         if not hasattr(part, name):
-            names = _public(module)
+            own = [
+                name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__
+            ]
+            names = [name for name in own if not name.startswith("_")][:8]
             remedy = f"it has {', '.join(names)}" if names else None
             raise BadValue(needed, found=f"no {name!r} in {plugin.module}", remedy=remedy)
         part = getattr(part, name)
@@ -231,10 +239,6 @@ def _from_entry_point(group: str, point: EntryPoint, refused: str | None) -> Plu
     return Plugin(group, point.name, point.module, point.attr or "", name, release, refused)
 
 
-def _distribution(point: EntryPoint) -> str | None:
-    return None if point.dist is None else point.dist.name
-
-
 def _refusal(name: str, names: Sequence[str], builtin: Collection[str]) -> str | None:
     if name in builtin:
         return "the name is built in"
@@ -243,20 +247,9 @@ def _refusal(name: str, names: Sequence[str], builtin: Collection[str]) -> str |
     return "several packages have a plugin of this name" if names.count(name) > 1 else None
 
 
-def _package_of(module: str) -> tuple[str | None, str | None]:
-    """Distribution and version of an installed module."""
-    names = packages_distributions().get(module.partition(".")[0], ())
-    return (names[0], version(names[0])) if names else (None, None)
-
-
 def _source_hash(module: Any) -> str:
     """What stands for the version of a module that belongs to no distribution."""
     try:
         return f"source {hashlib.sha256(inspect.getsource(module).encode()).hexdigest()[:12]}"
     except (OSError, TypeError):
         return "without source"
-
-
-def _public(module: Any) -> list[str]:
-    own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
-    return [name for name in own if not name.startswith("_")][:8]

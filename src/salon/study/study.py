@@ -174,7 +174,12 @@ class Study:
             raise InputError(
                 f"tables named {', '.join(KINDS)} are needed", found=", ".join(sorted(unknown)), where=where
             )
-        conformed_tables = {kind: table if conformed else _table(kind, table, where) for kind, table in tables.items()}
+        conformed_tables = {
+            kind: table
+            if conformed
+            else (conform(kind, table, where=where) if isinstance(table, pa.Table) else table_from_nouns(kind, table))
+            for kind, table in tables.items()
+        }
         study = cls(name=name, criteria=tuple(criteria), tables=conformed_tables, **metadata)
         study._validate()
         return study
@@ -404,10 +409,6 @@ class Study:
         study = replace(replace(self, **changes), revisions=(*self.revisions, revision))
         study._validate()
         return study
-
-
-def _table(kind: str, table: pa.Table | Iterable[Noun], where: str | None) -> pa.Table:
-    return conform(kind, table, where=where) if isinstance(table, pa.Table) else table_from_nouns(kind, table)
 
 
 def _words(column: pa.ChunkedArray, words: tuple[str, ...], *, default: int) -> NDArray[np.int8]:

@@ -268,7 +268,11 @@ def _check_ranking_block(study: Study, block: slice, rows: NDArray[np.int64]) ->
     falls[entry[1:][(entry[1:] == entry[:-1]) & (np.diff(ranks) < 0)]] = True
     falls[entry[ranks < 1]] = True
     _refuse("rankings", falls, "ranks start at 1 and never decrease: items stand best first", rows)
-    twice[_repeats(entry, items)] = True
+    key = np.sort(_key(entry, items))
+    same = key[1:][key[1:] == key[:-1]]
+    entries: NDArray[np.int64] = (same // np.uint64(int(items.max()) + 1)).astype(np.int64)
+    repeats = entries
+    twice[repeats] = True
     _refuse("rankings", twice, "a ranking may name an item only once", rows)
     starts = offsets[:-1] - offsets[0]
     _check_groups(study, "rankings", np.repeat(items[starts], lengths), items, rows[entry])
@@ -372,14 +376,6 @@ def _mix(x: Keys) -> Keys:
     x = (x + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
-
-
-def _repeats(entry: NDArray[Any], items: Ints) -> NDArray[np.int64]:
-    """Entries that hold the same item twice."""
-    key = np.sort(_key(entry, items))
-    same = key[1:][key[1:] == key[:-1]]
-    entries: NDArray[np.int64] = (same // np.uint64(int(items.max()) + 1)).astype(np.int64)
-    return entries
 
 
 def _check_once(

@@ -191,7 +191,16 @@ def planted(settings: SimulateSettings) -> tuple[Planted, ...]:
     law = _law(settings)
     parameter = None if settings.model == "uniform" else law.parameter
     tau = expected_tau(law, settings.raters, settings.items)
-    truth = "; ".join([_truth(settings, law), *_disturbances(settings)])
+    first = settings.raters - settings.careless + 1
+    who = f"rater {first}" if settings.careless == 1 else f"raters {first} to {settings.raters}"
+    sentences = [
+        (settings.careless, f"{who} careless: random answers"),
+        (settings.tie_share, f"{settings.tie_share:.0%} of pairs tied"),
+        (settings.position_bias, f"{settings.position_bias:.0%} of comparisons won by the left item unseen"),
+        (settings.protocol == "ratings", f"impressions rounded to {settings.levels} levels"),
+    ]
+    disturbances = [text for there, text in sentences if there]
+    truth = "; ".join([_truth(settings, law), *disturbances])
     ids = [f"simulated-{number + 1}" for number in range(settings.criteria)]
     return tuple(Planted(id, settings.model, parameter, tau, truth) for id in ids)
 
@@ -249,15 +258,3 @@ def _truth(s: SimulateSettings, law: RankingLaw) -> str:
         sizes = " and ".join(str(size) for size in law.faction_sizes(s.raters))
         return f"factions of {sizes} raters, an unrelated order each, {name} {law.parameter:.4g}"
     return f"one shared order for each prompt, {name} {law.parameter:.4g}"
-
-
-def _disturbances(s: SimulateSettings) -> list[str]:
-    first = s.raters - s.careless + 1
-    who = f"rater {first}" if s.careless == 1 else f"raters {first} to {s.raters}"
-    sentences = [
-        (s.careless, f"{who} careless: random answers"),
-        (s.tie_share, f"{s.tie_share:.0%} of pairs tied"),
-        (s.position_bias, f"{s.position_bias:.0%} of comparisons won by the left item unseen"),
-        (s.protocol == "ratings", f"impressions rounded to {s.levels} levels"),
-    ]
-    return [text for there, text in sentences if there]

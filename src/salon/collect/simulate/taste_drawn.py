@@ -54,7 +54,10 @@ def draw_taste_study(
     briefs = draw_taste_briefs(prompts, seed=settings.seed)
     _check_own(folder, briefs)
     _draw(briefs, folder, plan["scale"] if scale is None else scale, settings.seed, processes)
-    cohorts = _designer_cohorts(briefs)
+    cohorts = tuple(
+        DesignerCohort(cohort["id"], cohort["id"], tuple(cohort["view"]), dict(_prompts_of(cohort, briefs)))
+        for cohort in _plan()["cohort"]
+    )
     study = designers_study(folder, settings, cohorts)
     study = Study.build(
         plan["name"],
@@ -89,7 +92,7 @@ def draw_taste_briefs(prompts: int | None = None, *, seed: int) -> dict[str, lis
         raise BadValue(f"1 to {len(words) // TURNS} prompts for each criterion are needed", found=each)
     rng = np.random.default_rng(seed)
     briefs = {}
-    for number, criterion in enumerate(_criteria()):
+    for number, criterion in enumerate(criterion for cohort in _plan()["cohort"] for criterion in cohort["criteria"]):
         own = range(number % TURNS, len(words), TURNS)[:each]
         away = number // TURNS * BORROWED
         stem = criterion.removeprefix("taste/")
@@ -130,21 +133,10 @@ def _draw(
             generate_items(prompts, generators, GenerateSettings(size=size, seed=seed), folder)
 
 
-def _designer_cohorts(briefs: dict[str, list[Brief]]) -> tuple[DesignerCohort, ...]:
-    return tuple(
-        DesignerCohort(cohort["id"], cohort["id"], tuple(cohort["view"]), dict(_prompts_of(cohort, briefs)))
-        for cohort in _plan()["cohort"]
-    )
-
-
 def _prompts_of(cohort: dict[str, Any], briefs: dict[str, list[Brief]]) -> Iterator[tuple[str, frozenset[str]]]:
     for criterion in cohort["criteria"]:
         yield criterion, frozenset(brief.id for brief in briefs[criterion])
     yield FLAG, frozenset(brief.id for brief in briefs[cohort["flags"]])
-
-
-def _criteria() -> list[str]:
-    return [criterion for cohort in _plan()["cohort"] for criterion in cohort["criteria"]]
 
 
 @cache

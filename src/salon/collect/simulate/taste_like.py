@@ -60,20 +60,24 @@ def taste_like_study(seed: int | None = None, controls: bool = False) -> Study:
     # One stream for each part and criterion, so that the controls change nothing in the nine criteria.
     parts = np.random.default_rng(plan["seed"] if seed is None else seed).spawn(5)
     text, blind, order, side, flag = (part.spawn(len(laws)) for part in parts)
-    prompts = _prompt_ids(laws, plan["prompts"])
+    each = plan["prompts"]
+    names = [law["id"].removeprefix("taste/").replace("/", "-") for law in laws]
+    prompts = [[f"{name}-{number + 1:02}" for number in range(each)] for name in names]
     raters = [rater for cohort in cohorts for rater in cohort["raters"]]
     criteria = [_criterion(law) for law in laws] + [builtin_criterion(plan["flag"][0]["id"])]
     prompt_ids = pa.array([id for ids in prompts for id in ids])
     items = item_ids(prompt_ids, plan["items"])
     labels = StudyIds(pa.array([criterion.id for criterion in criteria]), pa.array(raters), items)
     panels = [_panel(number, law, cohorts, raters, plan, order[number]) for number, law in enumerate(laws)]
+    rows = [(rater, cohort["id"]) for cohort in cohorts for rater in cohort["raters"]]
+    raters_table = pa.table({"id": [rater for rater, _ in rows], "cohort": [cohort for _, cohort in rows]})
     return Study.build(
         plan["name"],
         criteria,
         tables={
             "prompts": pa.concat_tables([draw_briefs(ids, rng=rng) for ids, rng in zip(prompts, text)]),
             "items": items_table(prompt_ids, items, _blind(panels, blind), GENERATORS),
-            "raters": _raters_table(cohorts),
+            "raters": raters_table,
             "rankings": rankings_table(panels, labels),
             "comparisons": _comparisons(panels, labels, side),
             "ratings": ratings_table(_flags(plan, panels, len(laws), flag), labels),
@@ -112,21 +116,10 @@ def _criterion(law: dict[str, Any]) -> Criterion:
     return Criterion(id=law["id"], name=law["id"].replace("/", ": ").capitalize(), rubric=law["planted"])
 
 
-def _prompt_ids(laws: Sequence[dict[str, Any]], each: int) -> list[list[str]]:
-    """mood-01, mood-02, ...: every criterion has prompts of its own."""
-    names = [law["id"].removeprefix("taste/").replace("/", "-") for law in laws]
-    return [[f"{name}-{number + 1:02}" for number in range(each)] for name in names]
-
-
 def _blind(panels: Sequence[SimulatedPanel], rngs: Sequence[np.random.Generator]) -> NDArray[np.int32]:
     """The generator of every item, in random order within a prompt: an item's id does not give it away."""
     rows = [np.tile(np.arange(p.shape[2], dtype=np.int32), (p.shape[0], 1)) for p in panels]
     return np.concatenate([rng.permuted(row, axis=1).ravel() for row, rng in zip(rows, rngs)])
-
-
-def _raters_table(cohorts: Sequence[dict[str, Any]]) -> pa.Table:
-    rows = [(rater, cohort["id"]) for cohort in cohorts for rater in cohort["raters"]]
-    return pa.table({"id": [rater for rater, _ in rows], "cohort": [cohort for _, cohort in rows]})
 
 
 # -- orders and comparisons --------------------------------------------------------------------------------------
@@ -165,9 +158,13 @@ def _comparisons_and_repeats(
     """All comparisons of one criterion, and those of them that every rater met a second time."""
     side = panel_comparisons(panel, rng=rng)
     first = comparisons_table([panel], [side], labels, [_seconds(panel, rng)])
-    again = comparisons_table([panel], [_again(side, rng)], labels, [_seconds(panel, rng)]).take(
-        _repeated_rows(side, rng)
-    )
+    rows: NDArray[np.int64] = np.arange(side.outcome.size).reshape(side.outcome.shape)
+    chosen = [rng.choice(rows[:, rater].ravel(), REPEATS, replace=False) for rater in range(rows.shape[1])]
+    repeated_rows = np.sort(chosen, axis=1).ravel()
+    turned = rng.random(side.outcome.shape) >= STEADY
+    left = rng.integers(0, 2, side.left.shape, dtype=np.int8)
+    repeats = PanelComparisons(left, np.where(turned, 1 - side.outcome, side.outcome).astype(np.int8))
+    again = comparisons_table([panel], [repeats], labels, [_seconds(panel, rng)]).take(repeated_rows)
     zero, second = (pa.array(np.full(len(table), repeat, np.int16)) for repeat, table in enumerate((first, again)))
     return first.append_column("repeat", zero), again.append_column("repeat", second)
 
@@ -179,20 +176,6 @@ def _seconds(panel: SimulatedPanel, rng: np.random.Generator) -> NDArray[np.floa
     pace = np.geomspace(*SECONDS, panel.shape[1])[:, None]
     values: NDArray[np.float64] = np.round(pace * np.where(near, 4 / 3, 1.0) * rng.lognormal(0.0, 0.5, near.shape), 1)
     return values
-
-
-def _again(side: PanelComparisons, rng: np.random.Generator) -> PanelComparisons:
-    """The same questions a second time: sides drawn afresh, a share of the answers turned round."""
-    turned = rng.random(side.outcome.shape) >= STEADY
-    left = rng.integers(0, 2, side.left.shape, dtype=np.int8)
-    return PanelComparisons(left, np.where(turned, 1 - side.outcome, side.outcome).astype(np.int8))
-
-
-def _repeated_rows(side: PanelComparisons, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Rows of a criterion's comparisons that are asked again: REPEATS of each rater."""
-    rows: NDArray[np.int64] = np.arange(side.outcome.size).reshape(side.outcome.shape)
-    chosen = [rng.choice(rows[:, rater].ravel(), REPEATS, replace=False) for rater in range(rows.shape[1])]
-    return np.sort(chosen, axis=1).ravel()
 
 
 # -- flags -------------------------------------------------------------------------------------------------------
@@ -366,14 +349,12 @@ TYPES = (
 
 def draw_briefs(ids: list[str], *, rng: np.random.Generator) -> pa.Table:
     """A table of prompts, one for each id, with intent, description and aesthetics; kinds of work take turns."""
-    rows = [_brief(kind, rng) for kind, _ in zip(_turns(len(ids)), ids)]
+    count = len(ids)
+    kinds = list(SUBJECTS)
+    turns = [kinds[number % len(kinds)] for number in range(count)]
+    rows = [_brief(kind, rng) for kind, _ in zip(turns, ids)]
     columns = {name: [row[name] for row in rows] for name in ("intent", "description", "aesthetics", "category")}
     return pa.table({"id": ids, **columns})
-
-
-def _turns(count: int) -> list[str]:
-    kinds = list(SUBJECTS)
-    return [kinds[number % len(kinds)] for number in range(count)]
 
 
 def _brief(kind: str, rng: np.random.Generator) -> dict[str, str]:

@@ -55,7 +55,10 @@ def import_answers(
     kind = kind or recognize(path)
     result = import_files(kind, [path], ImportOptions(policies=Policies(criterion_id=criterion)))
     left_out = Counter(result.left_out)
-    people = {rater.id: _rename_rater(rater) for rater in result.study.nouns("raters")}
+    people = {
+        rater.id: (rater.model_copy(update={"id": f"{IMPORTED}-{rater.id}", "cohort": IMPORTED}))
+        for rater in result.study.nouns("raters")
+    }
     items = _item_map(studio, result.study)
     answers = []
     for judgment in _judgments(result.study):
@@ -65,7 +68,14 @@ def import_answers(
         if unknown:
             left_out["about items that are not in this study"] += 1
         else:
-            answers.append(_translate(judgment, people, items, _criterion(studio, judgment.criterion, criterion)))
+            answers.append(
+                _translate(
+                    judgment,
+                    people,
+                    items,
+                    (judgment.criterion if judgment.criterion in studio.criteria else criterion),
+                )
+            )
     if not answers:
         raise BadValue("a file with answers about items of this study is needed", found="none in it")
     new = [people[id] for id in dict.fromkeys(answer.rater.removeprefix(f"{IMPORTED}-") for answer in answers)]
@@ -84,10 +94,6 @@ def import_answers(
 def _judgments(study: Study) -> Iterator[Judgment]:
     for kind in JUDGMENTS:
         yield from (noun for noun in study.nouns(kind) if isinstance(noun, Judgment))
-
-
-def _rename_rater(rater: Rater) -> Rater:
-    return rater.model_copy(update={"id": f"{IMPORTED}-{rater.id}", "cohort": IMPORTED})
 
 
 def _item_map(studio: Studio, study: Study) -> dict[str, str]:
@@ -111,10 +117,6 @@ def _picture(item: Item) -> str:
 
 def _last(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2]
-
-
-def _criterion(studio: Studio, own: str, default: str) -> str:
-    return own if own in studio.criteria else default
 
 
 def _translate(judgment: Judgment, people: dict[str, Rater], items: dict[str, str], criterion: str) -> Judgment:

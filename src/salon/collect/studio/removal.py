@@ -130,7 +130,9 @@ def erase_rater(folder: Path, holding: RaterData) -> None:
     if holding.judgments is not None:
         study = open_study(folder)
         left = without_raters(study, [holding.rater]).revised(ERASED)
-        export_study(left, folder, _form(folder), overwrite=True)
+        file = next(iter(table_files(folder).values()))
+        form = "huggingface" if file.parent.name == "data" else file.suffix.removeprefix(".")
+        export_study(left, folder, form, overwrite=True)
     if holding.answers is not None:
         with held(folder), _studio(folder) as database:
             if database is not None:
@@ -154,12 +156,6 @@ def _studio(folder: Path) -> Iterator[Any]:
     databases = importlib.import_module("salon.store.database")  # SQLAlchemy only for those who need it
     with databases.open_database(file) as database:
         yield database
-
-
-def _form(folder: Path) -> str:
-    """How the tables are kept, so that they stay so."""
-    file = next(iter(table_files(folder).values()))
-    return "huggingface" if file.parent.name == "data" else file.suffix.removeprefix(".")
 
 
 def _unknown_rater(rater: str, ids: Iterable[str], folder: Path) -> UnknownReference:

@@ -219,7 +219,9 @@ def default_settings(study: Study, minutes: float | None = None) -> str:
             remedy="salon init --criteria adds one; single items need a criterion with a scale",
         )
     phase: dict[str, Any] = {"id": "main", "protocol": "compare" if pairs else "rate", "criteria": criteria}
-    if _lacks_parts(study, criteria):
+    parts = {part for criterion in study.criteria if criterion.id in criteria for part in criterion.view}
+    lacks_parts = any(not getattr(prompt, part) for prompt in study.nouns("prompts") for part in parts)
+    if lacks_parts:
         phase["view"] = []  # prompts that are plain texts are shown whole
     if minutes is not None and pairs:
         _fit_minutes(phase, study, minutes)
@@ -238,12 +240,6 @@ def _fit_minutes(phase: dict[str, Any], study: Study, minutes: float) -> None:
         phase["questions_each"] = ordinary
         phase["stop"] = {"kind": "fixed", "raters_each": max(1, round(_RATERS * ordinary / pairs))}
     phase["checks"] = {"repeats": repeats}
-
-
-def _lacks_parts(study: Study, criteria: Sequence[str]) -> bool:
-    """Whether a prompt lacks a part that one of the criteria wants to be shown."""
-    parts = {part for criterion in study.criteria if criterion.id in criteria for part in criterion.view}
-    return any(not getattr(prompt, part) for prompt in study.nouns("prompts") for part in parts)
 
 
 def _group_sizes(study: Study) -> Counter[str | None]:

@@ -105,7 +105,10 @@ class LinkMethods(DatabaseConnection):
         at: int | None = None,
     ) -> str:
         """A new token for a rater, an owner or an adjudicator. It is given out now and can never be read again."""
-        _check_role(role, rater)
+        if role not in ROLES:
+            raise BadValue(f"a role is needed: {', '.join(ROLES)}", found=repr(role))
+        if (role == "rater") != (rater is not None):
+            raise BadValue("a rater's link names its rater, and no other does", found=f"{role}, rater {rater!r}")
         token = secrets.token_urlsafe(TOKEN_BYTES)
         at = now_ms() if at is None else at
         row = {"hash": _hash(token), "role": role, "rater": rater, "created_at": at, "expires_at": expires_at}
@@ -180,10 +183,3 @@ def rater_number(connection: Connection, rater: str) -> int:
 
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode(errors="replace")).hexdigest()
-
-
-def _check_role(role: str, rater: str | None) -> None:
-    if role not in ROLES:
-        raise BadValue(f"a role is needed: {', '.join(ROLES)}", found=repr(role))
-    if (role == "rater") != (rater is not None):
-        raise BadValue("a rater's link names its rater, and no other does", found=f"{role}, rater {rater!r}")

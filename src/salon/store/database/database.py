@@ -33,7 +33,15 @@ class BackupMethods(DatabaseConnection):
     def backup(self, path: Path | str, *, overwrite: bool = False) -> None:
         """Write everything the database holds to the SQLite file `path`."""
         place = Path(path)
-        _check_target(place, overwrite)
+        if not place.absolute().parent.is_dir():
+            raise BadFile("a folder for the backup is needed", found="none", where=str(place.absolute().parent))
+        if place.is_dir() or (place.exists() and not overwrite):
+            raise BadFile(
+                "a backup only replaces a file when asked to",
+                found="a folder" if place.is_dir() else "a file that is there already",
+                where=str(place),
+                remedy="choose another name" + ("" if place.is_dir() else ", or add --overwrite"),
+            )
         sweep_parts(place)
         with whole_file(place, overwrite=overwrite) as file:
             os.chmod(file.name, 0o600)  # it holds what the database does, which is the owner's alone
@@ -58,7 +66,14 @@ def restore(path: Path | str, database: DatabaseConnection) -> None:
                 _check_empty(writer, database.name)
                 _copy(reader, writer)
                 if not database.sqlite:
-                    _advance_sequences(writer)
+                    for table in metadata.sorted_tables:
+                        column = table.autoincrement_column
+                        highest = None if column is None else writer.execute(select(func.max(column))).scalar()
+                        if column is not None and highest is not None:
+                            sequence = {"table": table.name, "column": column.name, "highest": highest}
+                            writer.execute(
+                                text("SELECT setval(pg_get_serial_sequence(:table, :column), :highest)"), sequence
+                            )
         except SalonError as error:
             if error.where != source.name:
                 raise
@@ -101,28 +116,6 @@ def _check_empty(connection: Connection, where: str) -> None:
                 where=where,
                 remedy="name another database; nothing was changed",
             )
-
-
-def _advance_sequences(connection: Connection) -> None:
-    """PostgreSQL's own counters start behind the highest number there is."""
-    for table in metadata.sorted_tables:
-        column = table.autoincrement_column
-        highest = None if column is None else connection.execute(select(func.max(column))).scalar()
-        if column is not None and highest is not None:
-            sequence = {"table": table.name, "column": column.name, "highest": highest}
-            connection.execute(text("SELECT setval(pg_get_serial_sequence(:table, :column), :highest)"), sequence)
-
-
-def _check_target(place: Path, overwrite: bool) -> None:
-    if not place.absolute().parent.is_dir():
-        raise BadFile("a folder for the backup is needed", found="none", where=str(place.absolute().parent))
-    if place.is_dir() or (place.exists() and not overwrite):
-        raise BadFile(
-            "a backup only replaces a file when asked to",
-            found="a folder" if place.is_dir() else "a file that is there already",
-            where=str(place),
-            remedy="choose another name" + ("" if place.is_dir() else ", or add --overwrite"),
-        )
 
 
 # --------------------------------------------------------------------------------------------------

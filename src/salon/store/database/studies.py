@@ -91,7 +91,12 @@ class StudyMethods(DatabaseConnection):
                     _insert(connection, kind, _named_rows(study, kind, at))
                 for kind in JUDGMENTS:
                     _insert(connection, "judgments", _judgment_rows(study, kind))
-                _put_revisions(connection, study.revisions)
+                count = count_changes(connection)
+                rows = [
+                    {"number": revision.number, "reason": revision.reason, "at": revision.at, "changes": count}
+                    for revision in study.revisions
+                ]
+                connection.execute(insert(tables.revisions), rows)
         except IntegrityError:
             raise StudyThere(
                 "a database without a study is needed",
@@ -198,15 +203,6 @@ def _lines(kind: str, table: pa.Table) -> Iterator[str]:
     file = io.BytesIO()
     jsonl_table.write(kind, table, file)
     return (line for line in file.getvalue().decode().split("\n") if line)
-
-
-def _put_revisions(connection: Connection, revisions: tuple[Revision, ...]) -> None:
-    count = count_changes(connection)
-    rows = [
-        {"number": revision.number, "reason": revision.reason, "at": revision.at, "changes": count}
-        for revision in revisions
-    ]
-    connection.execute(insert(tables.revisions), rows)
 
 
 # -- reading -----------------------------------------------------------------------------------------------

@@ -179,11 +179,20 @@ def migrate(database: DatabaseConnection) -> None:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         version = _version(connection)
         if version is None:
-            _check_is_empty(connection, database.name)
+            names = inspect(connection).get_table_names()
+            if names:
+                raise WrongSchema(
+                    "an empty database is needed, or one made by Salon",
+                    found="the tables " + ", ".join(sorted(names)[:8]),
+                    where=database.name,
+                    remedy="name another database; nothing was changed",
+                )
         elif version > SCHEMA:
             raise _newer(version, database.name)
         if version != SCHEMA:
-            _upgrade(connection)
+            from alembic import command
+
+            command.upgrade(alembic_config(connection), "head")
 
 
 def check_schema(database: DatabaseConnection, *, older: bool = False) -> None:
@@ -218,27 +227,10 @@ def alembic_config(connection: Connection) -> Config:
     return config
 
 
-def _upgrade(connection: Connection) -> None:
-    from alembic import command
-
-    command.upgrade(alembic_config(connection), "head")
-
-
 def _version(connection: Connection) -> str | None:
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
-
-
-def _check_is_empty(connection: Connection, where: str) -> None:
-    names = inspect(connection).get_table_names()
-    if names:
-        raise WrongSchema(
-            "an empty database is needed, or one made by Salon",
-            found="the tables " + ", ".join(sorted(names)[:8]),
-            where=where,
-            remedy="name another database; nothing was changed",
-        )
 
 
 def _newer(version: str, where: str) -> WrongSchema:

@@ -291,21 +291,17 @@ def _build(source: Source, draft: Draft) -> Study:
     design = Design(kind=policies.design) if policies.design else draft.design
     place = ", ".join(str(path) for path in source.paths)
     try:
+        names = ", ".join(path.name for path in source.paths)
+        left_out = [f"{LEFT_OUT}: {count:,} {reason}" for reason, count in source.left_out.items()]
+        note = "; ".join([f"imported from {names} as {source.kind}", *source.notes, *left_out])
         return Study.build(
             policies.name or source.paths[0].name.split(".")[0] or "study",
             draft.criteria,
             tables=tables,
             compare_within=policies.compare_within or draft.compare_within,
             design=design,
-            note=_note(source),
+            note=note,
         )
     except SalonError as error:
         where = f"{place}: {error.where}" if error.where else place
         raise type(error)(error.needed, found=error.found, where=where, remedy=error.remedy) from None
-
-
-def _note(source: Source) -> str:
-    """Kept with the study: where it came from and what was decided."""
-    names = ", ".join(path.name for path in source.paths)
-    left_out = [f"{LEFT_OUT}: {count:,} {reason}" for reason, count in source.left_out.items()]
-    return "; ".join([f"imported from {names} as {source.kind}", *source.notes, *left_out])

@@ -28,7 +28,17 @@ def read_label_studio(source: Source) -> Draft:
     ledger, criteria = TableBuilder(), dict[str, Criterion]()
     for path in source.paths:
         for number, task in enumerate(list_records(source, path), 1):
-            _read_task(source, ledger, criteria, task, task.maybe_text("id") or str(number))
+            id = task.maybe_text("id") or str(number)
+            data = task.record("data")
+            prompt = _task_prompt(source, ledger, data, id)
+            for annotation in task.records("annotations"):
+                if annotation.fields.get("was_cancelled"):
+                    source.leave_out("annotations that were cancelled")
+                    continue
+                facts: dict[str, Any] = {"rater": _rater(source, ledger, annotation)}
+                facts |= {"seconds": annotation.maybe_number("lead_time"), "at": annotation.maybe_text("created_at")}
+                for result in annotation.records("result"):
+                    _read_result(source, ledger, criteria, result, data, facts, (id, prompt))
     if not ledger.judgments:
         raise BadFile(
             "results of type pairwise, choices, rating or ranker are needed",
@@ -37,19 +47,6 @@ def read_label_studio(source: Source) -> Draft:
         )
     compare_within: CompareWithin = "prompt" if ledger.named["prompts"] else "all"
     return Draft(tuple(criteria.values()), ledger.tables(), compare_within, Design())
-
-
-def _read_task(source: Source, ledger: TableBuilder, criteria: dict[str, Criterion], task: JsonRecord, id: str) -> None:
-    data = task.record("data")
-    prompt = _task_prompt(source, ledger, data, id)
-    for annotation in task.records("annotations"):
-        if annotation.fields.get("was_cancelled"):
-            source.leave_out("annotations that were cancelled")
-            continue
-        facts: dict[str, Any] = {"rater": _rater(source, ledger, annotation)}
-        facts |= {"seconds": annotation.maybe_number("lead_time"), "at": annotation.maybe_text("created_at")}
-        for result in annotation.records("result"):
-            _read_result(source, ledger, criteria, result, data, facts, (id, prompt))
 
 
 def _task_prompt(source: Source, ledger: TableBuilder, data: JsonRecord, task: str) -> str:
@@ -100,7 +97,14 @@ def _read_result(
         key = _targets(result)[0]
         ledger.add("ratings", **facts, item=_item(ledger, data, key, about), value=value.number("rating"))
     else:
-        ids = [_ranked_item(ledger, label, result, about) for label in _ranked(value)]
+        ranker = value.fields.get("ranker")
+        if isinstance(ranker, dict):
+            filled = {name: items for name, items in ranker.items() if items and name != "_"} or ranker
+            ranker = filled["rank"] if "rank" in filled else next(iter(filled.values())) if len(filled) == 1 else None
+        if not isinstance(ranker, list) or not ranker:
+            raise BadValue("a ranker result needs one list of items", found=repr(value.fields), where=value.where)
+        ranked = ranker
+        ids = [_ranked_item(ledger, label, result, about) for label in ranked]
         ledger.rank(ids, range(1, len(ids) + 1), result.where, **facts)
 
 
@@ -154,17 +158,6 @@ def _item(ledger: TableBuilder, data: JsonRecord, key: str, about: tuple[str, st
     if is_name:
         return ledger.item(data.as_text(value, key), data.where, prompt=prompt)
     return ledger.item(f"task-{task}/{key or 'item'}", data.where, prompt=prompt)
-
-
-def _ranked(value: JsonRecord) -> list[Any]:
-    """The ranked list of a ranker; with several buckets, the one called 'rank' or the only one that is filled."""
-    ranker = value.fields.get("ranker")
-    if isinstance(ranker, dict):
-        filled = {name: items for name, items in ranker.items() if items and name != "_"} or ranker
-        ranker = filled["rank"] if "rank" in filled else next(iter(filled.values())) if len(filled) == 1 else None
-    if not isinstance(ranker, list) or not ranker:
-        raise BadValue("a ranker result needs one list of items", found=repr(value.fields), where=value.where)
-    return ranker
 
 
 def _ranked_item(ledger: TableBuilder, label: Any, result: JsonRecord, about: tuple[str, str]) -> str:

@@ -49,16 +49,11 @@ def number_labels(columns: Sequence[pa.ChunkedArray]) -> NumberedLabels:
     encoded = pa.chunked_array(chunks, CELL).unify_dictionaries().combine_chunks()
     encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return _without_unused(codes, encoded.dictionary)
-
-
-def _without_unused(codes: Codes, texts: pa.Array) -> NumberedLabels:
-    """Labels that no row has any more, because rows were left out, are left out too."""
-    used = np.bincount(codes + 1, minlength=len(texts) + 1)[1:] > 0
+    used = np.bincount(codes + 1, minlength=len(encoded.dictionary) + 1)[1:] > 0
     if used.all():
-        return NumberedLabels(codes, texts)
+        return NumberedLabels(codes, encoded.dictionary)
     renumber = np.append(np.cumsum(used) - 1, -1)
-    return NumberedLabels(renumber[codes], texts.filter(pa.array(used)))
+    return NumberedLabels(renumber[codes], encoded.dictionary.filter(pa.array(used)))
 
 
 def filled_labels(cells: ColumnCells, *parts: str) -> NumberedLabels:
@@ -179,7 +174,16 @@ def name_items(source: Source, cells: ColumnCells, parts: Sequence[str], prompts
             table = {"id": pc.binary_join_element_wise(of, names, "/"), "prompt": of, "generator": names}
         else:
             if several:
-                raise _under_two_prompts(labels, prompts, label, prompt)
+                order = np.argsort(label, kind="stable")
+                at = int(np.flatnonzero(np.diff(label[order]) == 0)[0])
+                item = labels.texts[int(label[order[at]])].as_py()
+                two = [prompts.texts[int(prompt[order[at + i]])].as_py() for i in (0, 1)]
+                under_two_prompts = WrongPrompt(
+                    "an item belongs to one prompt",
+                    found=f"{item!r} under {two[0]!r} and {two[1]!r}",
+                    remedy="if the labels name generators, say --items-are generators",
+                )
+                raise under_two_prompts
             codes, count = labels.codes, len(labels.texts)
             table = {"id": labels.texts, "prompt": prompts.texts.take(pa.array(prompt[np.argsort(label)]))}
     table |= _item_facts(cells, parts, codes, count, table)
@@ -210,18 +214,6 @@ def _say_items(by_generator: bool) -> str:
         why = "the same label stands under several prompts"
         return f"item labels are taken for generators ({why}): item id = prompt/generator (--items-are)"
     return "item labels are taken for items: each stands under one prompt (--items-are)"
-
-
-def _under_two_prompts(labels: NumberedLabels, prompts: NumberedLabels, label: Codes, prompt: Codes) -> WrongPrompt:
-    order = np.argsort(label, kind="stable")
-    at = int(np.flatnonzero(np.diff(label[order]) == 0)[0])
-    item = labels.texts[int(label[order[at]])].as_py()
-    two = [prompts.texts[int(prompt[order[at + i]])].as_py() for i in (0, 1)]
-    return WrongPrompt(
-        "an item belongs to one prompt",
-        found=f"{item!r} under {two[0]!r} and {two[1]!r}",
-        remedy="if the labels name generators, say --items-are generators",
-    )
 
 
 # -- raters and facts ------------------------------------------------------------------------------------------
@@ -334,7 +326,7 @@ def guess_scales(
         if criterion.scale is not None or not len(own):
             continue
         scale = guess_scale(own)
-        if scale is None and whole is not None and _fits(own, whole):
+        if scale is None and whole is not None and (bool(np.isin(own, whole.levels).all())):
             scale = whole  # one file, one form: here nobody took its ends
         if scale is None:
             source.say(f"no scale is stated; values run from {own.min():g} to {own.max():g} (--scale LOW:HIGH:STEP)")
@@ -361,10 +353,6 @@ def guess_scale(values: NDArray[np.float64]) -> Scale | None:
         return None
     low = [end for end in KNOWN_ENDS[step].get(distinct[-1], ()) if end <= distinct[0]]
     return Scale(low=max(low), high=float(distinct[-1]), step=step) if low else None
-
-
-def _fits(values: NDArray[np.float64], scale: Scale) -> bool:
-    return bool(np.isin(values, scale.levels).all())
 
 
 def parse_scale(text: str) -> Scale:

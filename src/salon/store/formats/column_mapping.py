@@ -219,7 +219,18 @@ def load_cells(source: Source, sheets: Sequence[ColumnFile], names: dict[str, st
     tables, starts, row = [], [], 0
     for sheet in sheets:
         table = sheet.read(list(names.values()))
-        _check_lengths(table, sheet)
+        for name in table.column_names:
+            longest = max(
+                (pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0 for chunk in table.column(name).chunks),
+                default=0,
+            )
+            if longest > MAX_TEXT:
+                raise BadValue(
+                    f"a cell may hold at most {MAX_TEXT:,} characters",
+                    found=f"{longest:,} in column {shorten(name, 60)!r}",
+                    where=str(sheet.path),
+                    remedy="shorten the cell, or leave that column out",
+                )
         columns = {part: table.column(column) for part, column in names.items()}
         tables.append(pa.table({part: _with_blanks(cells, part) for part, cells in columns.items()}))
         starts.append((sheet.path, row))
@@ -243,20 +254,6 @@ def _with_blanks(cells: pa.ChunkedArray, part: str) -> pa.ChunkedArray:
 
 _NEVER_NA = frozenset({"rater", "prompt", "prompt_text", "criterion", "category"})
 """Parts in which NA, NaN, N/A and null stand for no value."""
-
-
-def _check_lengths(table: pa.Table, sheet: ColumnFile) -> None:
-    for name in table.column_names:
-        longest = max(
-            (pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0 for chunk in table.column(name).chunks), default=0
-        )
-        if longest > MAX_TEXT:
-            raise BadValue(
-                f"a cell may hold at most {MAX_TEXT:,} characters",
-                found=f"{longest:,} in column {shorten(name, 60)!r}",
-                where=str(sheet.path),
-                remedy="shorten the cell, or leave that column out",
-            )
 
 
 def choose_columns(source: Source, sheet: ColumnFile, needed: Sequence[str], optional: Sequence[str]) -> dict[str, str]:

@@ -413,7 +413,13 @@ def _load_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
         check_rows(path)
         metadata = pq.read_metadata(path)
         leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
-        if _unpacked(metadata, [_belongs(leaf, columns) for leaf in leaves]) > MOST_UNPACKED:
+        chosen_leaves = [
+            any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns) for leaf in leaves
+        ]
+        groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+        chunks = (group.column(number) for group in groups for number, chosen in enumerate(chosen_leaves) if chosen)
+        unpacked = sum(chunk.total_uncompressed_size + _INDEX_BYTES * chunk.num_values for chunk in chunks)
+        if unpacked > MOST_UNPACKED:
             raise unpacks_to_more(path, "split it into files of fewer rows if that is what you want")
         texts = [leaf.path for leaf in leaves if leaf.path in columns and leaf.physical_type == "BYTE_ARRAY"]
         table = pq.read_table(path, columns=list(columns), partitioning=None, read_dictionary=texts)
@@ -421,18 +427,6 @@ def _load_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
     except (*_ARROW_ERRORS, MemoryError) as error:
         raise BadFile("a readable Parquet file is needed", found=str(error), where=str(path)) from None
     return pa.table({name: _as_text(table.column(name), name, path) for name in columns})
-
-
-def _belongs(leaf: pq.ColumnSchema, columns: Sequence[str]) -> bool:
-    """True for one of the columns, or a leaf inside one: `ranks.list.element`."""
-    return any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns)
-
-
-def _unpacked(metadata: pq.FileMetaData, chosen_leaves: Sequence[bool]) -> int:
-    """Bytes that the wanted leaves will take: what their pages hold, and a number a value, however well that packs."""
-    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-    chunks = (group.column(number) for group in groups for number, chosen in enumerate(chosen_leaves) if chosen)
-    return sum(chunk.total_uncompressed_size + _INDEX_BYTES * chunk.num_values for chunk in chunks)
 
 
 def _as_text(column: pa.ChunkedArray, name: str, path: Path) -> pa.ChunkedArray:
@@ -488,11 +482,7 @@ def _load_json(records: list[dict[str, Any]], path: Path, columns: Sequence[str]
 def _json_cell(value: Any) -> str | None:
     if value is None or value == "":
         return None
-    return value if isinstance(value, str) else _json(value)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -522,17 +512,13 @@ def head_of(path: Path) -> Head:
     suffix = next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
     if start.startswith(b"PAR1"):
         return Head(path, suffix, columns=_parquet_names(path))
-    text = _lenient(start)
+    encoding = text_encoding(start, None, Path())
+    text = start.decode(encoding, "replace")
     if text.lstrip()[:1] in ("[", "{"):
         record = _first_record(text)
         return Head(path, suffix, columns=tuple(record or ()), record=record)
     lines = tuple(text.replace("\r\n", "\n").split("\n", 40)[:40])
     return Head(path, suffix, lines, _header(lines))
-
-
-def _lenient(start: bytes) -> str:
-    encoding = text_encoding(start, None, Path())
-    return start.decode(encoding, "replace")
 
 
 def _parquet_names(path: Path) -> tuple[str, ...]:

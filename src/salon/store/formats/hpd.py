@@ -218,18 +218,14 @@ def read_hpdv2(source: Source) -> Draft:
 def _train_record(source: Source, ledger: TableBuilder, record: JsonRecord) -> None:
     prompt = _prompt(ledger, record)
     items = [_item(ledger, path, record, prompt=prompt) for path in record.texts("file_path", 2)]
-    outcome = _two_labels(record, "human_preference", record.numbers("human_preference", 2))
-    source.say("which image stood on the left is not recorded")
-    ledger.add("comparisons", **_criterion_and_rater(source, ledger, record), a=items[0], b=items[1], outcome=outcome)
-
-
-def _two_labels(record: JsonRecord, name: str, labels: list[float]) -> str:
-    """[1, 0] a, [0, 1] b, equal halves a tie."""
+    labels = record.numbers("human_preference", 2)
     outcomes = {(1.0, 0.0): "a", (0.0, 1.0): "b", (0.5, 0.5): "tie", (1.0, 1.0): "tie"}
     pair = (labels[0], labels[1])
     if pair not in outcomes:
-        raise BadValue(f"{name!r} must be [1, 0], [0, 1] or a tie", found=repr(labels), where=record.where)
-    return outcomes[pair]
+        raise BadValue("'human_preference' must be [1, 0], [0, 1] or a tie", found=repr(labels), where=record.where)
+    outcome = outcomes[pair]
+    source.say("which image stood on the left is not recorded")
+    ledger.add("comparisons", **_criterion_and_rater(source, ledger, record), a=items[0], b=items[1], outcome=outcome)
 
 
 def _criterion_and_rater(source: Source, ledger: TableBuilder, record: JsonRecord) -> dict[str, str]:
@@ -240,15 +236,19 @@ def _criterion_and_rater(source: Source, ledger: TableBuilder, record: JsonRecor
     return {"criterion": CRITERION.id, "rater": ledger.rater(CROWD, "crowd")}
 
 
-def _maker_facts(place: int) -> dict[str, str]:
-    """The test set shows nine generators in one order, and on some prompts a photograph after them."""
-    return {"generator": f"place-{place}"} if place < GENERATORS else {"source": "photograph"}
-
-
 def _test_record(source: Source, ledger: TableBuilder, record: JsonRecord) -> None:
     prompt = _prompt(ledger, record)
     paths = record.texts("image_path")
-    items = [_item(ledger, path, record, prompt=prompt, **_maker_facts(place)) for place, path in enumerate(paths)]
+    items = [
+        _item(
+            ledger,
+            path,
+            record,
+            prompt=prompt,
+            **({"generator": f"place-{place}"} if place < GENERATORS else {"source": "photograph"}),
+        )
+        for place, path in enumerate(paths)
+    ]
     source.say("generators are named by their place in the list (place-0, ...)")
     if len(paths) > GENERATORS:
         source.say("a tenth image is the COCO photograph: it has no generator, and salon anchor leaves it out")
@@ -320,7 +320,9 @@ def read_hpdv3(source: Source) -> Draft:
                 continue
             counts["votes" if votes.counted else "shares" if record.has("choice_dist") else "single"] += 1
             counts["even"] += votes.preferred == votes.other
-            facts = {"prompt": _prompt(ledger, record), "category": _category(source, record, category)}
+            if source.options.columns.category is not None and category not in record.fields:
+                raise BadColumns.missing(category, record.fields, where=record.where, option="--category")
+            facts = {"prompt": _prompt(ledger, record), "category": record.maybe_text(category)}
             sides = [record.text(f"path{side}") for side in (1, 2)]
             if sides[0] == sides[1]:
                 raise BadValue("path1 and path2 must be two images", found=repr(sides[0]), where=record.where)
@@ -339,12 +341,6 @@ def read_hpdv3(source: Source) -> Draft:
     if source.options.images is not None:
         keep_pictures(source, ledger, paths)
     return Draft((CRITERION,), ledger.tables(), "prompt", Design())
-
-
-def _category(source: Source, record: JsonRecord, field: str) -> str | None:
-    if source.options.columns.category is not None and field not in record.fields:
-        raise BadColumns.missing(field, record.fields, where=record.where, option="--category")
-    return record.maybe_text(field)
 
 
 def _contradiction(source: Source, record: JsonRecord) -> None:

@@ -75,14 +75,12 @@ def read_hpdv3_benchmark(source: Source) -> Draft:
         source.paths_of[entry.id] = entry.path
     _say_counts(source, places.values(), len(set(prompts.values())))
     if source.options.images is not None:
-        paths = {entry.id: (entry.path.relative_to(root).as_posix(), root) for entry in entries
-                 for root in [_root_of(entry.path, source.paths)]}  # fmt: skip
+        paths: dict[str, tuple[str, Path]] = {}
+        for entry in entries:
+            folder = next(folder for folder in source.paths if entry.path.is_relative_to(folder))
+            paths[entry.id] = (entry.path.relative_to(folder).as_posix(), folder)
         keep_pictures(source, ledger, paths)
     return Draft((CRITERION,), ledger.tables(), "prompt", Design())
-
-
-def _root_of(path: Path, roots: Sequence[Path]) -> Path:
-    return next(root for root in roots if path.is_relative_to(root))
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -169,7 +167,10 @@ def _text(picture: Path, lines: str) -> tuple[str, bool]:
 
 def _guess_layout(entries: Sequence[_Entry]) -> str:
     """By the names of the paper's categories; else by texts, which models share and categories do not."""
-    outer, inner = ({_plain(getattr(entry, part)) for entry in entries} for part in ("outer", "inner"))
+    outer, inner = (
+        {getattr(entry, part).replace("_", " ").replace("-", " ").strip().casefold() for entry in entries}
+        for part in ("outer", "inner")
+    )
     are_categories = bool(outer) and outer <= CATEGORIES, bool(inner) and inner <= CATEGORIES
     if are_categories[0] != are_categories[1]:
         return "category/model" if are_categories[0] else "model/category"
@@ -182,10 +183,6 @@ def _guess_layout(entries: Sequence[_Entry]) -> str:
         f"{', '.join(sorted({entry.inner for entry in entries})[:4])}",
         remedy="--layout category/model or --layout model/category",
     )
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", " ").replace("-", " ").strip().casefold()
 
 
 def _shared(entries: Iterable[_Entry], part: str) -> int:

@@ -78,13 +78,20 @@ def draft_comparisons(source: Source, cells: ColumnCells) -> Draft:
     items = name_items(source, cells, ("left", "right"), prompts[0] if prompts else None)
     criterion, criteria = name_criteria(source, cells)
     rater, raters = name_raters(source, cells)
+    on_left = source.options.left_known
+    if on_left is None:
+        left, right = (normalize_name(cells.names[side]).split("_") for side in ("left", "right"))
+        on_left = "left" in left and "left" not in right
+        phrase = "was shown on the left" if on_left else "may have been shown on either side"
+        source.say(f"the item in column {cells.names['left']!r} {phrase} (--left-known, --left-unknown)")
+    left_column = {"left": constant_column("a", len(cells))} if on_left else {}
     columns = {
         "criterion": criterion,
         "rater": rater,
         "a": items.refer(0),
         "b": items.refer(1),
         **_answer_columns(meaning),
-        **_left_column(source, cells),
+        **left_column,
         **judgment_facts(cells),
     }
     tables = {"items": items.table, "raters": raters, "comparisons": pa.table(columns)}
@@ -102,16 +109,6 @@ def _answer_columns(meaning: np.ndarray) -> dict[str, Any]:
         reason = np.where(meaning < 0, 0, meaning - len(ANSWERS))
         columns["skipped"] = to_references(np.where(unanswered, reason, -1), pa.array(SKIPS))
     return columns
-
-
-def _left_column(source: Source, cells: ColumnCells) -> dict[str, Any]:
-    on_left = source.options.left_known
-    if on_left is None:
-        left, right = (normalize_name(cells.names[side]).split("_") for side in ("left", "right"))
-        on_left = "left" in left and "left" not in right
-        phrase = "was shown on the left" if on_left else "may have been shown on either side"
-        source.say(f"the item in column {cells.names['left']!r} {phrase} (--left-known, --left-unknown)")
-    return {"left": constant_column("a", len(cells))} if on_left else {}
 
 
 def read_outcomes(source: Source, cells: ColumnCells) -> np.ndarray:

@@ -53,23 +53,27 @@ def read_preflib(source: Source) -> Draft:
     for path in source.paths:
         lines = [(number, line.strip()) for number, line in enumerate(read_lines(source, path), 1) if line.strip()]
         names, ballots = _new_layout(path, lines) if lines[0][1].startswith("#") else _old_layout(path, lines)
-        items = _item_ids(names)
+        have_names = len(set(names.values())) == len(names) and all(names.values())
+        items = names if have_names else {number: number for number in names}
         for where, count, order in ballots:
-            _check_count(voters + count, where)
+            total = voters + count
+            if total > MAX_BALLOTS:
+                raise BadValue(f"at most {MAX_BALLOTS:,} ballots can be read", found=f"{total:,}", where=where)
             for _ in range(count):
                 voters += 1
-                _add_ballot(ledger, f"voter-{voters}", order, items, where)
+                voter = f"voter-{voters}"
+                numbers = [number for level in order for number in level]
+                missing = next((number for number in numbers if number not in items), None)
+                if missing is not None:
+                    raise BadValue("a ballot may only name alternatives of the file", found=repr(missing), where=where)
+                ids = [ledger.item(items[number], where) for number in numbers]
+                places = [place for place, level in enumerate(order, 1) for _ in level]
+                ledger.rank(ids, places, where, criterion=PREFERENCE.id, rater=ledger.rater(voter))
     if not voters:
         raise BadFile("a file with ballots is needed", found="none", where=str(source.paths[0]))
     source.say(f"PrefLib counts equal ballots: each of the {voters:,} voters became a rater of their own")
     complete = all(path.suffix.lower() in (".soc", ".toc") for path in source.paths)
     return Draft((PREFERENCE,), ledger.tables(), "all", Design(kind="complete" if complete else "unknown"))
-
-
-def _item_ids(names: dict[str, str]) -> dict[str, str]:
-    """Alternatives by name; by number where two share a name or one has none."""
-    have_names = len(set(names.values())) == len(names) and all(names.values())
-    return names if have_names else {number: number for number in names}
 
 
 def _new_layout(path: Path, lines: Lines) -> tuple[dict[str, str], Ballots]:
@@ -117,26 +121,11 @@ def _levels(text: str, where: str) -> Order:
     return levels
 
 
-def _add_ballot(ledger: TableBuilder, voter: str, order: Order, items: dict[str, str], where: str) -> None:
-    numbers = [number for level in order for number in level]
-    missing = next((number for number in numbers if number not in items), None)
-    if missing is not None:
-        raise BadValue("a ballot may only name alternatives of the file", found=repr(missing), where=where)
-    ids = [ledger.item(items[number], where) for number in numbers]
-    places = [place for place, level in enumerate(order, 1) for _ in level]
-    ledger.rank(ids, places, where, criterion=PREFERENCE.id, rater=ledger.rater(voter))
-
-
 def _parse_count(text: str, where: str) -> int:
     text = text.strip()
     if not (text.isascii() and text.isdigit()) or len(text) > 9:
         raise BadFile("a count is needed", found=repr(text), where=where)
     return int(text)
-
-
-def _check_count(total: int, where: str) -> None:
-    if total > MAX_BALLOTS:
-        raise BadValue(f"at most {MAX_BALLOTS:,} ballots can be read", found=f"{total:,}", where=where)
 
 
 # -- Sushi -------------------------------------------------------------------------------------------------------
@@ -242,7 +231,19 @@ def _open_ratings(source: Source, path: Path) -> ColumnFile:
     first = next((line for line in start.splitlines() if line.strip()), "")
     has_header = bool(_MOVIELENS_HEADER.match(first))
     if "::" in first:
-        return _open_double_colon(source, path, has_header)
+        rows = [line.split("::") for line in read_text(source, path).splitlines() if line.strip()][has_header:]
+        bad = next(
+            (number for number, row in enumerate(rows, 1 + has_header) if len(row) != len(MOVIELENS_COLUMNS)), None
+        )
+        if bad is not None:
+            raise BadFile("every line needs user::item::rating::time", where=f"{path}, line {bad}")
+        by_column = list(zip(*rows)) or [()] * len(MOVIELENS_COLUMNS)
+        table = {
+            name: pa.array(cells, pa.string()).dictionary_encode() for name, cells in zip(MOVIELENS_COLUMNS, by_column)
+        }
+        return ColumnFile(
+            path, list(MOVIELENS_COLUMNS), lambda columns: pa.table({name: table[name] for name in columns})
+        )
     sheet = open_sheet(
         source, path, header=None if has_header else MOVIELENS_COLUMNS, delimiter="\t" if "\t" in first else ","
     )
@@ -257,18 +258,6 @@ def _open_ratings(source: Source, path: Path) -> ColumnFile:
 def _renamed(sheet: ColumnFile, names: Sequence[str], columns: Sequence[str]) -> pa.Table:
     chosen = [names[MOVIELENS_COLUMNS.index(column)] for column in columns]
     return sheet.read(chosen).rename_columns(list(columns))
-
-
-def _open_double_colon(source: Source, path: Path, has_header: bool) -> ColumnFile:
-    rows = [line.split("::") for line in read_text(source, path).splitlines() if line.strip()][has_header:]
-    bad = next((number for number, row in enumerate(rows, 1 + has_header) if len(row) != len(MOVIELENS_COLUMNS)), None)
-    if bad is not None:
-        raise BadFile("every line needs user::item::rating::time", where=f"{path}, line {bad}")
-    by_column = list(zip(*rows)) or [()] * len(MOVIELENS_COLUMNS)
-    table = {
-        name: pa.array(cells, pa.string()).dictionary_encode() for name, cells in zip(MOVIELENS_COLUMNS, by_column)
-    }
-    return ColumnFile(path, list(MOVIELENS_COLUMNS), lambda columns: pa.table({name: table[name] for name in columns}))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -192,7 +192,12 @@ class TableBuilder:
         for kind, columns in self.judgments.items():
             parts = ("a", "b") if kind == "comparisons" else ("item",) if kind == "ratings" else ("items",)
             cells = list(zip(*(columns[part] for part in parts)))
-            mask = [not _names_any(row, items) for row in cells]
+            mask = [
+                not any(
+                    any(item in items for item in cell) if isinstance(cell, list) else cell in items for cell in row
+                )
+                for row in cells
+            ]
             dropped[kind] = sum(times for times, keep in zip(self.times[kind], mask) if not keep)
             for name, column in columns.items():
                 columns[name] = [cell for cell, keep in zip(column, mask) if keep]
@@ -213,10 +218,6 @@ class TableBuilder:
         table = conform(kind, pa.table(columns))
         times = np.array(self.times[kind])
         return table if (times == 1).all() else table.take(pa.array(np.repeat(np.arange(len(times)), times)))
-
-
-def _names_any(cells: tuple[Any, ...], items: Collection[str]) -> bool:
-    return any(any(item in items for item in cell) if isinstance(cell, list) else cell in items for cell in cells)
 
 
 def _text_type(dtype: pa.DataType) -> pa.DataType:

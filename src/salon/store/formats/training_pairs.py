@@ -210,17 +210,15 @@ def pickapic_rows(path: Path, images: Path | None) -> Iterator[_PairVotes]:
             for batch in file.iter_batches(256, columns=[*names, *labelled]):
                 for row in batch.to_pylist():
                     if row.get("has_label") is not False and row.get("has_label") != 0:
-                        yield _pickapic_votes(row, images)
+                        first, second = float(row["label_0"]), float(row["label_1"])
+                        a, b = (_store_image(row[side], images) for side in ("jpg_0", "jpg_1"))
+                        yield _PairVotes(
+                            str(row["caption"]), a, b, int(first > second), int(first < second), int(first == second)
+                        )
     except (pa.ArrowException, OSError, KeyError) as error:
         raise BadFile(
             f"a Parquet file with the columns {', '.join(names)} is needed", found=str(error), where=str(path)
         ) from None
-
-
-def _pickapic_votes(row: dict[str, Any], images: Path) -> _PairVotes:
-    first, second = float(row["label_0"]), float(row["label_1"])
-    a, b = (_store_image(row[side], images) for side in ("jpg_0", "jpg_1"))
-    return _PairVotes(str(row["caption"]), a, b, int(first > second), int(first < second), int(first == second))
 
 
 def _store_image(cell: Any, images: Path) -> str:

@@ -342,15 +342,11 @@ def read_genai_bench(source: Source) -> Draft:
     source.say("image A was shown on the left; the generators are anonymous")
     voted: set[str] = set()
     for path in source.paths:
-        if _is_judge_file(source, path):
+        if "model_vote" in open_sheet(source, path).names:
             _read_judge_file(source, ledger, path, voted)
         else:
             _read_table(source, ledger, path, voted)
     return Draft((PREFERENCE,), ledger.tables(), "prompt", Design())
-
-
-def _is_judge_file(source: Source, path: Path) -> bool:
-    return "model_vote" in open_sheet(source, path).names
 
 
 def _read_table(source: Source, ledger: TableBuilder, path: Path, voted: set[str]) -> None:
