@@ -252,7 +252,7 @@ def test_one_submission_from_many_places_at_once_is_saved_once(database: Databas
 def test_of_two_answers_at_once_one_is_saved(database: Database) -> None:
     task = ask(database)
     got = at_once(*[lambda key=key: send(database, task, key=key) for key in "abcd"])
-    assert sorted(type(one).__name__ for one in got) == ["AlreadyAnswered"] * 3 + ["Saved"]
+    assert sorted(type(one).__name__ for one in got) == ["AlreadyAnswered"] * 3 + ["SavedSubmission"]
     assert len(rows(database)) == 1
 
 

@@ -1,8 +1,12 @@
-"""What quality control looks at: every answer of every rater as plain rows.
+"""Answers as plain rows, agreement between raters, and disagreements for an adjudicator.
 
 Answers about several items become pairs (a ranking of p items is p (p - 1) / 2 of them, a choice the chosen item
 against each other one); answers about one item become values. Rows of one screen share its number, because answers
 given together are not independent evidence.
+
+A ruling never changes what raters said. It gives a disputed question a final answer, or takes an item out of the study.
+Agreement is measured in two ways: Fleiss' kappa of the raters (without dropped items after the rulings), and the share
+of answers that equal the final one (the majority before, the ruling where there is one after).
 """
 
 from __future__ import annotations
@@ -112,9 +116,7 @@ def _ordered_pairs(judgment: Judgment) -> Iterator[tuple[str, str, int]]:
                 yield judgment.chosen, loser, 1
 
 
-# --------------------------------------------------------------------------------------------------
-# Agreement of a rater with the others and with themselves.
-# --------------------------------------------------------------------------------------------------
+# -- agreement with the panel and with oneself -------------------------------------------------------------------------
 
 PairKey = tuple[str, str, str]
 
@@ -242,15 +244,7 @@ def _correlation(points: NDArray[np.float64]) -> PanelCorrelation | None:
     return PanelCorrelation(float(np.clip(r, -0.999999, 0.999999)), len(points))
 
 
-# --------------------------------------------------------------------------------------------------
-# Disagreements for an adjudicator to settle or drop, and agreement before and after.
-#
-# A ruling never changes what raters said. It gives a disputed question a final answer, or takes an item out of the
-# study.
-# Agreement is told in two ways: Fleiss' kappa of the raters among themselves (dropped items left out afterwards), and
-# the
-# share of their answers that equal the final one (the majority before, the ruling where there is one after).
-# --------------------------------------------------------------------------------------------------
+# -- disagreements and rulings -----------------------------------------------------------------------------------------
 
 QuestionKey = tuple[str, tuple[str, ...]]
 """A criterion and the items asked about, in the order of their ids."""

@@ -1,7 +1,13 @@
-"""How many answers each question has, from whom they are awaited, and whether that is enough.
+"""Which question a rater gets next, and the screen it becomes.
 
-A `Tallies` is kept in memory by whoever serves the studio, and can be rebuilt at any time from the tasks and
-judgments in the database: it only steers which question comes next, it is never the record of an answer.
+`next_question(plan, state)` is a pure function of what a rater was asked so far, the tallies and the clock. It gives a
+question, a rest or the end. Where everyone answers everything, the n-th question of a rater depends on the studio's
+seed and the rater's name alone. Where a question needs R raters, the next one is the question with the fewest answers
+(ties in the rater's own order), so that raters who drop out leave no gaps. In an adaptive design it is the pair that is
+expected to tell most. Planted questions stand at places drawn beforehand.
+
+`Tallies` count the answers of each question in memory. They can be rebuilt at any time from the tasks and judgments in
+the database: they only decide what comes next, and are never the record of an answer.
 """
 
 from __future__ import annotations
@@ -122,9 +128,7 @@ def vote_word(judgment: Judgment) -> str | None:
     return f"{judgment.value:g}" if isinstance(judgment, Rating) and judgment.value is not None else None
 
 
-# --------------------------------------------------------------------------------------------------
-# Planted questions: a repeat, gold, and a screen that says which answer to give.
-# --------------------------------------------------------------------------------------------------
+# -- planted questions -------------------------------------------------------------------------------------------------
 
 
 def repeat_question(
@@ -193,9 +197,7 @@ def ask_gold(plan: StudioPlan, number: int, cohort: str, why: Why, **more: Any) 
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Who may begin: the eligibility screener and the qualification.
-# --------------------------------------------------------------------------------------------------
+# -- screener and qualification ----------------------------------------------------------------------------------------
 
 
 class TaskLike(Protocol):
@@ -273,9 +275,7 @@ def _qualification_question(plan: StudioPlan, rater: str, cohort: str, place: in
     return ask_gold(plan, number, cohort, "qualification", phase="", criteria=(criterion,))
 
 
-# --------------------------------------------------------------------------------------------------
-# The next pair of an adaptive design: which group is behind with its budget, and what its answers tell so far.
-# --------------------------------------------------------------------------------------------------
+# -- adaptive pairs ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -345,15 +345,7 @@ def _pair_standing(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) 
     return _PairStanding(votes, awaited, answers, len(raters))
 
 
-# --------------------------------------------------------------------------------------------------
-# Which question a rater gets next.
-#
-# `next_question(plan, state)` is a pure function: what a rater was asked so far, the tallies and the clock go in, a
-# question, a rest or the end comes out. Where everyone answers everything, the n-th question of a rater follows from
-# the studio's seed and the rater's name alone; where a question needs R raters, the next one is the question that has
-# the fewest answers so far (ties in the rater's own order), so that raters who drop out leave no holes; in an adaptive
-# design it is the most telling pair. Planted questions stand at places drawn beforehand.
-# --------------------------------------------------------------------------------------------------
+# -- the next question -------------------------------------------------------------------------------------------------
 
 HOUR_MS = 60 * 60 * 1000
 
@@ -505,9 +497,7 @@ def _most_needed(
     return free[int(np.argmin(answers))] if free else None
 
 
-# --------------------------------------------------------------------------------------------------
-# From a question to a screen: sides, places and code-names for one rater.
-# --------------------------------------------------------------------------------------------------
+# -- the screen --------------------------------------------------------------------------------------------------------
 
 
 def make_screen(plan: StudioPlan, question: RaterQuestion, *, rater: str, number: int, position: int) -> RaterScreen:

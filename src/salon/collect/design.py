@@ -1,4 +1,4 @@
-"""Which pairs of a prompt's or a category's items are compared.
+"""Which pairs are compared, in which order, on which side, and where planted questions stand.
 
 Balanced fraction. With n even, the pairs of n items fall into n - 1 rounds in which everybody meets one partner (the
 circle method); with n odd, into (n - 1) / 2 turns in which everybody meets two (i with i + d, for each distance d).
@@ -12,6 +12,15 @@ that are still awaited counted as given. A rater's own taste about an item is in
 of them tells less about what raters share: the gain is divided by 1 + OWN n for each of the two items, n being the
 answers this rater gave beyond the average rater's. Adaptive answers depend on earlier ones: the study's design must say
 so.
+
+Sides of pairs. The pairs of a design are edges of a graph. Walking along closed trails, with the item one comes from on
+the left, gives every item as many left as right places, within one (an Eulerian orientation). Raters of a cohort are
+taken two by two in the order they came: both get the same trails, the second walks backwards. So every pair is shown
+as often one way as the other, within one over all such couples, and a lean to one side favours no item.
+
+Places of several items. Each set of items has an order drawn at random, turned by one place from rater to rater: over p
+raters every item stands once in every place. A repeat is shown the other way round: a rater who always takes the left
+contradicts themselves every time.
 
 Statistics are imported when a design needs them: complete pairs need none, and a studio starts faster.
 
@@ -164,12 +173,7 @@ def _part_of_turn(items: int, distance: int, pairs: int) -> list[Pair]:
     return [step for step in steps if step not in left_out]
 
 
-# --------------------------------------------------------------------------------------------------
-# Chance that can be repeated: a generator for each purpose, from the studio's seed and the names of things.
-#
-# Every order, side and draw of a studio follows from its seed, so position n of a rater's questions is the same
-# whenever, wherever and however often it is asked for.
-# --------------------------------------------------------------------------------------------------
+# -- repeatable chance -------------------------------------------------------------------------------------------------
 
 
 def seeded_rng(seed: int, *names: object) -> np.random.Generator:
@@ -178,9 +182,7 @@ def seeded_rng(seed: int, *names: object) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest, "little"))
 
 
-# --------------------------------------------------------------------------------------------------
-# Prompts drawn at random by category, and orders in which categories keep their shares from the start.
-# --------------------------------------------------------------------------------------------------
+# -- prompts and their order -------------------------------------------------------------------------------------------
 
 Shares = Literal["proportional", "equal"]
 
@@ -238,19 +240,7 @@ def _quotas(size: Counter[str | None], number: int, shares: Shares, rng: np.rand
     return quota
 
 
-# --------------------------------------------------------------------------------------------------
-# Who stands left and who right.
-#
-# Pairs. The pairs of a design are edges of a graph. Walking along closed trails and putting the item one comes from on
-# the left gives every item as many left as right places, within one (an Eulerian orientation). Raters of a cohort are
-# taken two by two in the order they came: both get the same trails, the second walks backwards. So every pair is shown
-# as often one way as the other, within one over all such couples, and a lean to one side favours no item.
-#
-# Several items. Each set of items has an order drawn at random, turned by one place from rater to rater: over p raters
-# every item stands once in every place.
-#
-# A repeat is shown the other way round: whoever always takes the left contradicts themselves every time.
-# --------------------------------------------------------------------------------------------------
+# -- sides and places --------------------------------------------------------------------------------------------------
 
 
 def balanced_sides(pairs: Sequence[tuple[str, str]], *, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -301,9 +291,7 @@ def rotated_order(items: Sequence[str], by: int, *, rng: np.random.Generator) ->
     return tuple(order[shift:] + order[:shift])
 
 
-# --------------------------------------------------------------------------------------------------
-# Where planted questions stand among the ordinary ones.
-# --------------------------------------------------------------------------------------------------
+# -- places of planted questions ---------------------------------------------------------------------------------------
 
 
 def plan_slots(

@@ -1,4 +1,4 @@
-"""Units and runs: what there is to ask, and the order in which each rater walks through it.
+"""The plan of a studio: what there is to ask, in which order each rater is asked, and how much work that is.
 
 A unit is what one screen shows: a pair, all items of a prompt, or one item. A run is a phase's units under the criteria
 of one screen.
@@ -185,9 +185,7 @@ class StudioPlan:
         raise UnknownReference("a question of this studio is needed", found=f"phase {question.phase!r}")
 
 
-# --------------------------------------------------------------------------------------------------
-# The plan of a studio: the units of every phase, laid out once from the study and the settings.
-# --------------------------------------------------------------------------------------------------
+# -- from study and settings to a plan ---------------------------------------------------------------------------------
 
 _KEPT_AS: dict[ScreenKind, str] = {
     "compare": "comparisons",
@@ -409,9 +407,7 @@ def _unknown_reference(key: str, needed: str, name: str, names: Iterable[str]) -
     return UnknownReference(f"{key}: {needed} is needed", found=repr(name), remedy=f"one of {among}" if among else None)
 
 
-# --------------------------------------------------------------------------------------------------
-# How much a studio asks of one person: questions and minutes, before anybody is invited.
-# --------------------------------------------------------------------------------------------------
+# -- workload ----------------------------------------------------------------------------------------------------------
 
 SECONDS = {"together": 10.0, "alone": 8.0, "prompt": 5.0}
 """What people take when nothing holds them back: for several items, for one, and for reading a new prompt."""

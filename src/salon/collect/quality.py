@@ -1,15 +1,40 @@
-"""Several signs of answering by chance, weighed together.
+"""Which raters should be looked at, and why.
 
-Each sign is a test of its own: a share of n hits that an honest rater reaches with chance h at worst and a coin with
-chance c, or a correlation that is h at worst and c for a coin (Fisher's z, normal with variance 1 / (n - 3)). Its
-weight of evidence is ln P(seen | coin) / P(seen | honest at worst); weights of independent signs add up. Of all ways to
-combine them their sum finds coins most often at a given rate of false flags (Neyman and Pearson 1933): twenty gold
-questions weigh more than three, where Fisher's sum of ln p takes them for equals.
+Each reason is a test of an honest rater: the null says how an honest rater may behave at worst, the p value is the
+exact binomial chance of what was seen or worse (of a correlation: by Fisher's z), and a flag is raised at p <= `alpha`.
+So for every rater within the null the chance of a false flag is at most `alpha` for each reason, 9 `alpha` for any.
 
-The p value is the chance of this sum or a larger one for the honest rater at worst: exact up to the steps of a grid,
-which are rounded in the rater's favour.
+    reason           statistic                                                    an honest rater, at worst
+    too fast         share of screens answered as soon as the server allows       `fast_share` of them
+    one side         share of decided pairs won by one side                       `side_share` to one side
+    one value        share of the commonest value                                 half way from the others' share to 1
+    repeats          planted repeats answered alike                               chance + `repeat_kappa` (1 - chance)
+    gold             known answers hit                                            `gold_right` of them
+    attention        instructed answers missed                                    `attention_missed` of them
+    intransitive     triples that run in circles, no two sharing a pair           `cycle_share` of them
+    panel            pairs answered as the majority of the others                 chance + `panel_part` (usual - chance)
+                     values: correlation with the mean of the others              `panel_part` of the usual
+    at random        how much likelier a coin is than an honest rater at worst,   as in the five reasons
+                     by the five reasons above taken together
 
-Edges. A sign on which a coin is no worse than an honest rater says nothing and is left out.
+Answering at random. Each sign is a test of its own: a share of n hits that an honest rater reaches with chance h at
+worst and a coin with chance c, or a correlation that is h at worst and c for a coin (Fisher's z, normal with variance
+1 / (n - 3)). Its weight of evidence is ln P(seen | coin) / P(seen | honest at worst); weights of independent signs add
+up. Of all ways to combine them their sum finds coins most often at a given rate of false flags (Neyman and Pearson
+1933): twenty gold questions weigh more than three, where Fisher's sum of ln p takes them for equals. The p value is the
+chance of this sum or a larger one for the honest rater at worst: exact up to the steps of a grid, which are rounded in
+the rater's favour. A sign on which a coin is no worse than an honest rater says nothing and is left out.
+
+Independence. Answers of one screen are averaged and count once. Triples share no pair. Sides are balanced by design,
+so a lean is the rater's own. Pairs that share an item are not quite independent given a rater's taste: that is why the
+nulls leave room. The five reasons of "at random" look at different answers, or at different sides of them.
+
+Edges. Without repeats, gold, other raters and so on the test is left out. If nobody can tell the items apart, every
+rater looks random: repeats, circles and panel then flag honest raters too, and a `usual` agreement near chance shows
+it. A flag means "look", never "remove".
+
+Source: random raters have 1/4 circular triples (Kendall & Babington Smith 1940). PPaint A.2: of experts, 78% to 93% of
+repeats alike, at most 4.5% circular triples, medians of 21 to 28 s where 10 s are the least.
 """
 
 from __future__ import annotations
@@ -108,41 +133,7 @@ def combine_signs(signs: Sequence[Sign], *, alpha: float) -> Evidence:
     return Evidence(sum(sign.seen for sign in signs), limit * _STEP, max(p, _TINIEST))
 
 
-# --------------------------------------------------------------------------------------------------
-# Which raters should be looked at, and why.
-#
-# Each reason is a test of an honest rater: the null says how an honest rater may behave at worst, the p value is the
-# exact binomial chance of what was seen or worse (of a correlation: by Fisher's z), and a flag is raised at p <=
-# `alpha`.
-# So for every rater within the null the chance of a false flag is at most `alpha` for each reason, 9 `alpha` for any.
-#
-#     reason           statistic                                                    an honest rater, at worst
-#     too fast         share of screens answered as soon as the server allows       `fast_share` of them
-#     one side         share of decided pairs won by one side                       `side_share` to one side
-#     one value        share of the commonest value                                 half way from the others' share to 1
-#     repeats          planted repeats answered alike                               chance + `repeat_kappa` (1 - chance)
-#     gold             known answers hit                                            `gold_right` of them
-#     attention        instructed answers missed                                    `attention_missed` of them
-#     intransitive     triples that run in circles, no two sharing a pair           `cycle_share` of them
-#     panel            pairs answered as the majority of the others                 chance + `panel_part` (usual -
-# chance)
-#                      values: correlation with the mean of the others              `panel_part` of the usual
-#     at random        how much likelier a coin is than an honest rater at worst,   as in the five reasons
-#                      by the five reasons above taken together (`tossed`)
-#
-# Independence. Answers of one screen are averaged and count once. Triples share no pair. Sides are balanced by design,
-# so a lean is the rater's own. Pairs that share an item are not quite independent given a rater's taste: that is why
-# the
-# nulls leave room. The five reasons of "at random" look at different answers, or at different sides of them.
-#
-# Edges. Without repeats, gold, other raters and so on the test is left out. Items that nobody can tell apart make every
-# rater look random: repeats, circles and panel then flag honest raters too, and `usual` agreement near chance says so.
-# A flag means "look", never "remove".
-#
-# Source: random raters have 1/4 circular triples (Kendall & Babington Smith 1940). PPaint A.2: of experts, 78% to 93%
-# of
-# repeats alike, at most 4.5% circular triples, medians of 21 to 28 s where 10 s are the least.
-# --------------------------------------------------------------------------------------------------
+# -- the reasons -------------------------------------------------------------------------------------------------------
 
 Reason = Literal[
     "too fast", "one side", "one value", "repeats", "gold", "attention", "intransitive", "panel", "at random"
@@ -369,9 +360,7 @@ def _usual(figures: Sequence[float]) -> float | None:
     return float(np.median(figures)) if len(figures) >= _USUAL_RATERS else None
 
 
-# --------------------------------------------------------------------------------------------------
-# Triples of one rater that run in circles: x over y, y over z, z over x.
-# --------------------------------------------------------------------------------------------------
+# -- circular triples --------------------------------------------------------------------------------------------------
 
 
 def circular_triples(pairs: Sequence[PairAnswerRow]) -> tuple[int, int]:

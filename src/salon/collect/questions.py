@@ -1,8 +1,18 @@
-"""A question, the screen it becomes, the answer given, and the judgments that follow.
+"""Questions, screens, answers and the judgments they become; least times; rankings by pairs; the interface's sentences.
 
-A `Question` knows items by id. A `Shown` fixes who stands where and under which code-name; `Shown.screen` is all a
-browser gets, and it names no item, no generator and no reason for asking. A `Given` speaks of places on the screen
-only, and `answers.to_judgments` turns it back into the study's nouns.
+A `RaterQuestion` knows items by id. A `RaterScreen` fixes where each item stands and under which code-name;
+`RaterScreen.screen` is all that a browser gets, and it names no item, no generator and no reason for asking. A `Given`
+speaks of places on the screen only, and `to_judgments` turns it back into the study's nouns. Regions become a checklist
+of cells ("1,1" is the top left), true where marked. Key points in free text become a checklist of the lines, all true.
+
+Least times. Only the server's clock decides: when it sent the screen, when it heard "I'm ready", when the answer came.
+If that clock was set back to before the screen was sent, the time on the screen is unknown and the answer is accepted:
+otherwise one hour back would lock every open screen for an hour.
+
+Merge ranking. Items are inserted one after the other into the order so far, by halves: at most 5 questions for 4 items
+(6 would be all pairs), 8 for 5 and, in general, the sum of ceil(log2(k)) for k = 2 ... p. Answers cannot contradict
+each other, so no intransitive triple can be seen: the study's design is `merge_ranking`. "Equally good" puts an item
+into the rank of the other, where ties are allowed.
 """
 
 from __future__ import annotations
@@ -149,12 +159,7 @@ def code_names(places: int, *parts: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-# --------------------------------------------------------------------------------------------------
-# From the answer on a screen to the study's judgments, and whether a known answer was hit.
-#
-# Regions become a checklist of cells ("1,1" is the top left), true where marked. Key points in free text become a
-# checklist of the lines written, all true: both are kept and read like any other judgment.
-# --------------------------------------------------------------------------------------------------
+# -- from answers to judgments -----------------------------------------------------------------------------------------
 
 MOST_LINES, LONGEST_LINE = 100, 2000
 
@@ -383,14 +388,7 @@ def _bad_answer(needed: str, value: object) -> BadValue:
     return BadValue(needed, found=value, where="the answer", remedy="answer again; nothing was saved")
 
 
-# --------------------------------------------------------------------------------------------------
-# Least times, kept by the server.
-#
-# Only the server's own clock decides: when it sent the screen, when it heard "I'm ready", when the answer came in.
-# Where
-# that clock was set back to before the screen was sent, nobody knows how long it was looked at, and nobody is held up:
-# else one hour back would lock every open screen for an hour.
-# --------------------------------------------------------------------------------------------------
+# -- least times -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -447,16 +445,7 @@ def _remaining_wait(shown_at: int, end: int, least: float, start: int | None = N
     return RemainingWait(min(left / 1000, least))
 
 
-# --------------------------------------------------------------------------------------------------
-# Ranking by pairwise questions: a merge sort that asks a person.
-#
-# Items are inserted one after the other into the order so far, by halves: at most 5 questions for 4 items (6 would be
-# all pairs), 8 for 5 and, in general, the sum of ceil(log2(k)) for k = 2 ... p. Answers cannot contradict each other,
-# so
-# no intransitive triple can be seen: the study's design is `merge_ranking`. "Equally good" puts an item into the rank
-# of
-# the other, where ties are allowed.
-# --------------------------------------------------------------------------------------------------
+# -- rankings by pairs -------------------------------------------------------------------------------------------------
 
 PairAnswer = Literal["first", "second", "tie"]
 
@@ -506,9 +495,7 @@ def next_merge_step(items: int, answers: Sequence[PairAnswer]) -> NextPair | Mer
     return MergedOrder(tuple(map(tuple, tiers)))
 
 
-# --------------------------------------------------------------------------------------------------
-# The sentences of the interface, by key, in the languages of collect/words.
-# --------------------------------------------------------------------------------------------------
+# -- sentences of the interface ----------------------------------------------------------------------------------------
 
 _FOLDER = "words"
 _ONE_ITEM = ("rate", "flag", "checklist", "regions", "text")

@@ -1,4 +1,8 @@
-"""What one phase of a studio is told: its protocol, criteria, design, stop rule and planted checks."""
+"""The settings of a studio, described once: studio.toml, the admin page and the docs read them here.
+
+A studio asks cohorts of raters. A cohort goes through phases in order; each phase has one protocol, its criteria, and
+its own design, stop rule and checks. `read_settings` names the TOML key of every mistake.
+"""
 
 from __future__ import annotations
 
@@ -139,12 +143,7 @@ class Phase(Noun):
         return default if self.checks.gap is None else self.checks.gap
 
 
-# --------------------------------------------------------------------------------------------------
-# Everything a studio can be told, described once: studio.toml, the admin page and the docs read it here.
-#
-# A studio asks cohorts of raters. A cohort goes through phases in order; each phase has one protocol, its criteria, and
-# its own design, stop rule and checks. `read_settings` names the TOML key of every mistake.
-# --------------------------------------------------------------------------------------------------
+# -- the studio --------------------------------------------------------------------------------------------------------
 
 FILE = "studio.toml"
 

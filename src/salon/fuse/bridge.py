@@ -1,4 +1,14 @@
-"""What a bridge gives back: the JSON of `salon bridge score --json`."""
+"""The bridge: calibrated scores of many items from one rater's comparisons, without any labels.
+
+A pool of N items is compared exhaustively and scored. Every other item meets K pool items, and its posterior on the
+pool's scale is its score (PPaint section 4.1, Algorithm 1). The rater may be a person or a model. The answers live in
+the study, so every function here can be called again after more answers arrived:
+
+    plan_bridge(study)       every pair of the plan                 (random opponents)
+    next_questions(study)    the pairs to ask now, given the answers (adaptive opponents: round by round)
+    score_bridge(study)      scores with intervals, and where the calls went
+    run_bridge(items, ask)   all of it with a function that answers
+"""
 
 from __future__ import annotations
 
@@ -140,9 +150,7 @@ class BridgeQuestions(Noun):
     signature_line: str = Field(description="What reproduces these questions.")
 
 
-# --------------------------------------------------------------------------------------------------
-# From the answers of each group to the report of a bridge.
-# --------------------------------------------------------------------------------------------------
+# -- the report --------------------------------------------------------------------------------------------------------
 
 POLICIES = (
     "Items with fewer answers than planned keep a wider posterior; items without any keep the prior and are listed.",
@@ -326,18 +334,7 @@ def _warnings(
     return sentences
 
 
-# --------------------------------------------------------------------------------------------------
-# The bridge: calibrated scores of many items from a rater's comparisons, without any labels.
-#
-# A pool of N items is compared exhaustively and scored; every other item meets K pool items, and its posterior on the
-# pool's scale is its score (PPaint section 4.1, Algorithm 1). The rater may be a person or a model. The answers live in
-# the study, so every function here can be called again after more of them arrived:
-#
-#     plan_bridge(study)       every pair of the plan                 (random opponents)
-#     next_questions(study)    the pairs to ask now, given the answers (adaptive opponents: round by round)
-#     score_bridge(study)      scores with intervals, and where the calls went
-#     run_bridge(items, ask)   all of it with a function that answers
-# --------------------------------------------------------------------------------------------------
+# -- running a bridge --------------------------------------------------------------------------------------------------
 
 AskFunction = Callable[[Ints], ArrayLike]
 """Pairs (m, 2) of item numbers, first shown first -> outcomes (m,) or (m, criteria): 0, 1, 2, 3 (both bad) or -1."""

@@ -1,4 +1,10 @@
-"""Everything a bridge can be told, described once: flags, help, docs and signatures read it here."""
+"""The settings, the answers and the plan of a bridge.
+
+Answers have one row for each call and one column for each criterion: a judge that looks at two items once can answer
+for every criterion, so calls are counted. Everything random in the plan depends on the seed and the items' ids alone
+(64-bit hashes, sorted), not on their order or number: the same study planned twice gives the same questions, and an
+item added later rarely changes the pool.
+"""
 
 from __future__ import annotations
 
@@ -76,11 +82,7 @@ class BridgeSettings(Noun):
         return 2 if self.both_orders else 1
 
 
-# --------------------------------------------------------------------------------------------------
-# Answers to a bridge's questions: one row for each call, one column for each criterion.
-#
-# A judge that looks at two items once can answer for every criterion, so calls are what costs, and what is counted.
-# --------------------------------------------------------------------------------------------------
+# -- answers -----------------------------------------------------------------------------------------------------------
 
 Ints = NDArray[np.int64]
 
@@ -178,13 +180,7 @@ def _word_codes(table: pa.Table, name: str, words: tuple[str, ...]) -> Ints:
     return values
 
 
-# --------------------------------------------------------------------------------------------------
-# Which pairs a bridge asks: the pool, its pairs, and the opponents of every other item.
-#
-# Everything drawn by chance follows from the seed and the items' ids alone (64-bit hashes, sorted), not from their
-# order
-# or number: the same study planned twice gives the same questions, and an item added later rarely changes the pool.
-# --------------------------------------------------------------------------------------------------
+# -- the plan ----------------------------------------------------------------------------------------------------------
 
 Keys = NDArray[np.uint64]
 

@@ -1,4 +1,4 @@
-"""The arithmetic of a bridge for one group and one criterion: the pool's scale, placements, calibrated scores."""
+"""The arithmetic of a bridge for one group: the pool's scale, placements, calibrated scores, and what to ask next."""
 
 from __future__ import annotations
 
@@ -136,9 +136,7 @@ def _join_pool_and_rest(plan: BridgePlan, pool: Placement, rest: Placement, name
     return values
 
 
-# --------------------------------------------------------------------------------------------------
-# What a bridge asks next, given the answers so far: the pool's pairs first, then the other items' opponents.
-# --------------------------------------------------------------------------------------------------
+# -- the next questions ------------------------------------------------------------------------------------------------
 
 MeetingTable = NDArray[np.bool_]
 

@@ -1,4 +1,4 @@
-"""Scored groups as the figures of a report: rows, graph health, residuals, raters, curves."""
+"""From scored groups to the figures, policies and warnings of a report."""
 
 from __future__ import annotations
 
@@ -309,9 +309,7 @@ def _curve_error(curve: Sigmoid, place: int) -> float | None:
     return None if curve.covariance is None else float(np.sqrt(curve.covariance[place, place]))
 
 
-# --------------------------------------------------------------------------------------------------
-# What a fusion did with every kind of answer, in words that are printed with the numbers.
-# --------------------------------------------------------------------------------------------------
+# -- policies and warnings ---------------------------------------------------------------------------------------------
 
 MANY_ENDS = 0.95
 """A rater who takes one side at least this often among twenty decided answers or more answers the side."""

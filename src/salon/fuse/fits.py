@@ -1,4 +1,7 @@
-"""Fits of other people: judgments of one group in, one score for each item out."""
+"""One group, one method: latent scores, how the fit went, and errors where the method has a likelihood.
+
+A method is built in, or a plugin with the interface `Fit`.
+"""
 
 from __future__ import annotations
 
@@ -122,9 +125,7 @@ def _check_plugin_values(values: Floats, what: str, group: FuseGroup, loaded: Lo
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# The comparisons of one group: can they identify scores, the fit of a pair model, its errors, and rating anchors.
-# --------------------------------------------------------------------------------------------------
+# -- models of comparisons ---------------------------------------------------------------------------------------------
 
 MOST_NAMED = 5
 """Items named in a message before the rest are counted."""
@@ -360,9 +361,7 @@ def step_anchored_davidson(
     return newton_step(fit.pairs, counts, pull=_lowered(pull, level)) + level
 
 
-# --------------------------------------------------------------------------------------------------
-# One group, one method: latent scores, how the fit went, and errors where the method has a likelihood.
-# --------------------------------------------------------------------------------------------------
+# -- any method --------------------------------------------------------------------------------------------------------
 
 
 def fit_group(

@@ -1,9 +1,4 @@
-"""Whether items or their generators are scored, where nobody said.
-
-An arena shows two of many generators under each of many prompts, once. Scores of the items of one prompt then rest on a
-vote or two, or do not hang together at all, while the generators met under hundreds of prompts: they are what such
-votes can order.
-"""
+"""The fusion of a study: choose what is scored and by which method, score every group, report."""
 
 from __future__ import annotations
 
@@ -106,9 +101,7 @@ def _connected_prompts(group_of: Codes, a: Codes, b: Codes) -> np.ndarray:
     return np.asarray((parts == 1) & (votes >= np.bincount(of_item, minlength=len(groups))))
 
 
-# --------------------------------------------------------------------------------------------------
-# Do methods agree? Anchored and plain Elo and Davidson on the same comparisons, rating anchors and scale.
-# --------------------------------------------------------------------------------------------------
+# -- comparing methods -------------------------------------------------------------------------------------------------
 
 GAPS: tuple[tuple[str, float], ...] = (
     ("group", 1200.0),
@@ -185,9 +178,7 @@ def _mean(first: str, second: str, agreements: Sequence[MethodAgreement]) -> Met
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The fusion of a study: choose the method, score every group, report.
-# --------------------------------------------------------------------------------------------------
+# -- fusion ------------------------------------------------------------------------------------------------------------
 
 ENOUGH_CLUSTERS = 5
 """From this many raters (or prompts) in every group on, errors ask what others would have said."""

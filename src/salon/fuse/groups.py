@@ -2,8 +2,8 @@
 
 Items are scored within what they are compared within (a prompt, a category or the whole study); generators within the
 whole study, or within each category. Inside a group, items (or generators) are numbered 0..n-1; raters and prompts
-keep their numbers in the study. Repeated answers are left out and counted; so are answers of 'both bad', which order
-nothing, unless they are asked to be ties.
+keep their numbers in the study. Repeated answers are left out and counted. So are answers of 'both bad', which order
+nothing, unless they are to be taken as ties.
 """
 
 from __future__ import annotations
@@ -390,9 +390,7 @@ def _read_ratings(
     return (part, code[there & first]), np.bincount(code[there & ~first], minlength=groups)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a fit of one group gives, whatever the method.
-# --------------------------------------------------------------------------------------------------
+# -- fits --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,20 @@
-"""The rows of labels: votes counted by pair, one row per vote, or ratings averaged by item.
+"""Labels for training: what a panel of raters preferred, how clearly, and in which split it falls.
 
-Every row carries its criterion, its group, its split, the items with their images, and the text of the prompt: a
-trainer needs no other table. What the numbers mean is said in `labels`.
+Pairs. Of the votes on a pair (see `study.votes`), w are for item_a, l for item_b, t are ties; n = w + l + t.
+
+    share = (w + t/2) / n        the soft label
+    label = a, b or tie          the majority: share above, below or at 1/2
+    p_max = max(share, 1 - share),  agreement = |2 share - 1|      two weights, 1 when all agree
+    bucket = "4-1", "3-1-1"      the larger camp, the smaller one, and ties where there are any
+
+"Both bad" is neither a preference nor a tie: it has a column of its own and does not count in n or share. A pair with
+no other answer has no label; it is left out and counted. Even pairs are left out or kept as ties.
+
+Ratings. Mean, standard deviation (n - 1) and number of each item's ratings, on the criterion's own scale.
+
+Every row carries its criterion, group, split, items with their images, and the text of the prompt: a trainer needs no
+other table. Rows are in the order of the study's criteria and items. item_a is the item that comes first in the study:
+swap the items of a pair at random before training on it.
 """
 
 from __future__ import annotations
@@ -163,25 +176,7 @@ def _texts(study: Study, prompt: NDArray[Any]) -> pa.DictionaryArray:
     return prompt_texts(study).dictionary_encode().take(pa.array(prompt, mask=prompt < 0))
 
 
-# --------------------------------------------------------------------------------------------------
-# Labels for training: what a panel of raters preferred, how clearly, and on which side of the split it falls.
-#
-# Pairs. Of the votes on a pair (see `votes`), w are for item_a, l for item_b, t are ties; n = w + l + t.
-#
-#     share = (w + t/2) / n        the soft label
-#     label = a, b or tie          the majority: share above, below or at 1/2
-#     p_max = max(share, 1 - share),  agreement = |2 share - 1|      two weights, 1 when all agree
-#     bucket = "4-1", "3-1-1"      the larger camp, the smaller one, and ties where there are any
-#
-# "Both bad" is no preference and no tie: it stands in a column of its own and enters neither n nor share. A pair on
-# which
-# nobody said anything else has no label and is left out and counted. Even pairs are left out or kept as ties, as asked.
-#
-# Ratings. Mean, standard deviation (n - 1) and number of each item's ratings, on the criterion's own scale.
-#
-# Rows are in the order of the study's criteria and items. item_a is the item that stands first in the study: whoever
-# trains on pairs should swap them at random.
-# --------------------------------------------------------------------------------------------------
+# -- making labels -----------------------------------------------------------------------------------------------------
 
 Rows = Literal["pairs", "raters", "ratings"]
 FLAG_NOTE = "{0} is a flag and orders no items: no labels of pairs (--criterion {0} makes them)"

@@ -1,4 +1,9 @@
-"""From the method's own scale to the scale of ratings: the curve, and the rating anchors that hold it."""
+"""The HTML report of a fusion, made from its FuseReport alone: it prints numbers and computes none.
+
+Every number of the page carries its path in the JSON of `salon fuse --json`, so that
+`salon.report.disagreements(page.html(), report.model_dump(mode="json"))` is empty. Counts of what is listed, and the
+median width of the intervals, are not in the JSON and have no path.
+"""
 
 from __future__ import annotations
 
@@ -218,9 +223,7 @@ def _anchor_table(report: FuseReport, names: ScoreNames) -> list[Block]:
     return [fold_table(Table(columns, rows, caption), "Rating anchors")]
 
 
-# --------------------------------------------------------------------------------------------------
-# What the scores rest on: the comparison graph, what the fit explains badly, the raters, what went in.
-# --------------------------------------------------------------------------------------------------
+# -- graph, residuals, raters, data ------------------------------------------------------------------------------------
 
 MOST_PAIRS = 20
 MOST_RATERS = 200
@@ -418,13 +421,7 @@ def data_section(report: FuseReport, names: ScoreNames) -> Section:
     return Section("Data", blocks, "What went in, and what was done about it.")
 
 
-# --------------------------------------------------------------------------------------------------
-# The HTML report of a fusion, composed from its FuseReport alone: it prints numbers and computes none.
-#
-# Every number of the page carries its path in the JSON of `salon fuse --json`, so that
-# `salon.report.disagreements(page.html(), report.model_dump(mode="json"))` is empty. Counts of what is listed, and the
-# median width of the intervals, are in no JSON and claim no path.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 CLUSTERS = {
     "answer": "answers of the same raters",

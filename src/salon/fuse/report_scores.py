@@ -1,6 +1,6 @@
-"""The boards of a fusion's page: the scores of one criterion in one group, best first, with names that fit.
+"""The scores of a fusion's page: boards, tiers, items that cannot be told apart, and agreement between methods.
 
-How much of them a page shows is decided here: a page must stay light, and what it leaves out it counts.
+A board is the scores of one criterion in one group, best first. A page must stay light: what it leaves out is counted.
 """
 
 from __future__ import annotations
@@ -151,9 +151,7 @@ def fold_table(table: Table, summary: str) -> Block:
     return table if len(table.rows) <= MOST_OPEN else Details(summary, [table])
 
 
-# --------------------------------------------------------------------------------------------------
-# Scores with intervals, ranks and tiers: drawn, listed, and who cannot be told from whom.
-# --------------------------------------------------------------------------------------------------
+# -- scores ------------------------------------------------------------------------------------------------------------
 
 MOST_WARNINGS = 5
 FEW_BOARDS = 4
@@ -419,9 +417,7 @@ def _run_words(run: Sequence[str], board: ScoreBoard, names: ScoreNames) -> Mark
     return join_names([*(names.item(item) for item in run[:RUN_NAMES]), *more])
 
 
-# --------------------------------------------------------------------------------------------------
-# Do other methods say the same? Pairs of methods, group by group, and the gap between rating levels.
-# --------------------------------------------------------------------------------------------------
+# -- other methods -----------------------------------------------------------------------------------------------------
 
 AGREEMENT = (
     Column("srcc", "SRCC", "number", 4, "Rank correlation"),

@@ -1,4 +1,7 @@
-"""Everything a fusion can be told, described once: flags, help, docs and signatures read it here."""
+"""The settings and the results of a fusion: flags, help, docs, signatures and the JSON of `salon fuse --json`.
+
+Every score carries its interval and what it rests on. A number that cannot be given is None, with the reason beside it.
+"""
 
 from __future__ import annotations
 
@@ -118,12 +121,7 @@ class FuseSettings(Noun):
     seed: int = Field(42, ge=0, description="Seed of everything drawn by chance.")
 
 
-# --------------------------------------------------------------------------------------------------
-# What a fusion gives back: the JSON of `salon fuse --json`, and what its page prints.
-#
-# Every score carries its interval and what it rests on. A number that cannot be given is None, with the reason beside
-# it; nothing is ever silently left out.
-# --------------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 FORMAT: Final = "salon.fuse/1"
 

@@ -1,4 +1,6 @@
-"""Anchored fusion: comparisons order the items, ratings anchor the scale.
+"""Scores with their intervals: the errors of every method in one form; and anchored fusion.
+
+Anchored fusion: comparisons order the items, ratings anchor the scale.
 
 1. In every group, rating anchors are chosen: at each middle level of the scale the items whose ratings agree best.
 2. Latent scores come from the comparisons, held near the rating anchors' targets: by Elo passes that pull them back
@@ -6,7 +8,7 @@
 3. One curve, score = low + (high - low) s(a q + b), is fitted to the rating anchors of all groups (or each group's).
 
 Errors are the jackknife's, on the curve's argument a q + b, so that intervals stay inside the scale. The rating
-anchors stay the same in every refit; their targets and the curve are made anew.
+anchors stay the same in every refit; their targets and the curve are fitted again.
 Source: PPaint section 3.3, appendix C.
 """
 
@@ -239,9 +241,7 @@ def _update_targets(anchors: RatingAnchors, group: FuseGroup) -> RatingAnchors:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Scores with their intervals: every method's errors brought to one form.
-# --------------------------------------------------------------------------------------------------
+# -- scores and intervals ----------------------------------------------------------------------------------------------
 
 WITHOUT_LIKELIHOOD: tuple[Method, ...] = ("elo",)
 OWN_CLUSTER: dict[str, Cluster] = {**dict.fromkeys(RATED, "rater"), "crowd": "answer"}

@@ -2,11 +2,11 @@
 
 Everything is written beside its final place under a dotted name, flushed to the disk, and then renamed. A folder
 that exists already is exchanged with the new one in a single system call where the system has one (Linux, on any
-common file system). Elsewhere the old folder is first moved aside as `.<name>.replaced`; whoever finds only that
+common file system). Elsewhere the old folder is first moved aside as `.<name>.replaced`; a reader that finds only that
 one reads it, and the next writer puts it back.
 
-One writer at a time: of two at the same folder the second is refused, and so is one that finds a folder where there
-was none when it began. Nothing that another process wrote is ever replaced unseen.
+One writer at a time: of two at the same folder the second is refused. So is one that finds a folder where there was
+none when it began. Nothing that another process wrote is replaced unseen.
 """
 
 from __future__ import annotations
@@ -297,11 +297,6 @@ def _sweep(path: Path) -> None:
         if lock is not None:
             shutil.rmtree(leftover, ignore_errors=True)
             os.close(lock)
-
-
-# --------------------------------------------------------------------------------------------------
-# Files that appear whole, without waiting for the disk: for what can be made again after a power cut.
-# --------------------------------------------------------------------------------------------------
 
 
 def put_file(path: Path, data: bytes) -> None:

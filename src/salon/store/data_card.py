@@ -153,9 +153,7 @@ def _grid(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]
     return [f"| {' | '.join(header)} |", "|" + "---|" * len(header), *body]
 
 
-# --------------------------------------------------------------------------------------------------
-# Names of a study in a Markdown file: shown as they are, and never a tag, a link, a picture or a table's edge.
-# --------------------------------------------------------------------------------------------------
+# -- Markdown ----------------------------------------------------------------------------------------------------------
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "<": "&lt;", "[": "\\[", "|": "\\|"})
 

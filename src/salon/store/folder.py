@@ -1,4 +1,8 @@
-"""study.toml: all of a study but its tables."""
+"""A study as a folder: study.toml, one file per table, and the images; and wherever else it may be kept.
+
+The folder is replaced whole: a process killed at any moment leaves the old study or the new one. An export is a folder
+for others, from which `open_study` reads back the identical study. `open_place` also reads the database of a studio.
+"""
 
 from __future__ import annotations
 
@@ -128,11 +132,7 @@ def _check_format(number: object, path: Path) -> None:
 _TOML_REMEDY = "correct the line; docs/data.md shows a whole study.toml"
 
 
-# --------------------------------------------------------------------------------------------------
-# A study as a folder: study.toml, one file per table, and the images.
-#
-# The folder is replaced whole: a process killed at any moment leaves the old study or the new one.
-# --------------------------------------------------------------------------------------------------
+# -- the folder --------------------------------------------------------------------------------------------------------
 
 TABLE_FOLDERS = ("", "data")
 """Where tables may stand in a study folder; `data` is what the Hugging Face hub expects."""
@@ -390,9 +390,7 @@ def _add_file(source: Path, target: Path, *, link: bool) -> None:
             os.fsync(file.fileno())
 
 
-# --------------------------------------------------------------------------------------------------
-# A study in a form for others, from which `open_study` reads back the identical study.
-# --------------------------------------------------------------------------------------------------
+# -- exports -----------------------------------------------------------------------------------------------------------
 
 EXPORTS = ("parquet", "csv", "jsonl", "huggingface")
 
@@ -422,9 +420,7 @@ def export_study(
     write_folder(study, path, form="parquet", overwrite=overwrite, images=images, inner="data", texts=card)
 
 
-# --------------------------------------------------------------------------------------------------
-# A study wherever it is kept: a folder, the database it is collected in, or a folder with such a database.
-# --------------------------------------------------------------------------------------------------
+# -- folders and databases ---------------------------------------------------------------------------------------------
 
 DATABASE = "studio.db"
 """The database of a study that is collected in its own folder."""

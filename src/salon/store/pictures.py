@@ -1,7 +1,9 @@
-"""The size of a picture from its first bytes, before anything is decoded: PNG, JPEG, WebP, GIF.
+"""The one way pictures are decoded: safely, wholly, and always to the same kind of pixels; and thumbnails for pages.
 
-A file of a few kilobytes can claim a picture of gigabytes (a decompression bomb). Only the header is read here, so
-the claim is known before memory is given to it.
+A file of a few kilobytes can claim a picture of gigabytes (a decompression bomb). So the size is read from the header
+(PNG, JPEG, WebP, GIF) and refused above a limit before any memory is given to it. Then the whole picture is decoded, so
+that a file that breaks off in the middle is found now and not in front of a rater. The result is always upright 8-bit
+RGB, and `notes` says what had to be done for that.
 """
 
 from __future__ import annotations
@@ -113,13 +115,7 @@ _READERS: tuple[tuple[Callable[[bytes], bool], str, Callable[[bytes], tuple[int,
 )
 
 
-# --------------------------------------------------------------------------------------------------
-# The one way pictures are decoded here: safely, wholly, and always to the same kind of pixels.
-#
-# The size is read from the header and refused above a limit before any memory is given to it; then the whole picture
-# is decoded, so a file that breaks off in the middle is found now and not in front of a rater. What comes out is always
-# upright 8-bit RGB, and `notes` says what had to be done for that.
-# --------------------------------------------------------------------------------------------------
+# -- decoding ----------------------------------------------------------------------------------------------------------
 
 MOST_PIXELS = 8192 * 8192
 """The largest picture that is decoded."""
@@ -305,9 +301,7 @@ def _bad_picture(
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Small pictures for pages: decoded by the one safe decoder, on all cores, made once for the same bytes and width.
-# --------------------------------------------------------------------------------------------------
+# -- thumbnails --------------------------------------------------------------------------------------------------------
 
 QUALITY = 82
 TALLEST = 3

@@ -1,4 +1,4 @@
-"""What makes pictures from prompts: the interface every generator has, what it is asked and what it gives back."""
+"""The interfaces of generators and scorers, and what passes between them and Salon."""
 
 from __future__ import annotations
 
@@ -83,9 +83,7 @@ class Generator(Protocol):
         ...
 
 
-# --------------------------------------------------------------------------------------------------
-# The interface of what gives numbers to items.
-# --------------------------------------------------------------------------------------------------
+# -- scorers -----------------------------------------------------------------------------------------------------------
 
 
 class ScorerCard(Noun):

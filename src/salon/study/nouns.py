@@ -1,4 +1,7 @@
-"""What every noun is: frozen, closed, and validated on the way in."""
+"""The nouns of a study: prompts, items, raters, criteria, designs, judgments, signatures and scores.
+
+Every noun is frozen, refuses unknown fields, and is validated when it is made.
+"""
 
 from __future__ import annotations
 
@@ -60,9 +63,7 @@ def bad_value(error: ValidationError, *, noun: str, where: str | None) -> BadVal
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# What was asked of a generator.
-# --------------------------------------------------------------------------------------------------
+# -- prompts -----------------------------------------------------------------------------------------------------------
 
 Part = Literal["intent", "description", "aesthetics"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -110,9 +111,7 @@ def normalize_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-# --------------------------------------------------------------------------------------------------
-# One image, or anything else that can be preferred.
-# --------------------------------------------------------------------------------------------------
+# -- items -------------------------------------------------------------------------------------------------------------
 
 Tier = Literal["high", "medium", "low"]
 ItemSource = Literal["generated", "photograph"]
@@ -132,9 +131,7 @@ class Item(Noun):
     source: ItemSource | None = None
 
 
-# --------------------------------------------------------------------------------------------------
-# Who judges, and under which conditions.
-# --------------------------------------------------------------------------------------------------
+# -- raters ------------------------------------------------------------------------------------------------------------
 
 ProtocolName = Literal["compare", "rank", "rate", "flag", "checklist", "choose"]
 RaterKind = Literal["person", "model", "crowd"]
@@ -170,9 +167,7 @@ def describe_model_raters(models: NDArray[np.bool_]) -> list[str]:
     ]
 
 
-# --------------------------------------------------------------------------------------------------
-# The quality being judged, with its rubric and scale.
-# --------------------------------------------------------------------------------------------------
+# -- criteria ----------------------------------------------------------------------------------------------------------
 
 
 class Scale(Noun):
@@ -273,9 +268,7 @@ def matching_criteria(pattern: str) -> list[Criterion]:
     return family or [builtin_criterion(pattern)]
 
 
-# --------------------------------------------------------------------------------------------------
-# How questions and raters were chosen: part of the study, because it decides which nulls apply.
-# --------------------------------------------------------------------------------------------------
+# -- designs -----------------------------------------------------------------------------------------------------------
 
 
 class Design(Noun):
@@ -302,9 +295,7 @@ class Design(Noun):
         return self.kind == "merge_ranking"
 
 
-# --------------------------------------------------------------------------------------------------
-# One answer of one rater. Five kinds, one set of optional facts on each.
-# --------------------------------------------------------------------------------------------------
+# -- judgments ---------------------------------------------------------------------------------------------------------
 
 Outcome = Literal["a", "b", "tie", "both_bad"]
 Left = Literal["a", "b", "unknown"]
@@ -419,9 +410,7 @@ class Choice(Judgment):
         return self
 
 
-# --------------------------------------------------------------------------------------------------
-# One line that says which data, method, settings, seed and version made a number.
-# --------------------------------------------------------------------------------------------------
+# -- signatures --------------------------------------------------------------------------------------------------------
 
 Setting = str | int | float | bool | None
 
@@ -463,9 +452,7 @@ def _plain(value: Setting) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-# --------------------------------------------------------------------------------------------------
-# Fused values with errors on a named scale.
-# --------------------------------------------------------------------------------------------------
+# -- scores ------------------------------------------------------------------------------------------------------------
 
 
 class Score(Noun):

@@ -1,8 +1,8 @@
-"""Judgments as plain integer arrays, for computing.
+"""A study: who was asked what about which items, and every answer.
 
-A view numbers items, raters, criteria and groups by their place in the study's own lists, so labels stay
-outside the maths. A group is what items may be compared within: a prompt, a category, or the whole study.
-Skipped judgments are left out of a view and counted in `skipped`.
+For computing, a study gives its judgments as arrays (`ComparisonView` and its like). A view numbers items, raters,
+criteria and groups by their place in the study's own lists. A group is what items may be compared within: a prompt, a
+category, or the whole study. Skipped judgments are left out of a view and counted in `skipped`.
 """
 
 from __future__ import annotations
@@ -103,9 +103,7 @@ JudgmentView = ComparisonView | RankingView | RatingView
 """Any of the three."""
 
 
-# --------------------------------------------------------------------------------------------------
-# A study: who was asked what about which items, and every answer.
-# --------------------------------------------------------------------------------------------------
+# -- the study ---------------------------------------------------------------------------------------------------------
 
 
 CompareWithin = Literal["prompt", "category", "all"]

@@ -1,8 +1,8 @@
-"""The columns of a study's tables, and nouns to rows and back.
+"""The columns of a study's tables, nouns to rows and back, and the content hash of it all.
 
-A study may hold ten million judgments, so it keeps them as Arrow columns and makes nouns only on request.
-References (to items, raters, prompts, criteria) are dictionary-encoded: four bytes a row. Optional columns
-that nobody filled in are left out of a table altogether.
+A study may hold ten million judgments, so it keeps them as Arrow columns and makes nouns only on request. References
+(to items, raters, prompts, criteria) are dictionary-encoded: four bytes a row. Optional columns without any value are
+left out of a table.
 """
 
 from __future__ import annotations
@@ -226,9 +226,7 @@ def nouns_from_table(kind: str, table: pa.Table) -> Iterable[Noun]:
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# The content hash behind every signature's `data:` part.
-# --------------------------------------------------------------------------------------------------
+# -- content hash ------------------------------------------------------------------------------------------------------
 
 BLOCK = 1_000_000
 """References hashed at a time: a long column needs no long copies."""

@@ -1,6 +1,8 @@
-"""Whole-study checks, in columns: ids are unique, words known, numbers finite, and every reference exists.
+"""Checks of a whole study, in columns.
 
-What single judgments owe beyond that is checked in `judged`.
+Ids are unique, words known, numbers finite, and every reference exists. Each judgment has an answer or a reason why
+there is none, compares items of one group, and answers its question once. Messages count rows as they stand in the
+table, skipped ones included, so that they name the right line.
 """
 
 from __future__ import annotations
@@ -177,11 +179,7 @@ def _check_texts(kind: str, table: pa.Table) -> None:
             )
 
 
-# --------------------------------------------------------------------------------------------------
-# What judgments owe: an answer or a reason, items that may be compared, and each question answered once.
-#
-# Rows are counted as they stand in the table, skipped ones included, so that a message names the right line.
-# --------------------------------------------------------------------------------------------------
+# -- judgments ---------------------------------------------------------------------------------------------------------
 
 Keys = NDArray[np.uint64]
 Ints = NDArray[np.int32]

@@ -1,8 +1,8 @@
-"""Who preferred which of two items: comparisons, rankings and (by name) ratings as votes on pairs.
+"""Votes on pairs: who preferred which of two items, from comparisons, rankings and, if asked for, ratings.
 
-A rater has one vote on a pair under a criterion. Where they judged it more than once, the most direct judgment counts:
-a comparison before a ranking, a ranking before two ratings; the others are counted in `twice`. A crowd is many people:
-all its answers count. Repeats planted to measure raters (repeat > 0) are no second votes.
+A rater has one vote on a pair under a criterion. If they judged it more than once, the most direct judgment counts: a
+comparison before a ranking, a ranking before two ratings; the rest are counted in `twice`. A crowd is many people: all
+its answers count. Repeats planted to measure raters (repeat > 0) are not second votes.
 """
 
 from __future__ import annotations
@@ -137,9 +137,7 @@ def _one_vote_each(study: Study, criterion: Ints, rater: Ints, a: Ints, b: Ints)
     return np.sort(np.concatenate([persons[first], np.flatnonzero(crowd)]))
 
 
-# --------------------------------------------------------------------------------------------------
-# Train, validation and test, and the shares of a study's prompts that fall to each.
-# --------------------------------------------------------------------------------------------------
+# -- splits ------------------------------------------------------------------------------------------------------------
 
 SPLITS = ("train", "validation", "test")
 

@@ -1,6 +1,6 @@
 """Simulated designers who look at drawn posters: their answers follow what is truly wrong with each picture.
 
-Every poster of a built-in house carries a layout JSON with its planted defects. Designer r values poster i under
+Every poster of a built-in generator carries a layout JSON with its planted defects. Designer r values poster i under
 criterion c at
 
     u = sum over its defects of log(1 - w[c, kind] m[r, kind] strength)  +  t[r, style of i]  +  e
@@ -8,10 +8,13 @@ criterion c at
 w are the weights of true quality (`render.quality`), m the designer's own sensitivity to each kind of defect
 (log-normal with standard deviation `taste`, the same under all criteria), t a liking for styles (normal, `style_taste`)
 and e noise that is new for every answer (normal, `noise`). With m = 1 and without t and e the order is that of true
-quality. Comparisons have noise of their own for each pair and a lean to the left. Nobody gave these answers, and the
-study says so.
+quality. Comparisons have noise of their own for each pair and a lean to the left. The study says that nobody gave these
+answers.
 
-One cohort answers every criterion on every prompt, unless several are told what each of them is asked (`Asked`).
+One cohort answers every criterion on every prompt, unless several are given (`DesignerCohort`).
+
+`TrueQuality` is true quality as a scorer: an oracle that reads the layout beside a picture, and scorers of a known
+accuracy made from it. They measure what a way of choosing brings, and how much of that a scorer that errs loses.
 """
 
 from __future__ import annotations
@@ -287,12 +290,7 @@ def _names(stem: str, count: int) -> list[str]:
     return [f"{stem}-{number:0{width}}" for number in range(1, count + 1)]
 
 
-# --------------------------------------------------------------------------------------------------
-# True quality as a scorer: an oracle for drawn posters, and scorers of a known accuracy made from it.
-#
-# It reads the layout that stands beside a picture in a study of drawn posters. No judge can: it is for measuring what a
-# way of choosing brings, and how much of that a scorer that errs loses.
-# --------------------------------------------------------------------------------------------------
+# -- true quality as a scorer ------------------------------------------------------------------------------------------
 
 TRUTH = "true-quality"
 

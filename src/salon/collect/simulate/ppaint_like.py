@@ -1,4 +1,8 @@
-"""What the simulated experts of the PPaint-like study see, and how they answer.
+"""A matched study in the shape of PPaint: the same simulated experts compare and rate the same paintings.
+
+Three categories of 50 items under five criteria, five raters each; 612 of the 1,225 pairs of a category, the same for
+all its raters and criteria. Its numbers stand in ppaint_like.toml, fixed beforehand by prove/fit_ppaint.py from
+published figures of agreement and scale use, never from a result of fusion.
 
 Item i has a latent value q_id under criterion d, in units of the noise of one comparison. Items were screened into
 three tiers of equal size, z_i = 1, 0, -1 (high, medium, low), and q_id = spread (sqrt(shared) sqrt(3/2) z_i +
@@ -12,8 +16,6 @@ four at their spread.
   y < -threshold_r, else a tie. Without the side this is the law of Rao and Kupper with theta = exp(threshold).
 * rate: s = 1 + 4 logistic(steepness (q_rid + e')), e' normal with standard deviation `rating_noise`; the answer is
   3 + offset_r + gain_r (s - 3), rounded and kept within 1 to 5.
-
-Numbers come from ppaint_like.toml, which prove/fit_ppaint.py writes.
 """
 
 from __future__ import annotations
@@ -207,13 +209,7 @@ def latent_cut(level: Floats | float, offset: Floats | float, gain: Floats | flo
     return np.asarray(logit(np.clip(share, 0, 1)) / steepness)
 
 
-# --------------------------------------------------------------------------------------------------
-# A matched study in the shape of PPaint: the same simulated experts compare and rate the same paintings.
-#
-# Three categories of 50 items under five criteria, five raters each; 612 of the 1,225 pairs of a category, the same for
-# all its raters and criteria. The law stands in ppaint_law.py, its numbers in ppaint_like.toml, fixed beforehand by
-# prove/fit_ppaint.py from published figures of agreement and scale use, never from a result of fusion.
-# --------------------------------------------------------------------------------------------------
+# -- the study ---------------------------------------------------------------------------------------------------------
 
 NAMES = ("flower-and-bird", "landscape", "figure")
 TIERS = ("high", "medium", "low")

@@ -1,4 +1,4 @@
-"""A study in the shape of TASTE: simulated designers with its agreement, and nothing hidden about it.
+"""A study in the shape of TASTE: simulated designers with its agreement.
 
 Its law and numbers stand in taste_like.toml, which prove/fit_simulator.py writes. What is added here carries no
 signal: briefs, blind generators, sides and seconds of the comparisons, planted repeats.
@@ -199,9 +199,7 @@ def _flag_ratings(
     return SimulatedRatings(criterion, panel.raters, panel.first_item, values)
 
 
-# --------------------------------------------------------------------------------------------------
-# Made-up design briefs for simulated studies: what a client might ask of a poster, a label or a logo.
-# --------------------------------------------------------------------------------------------------
+# -- design briefs -----------------------------------------------------------------------------------------------------
 
 SUBJECTS: dict[str, tuple[tuple[str, str], ...]] = {
     "poster": (

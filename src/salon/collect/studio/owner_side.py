@@ -1,4 +1,4 @@
-"""Hours and pay. Salon counts, it does not pay."""
+"""What the owner of a studio sees and does: progress, live checks, flags, hours and pay, invitations, export."""
 
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ def _money(value: float | None) -> Decimal:
     return Decimal(str(value or 0))
 
 
-# --------------------------------------------------------------------------------------------------
-# What the owner of a studio sees and does: progress, live checks, flags, invitations, export.
-# --------------------------------------------------------------------------------------------------
+# -- the owner ---------------------------------------------------------------------------------------------------------
 
 _REST_S, _REST_PART = 5.0, 3.0
 """Between two checks the worker rests so many seconds, and so many times as long as the last one took."""

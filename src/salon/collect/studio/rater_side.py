@@ -1,4 +1,8 @@
-"""What a studio says back: whom a link stands for, what comes next for a rater, how far everyone is."""
+"""A rater's side of a studio: its steps, the way in, rankings by pairs, and rows read from the database.
+
+Answers to the pairs of a ranking are kept with the rater's profile, only those of the newest ranking, so that every
+device goes on where the last one stopped. The order they settle is submitted like any other answer.
+"""
 
 from __future__ import annotations
 
@@ -134,9 +138,7 @@ class TooEarly(InputError):
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# From the database's rows back to what collecting works with: questions, screens, answers, tallies.
-# --------------------------------------------------------------------------------------------------
+# -- from the database -------------------------------------------------------------------------------------------------
 
 KNOWN_ANSWER = "known"
 """Kind of the record that says whether a known answer was hit; no judgment of the study."""
@@ -239,9 +241,7 @@ def expected_total(plan: StudioPlan, cohort: str, rater: str, number: int) -> in
     return runs + (test.questions if test else 0)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a rater does before the first question: the welcome page, consent, screener, profile, guidelines.
-# --------------------------------------------------------------------------------------------------
+# -- before the first question -----------------------------------------------------------------------------------------
 
 _LONGEST_ANSWER = 1000
 
@@ -338,13 +338,7 @@ def require_waited(wait: RemainingWait | None) -> None:
         raise TooEarly(wait.seconds_left)
 
 
-# --------------------------------------------------------------------------------------------------
-# A ranking pair by pair: the pairs answered so far are kept, so that every device goes on where the last one stopped.
-#
-# They are kept with the rater's profile, as the way in is, and only those of the newest ranking: what enters the study
-# is
-# the order they settle, submitted like any other answer.
-# --------------------------------------------------------------------------------------------------
+# -- rankings by pairs -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

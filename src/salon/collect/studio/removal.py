@@ -1,4 +1,8 @@
-"""A study without some of its raters, or without some of its items. The revision stays that of the whole."""
+"""A study without some raters or items, and the erasure of a rater who asks for it.
+
+To erase, the folder's tables are replaced whole; then the studio's database loses the rater in one transaction. If the
+process is killed between the two, erasing again finishes it.
+"""
 
 from __future__ import annotations
 
@@ -87,13 +91,7 @@ def _rebuild(study: Study, tables: dict[str, Any], note: str | None) -> Study:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Take a rater who asks for it out of a study folder, and out of the studio in it.
-#
-# The folder's tables are replaced whole; then the studio's database loses the rater in one transaction. A process
-# killed
-# between the two leaves a rater that one of them still knows: erasing again finishes it.
-# --------------------------------------------------------------------------------------------------
+# -- erasing a rater ---------------------------------------------------------------------------------------------------
 
 ERASED = "a rater was erased"
 """Why there is a new revision; who it was is not said."""

@@ -1,7 +1,9 @@
-"""What of a studio.toml stays as it is once people have answered under it.
+"""Opening a studio from its folder, and changing its settings while it runs.
 
-A renamed phase would ask its raters the same questions again; another protocol or other criteria would leave answers to
-questions that nobody can find any more.
+The study goes into the database once, and studio.toml is written where there is none. A new studio.toml is checked
+whole before anything changes. Answers that were given stay true: a cohort that was asked something keeps its phases,
+each with its protocol and its criteria. A renamed phase would ask its raters the same questions again. Everything else
+may change: times, texts, checks, designs, stop rules, cohorts and phases to come.
 """
 
 from __future__ import annotations
@@ -60,9 +62,7 @@ def _stays_error(what: str, change: str) -> DesignError:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# A studio from its folder: the study goes into the database once, and studio.toml is written where there is none.
-# --------------------------------------------------------------------------------------------------
+# -- opening -----------------------------------------------------------------------------------------------------------
 
 _RATERS = 5
 """Raters that a new studio counts on."""
@@ -253,12 +253,7 @@ def _group_sizes(study: Study) -> Counter[str | None]:
     return groups
 
 
-# --------------------------------------------------------------------------------------------------
-# A running studio under a new studio.toml: checked whole before anything changes, and kept in file and database.
-#
-# Answers that were given stay true: a cohort that was asked something keeps its phases, each with its protocol and its
-# criteria. Everything else may change: times, texts, checks, designs, stop rules, cohorts and phases to come.
-# --------------------------------------------------------------------------------------------------
+# -- changing settings -------------------------------------------------------------------------------------------------
 
 
 def current_settings_text(studio: Studio) -> str:

@@ -1,9 +1,16 @@
-"""What lies before each rater, remembered by the one process that serves the studio.
+"""A studio: everything that happens while a study is collected, without HTTP.
 
-A desk holds a rater's tasks with their questions, read from the database when the rater comes and kept up with every
-task and answer since, so that an answer costs the same whether it is the first or the thousandth. The database stays
-the judge: it closes a task only if it finds it open, and whatever it refuses makes the desk be read anew. One request
-of a rater is at the desk at a time.
+    studio = Studio(database, settings, folder)
+    link, = studio.invite("designers", 1)
+    step = studio.next(link.rater)                       # ShownTask, Rest, NoMoreQuestions, or EntryStep (consent ...)
+    studio.ready(link.rater, step.id)                    # the prompt was read
+    studio.submit(link.rater, step.id, answer, key=key)  # saved, exactly once, on the disk
+    saved, step = studio.answer(...)                     # the same, and what comes next
+
+Every call is one or a few short transactions, and any number of threads may call. One process serves a studio. Two
+things are kept in its memory: how many answers each question has, which decides only what is asked next, and the tasks
+of each rater at work (`TaskCache`), so that the thousandth answer costs no more than the first. The database decides:
+it closes a task only if it finds it open, and after a refusal the rater's tasks are read again.
 """
 
 from __future__ import annotations
@@ -162,21 +169,7 @@ class TaskCache:
         desk.entered = desk.stale = False
 
 
-# --------------------------------------------------------------------------------------------------
-# A studio: everything that happens while a study is collected, without HTTP.
-#
-#     studio = Studio(database, settings, folder)
-#     link, = studio.invite("designers", 1)
-#     step = studio.next(link.rater)                      # ShownTask, Rest, Finished, or Needs consent and the like
-#     studio.ready(link.rater, step.id)                   # the prompt was read
-#     studio.submit(link.rater, step.id, given, key=key)  # saved, exactly once, on the disk
-#     saved, step = studio.answer(...)                    # the same, and what comes next
-#
-# Every call is one or a few short transactions, and any number of threads may call. One process serves a studio: how
-# many
-# answers each question has is counted in memory, from the database at the start, and steers only what is asked next; so
-# is what each rater at work was asked (`desk`).
-# --------------------------------------------------------------------------------------------------
+# -- the studio --------------------------------------------------------------------------------------------------------
 
 INTERFACE = "2"
 """Grows whenever a screen changes what raters see; every judgment carries it."""

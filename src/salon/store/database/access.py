@@ -1,4 +1,8 @@
-"""Who did what, kept for good; and the studio's settings, every version of them."""
+"""Who may come in, and who did what: links, the audit, and every version of the studio's settings.
+
+A link holds a random token of 256 bits; the database holds its SHA-256, which needs no salt. Nobody's link can be read
+from the database or from a backup of it. A link that was never given, was revoked or has expired gives the same error.
+"""
 
 from __future__ import annotations
 
@@ -74,12 +78,7 @@ class AuditMethods(DatabaseConnection):
             return connection.execute(newest).scalar()
 
 
-# --------------------------------------------------------------------------------------------------
-# Links that let people in: a random token in the address, its SHA-256 in the database.
-#
-# A token holds 256 random bits, so its hash cannot be guessed backwards and needs no salt. Who reads the database, or a
-# backup of it, gets nobody's link. A link that was never given, was revoked or has expired is one and the same error.
-# --------------------------------------------------------------------------------------------------
+# -- links -------------------------------------------------------------------------------------------------------------
 
 TOKEN_BYTES = 32
 _LONGEST = 200

@@ -1,4 +1,13 @@
-"""Questions put to raters: each has its position once, is shown once, and belongs to one rater."""
+"""Tasks put to raters, and their answers: each saved exactly once, on the disk before the rater is told so.
+
+A submission carries a key that the browser made up. The same key again gives back what was saved under it and writes
+nothing. Closing the task comes first: one statement that finds it open, the rater's own and the rater active, or finds
+nothing; it holds the row (SQLite: the whole database) until the commit. And (rater, key, part) is unique. So of two
+submissions at once one is written, and the other gets what became of it.
+
+Imported judgments and an adjudicator's rulings belong to no task. They are read with the others and taken back as those
+are: the row stays as history.
+"""
 
 from __future__ import annotations
 
@@ -154,15 +163,7 @@ def parse_task(row: tuple[Any, ...]) -> RaterTask:
     return RaterTask(id, rater, position, phase, about, json.loads(question), json.loads(screen), *moments)
 
 
-# --------------------------------------------------------------------------------------------------
-# Answers come in: each exactly once, on the disk before anyone hears that it was saved.
-#
-# A submission carries a key that the browser made up. The same key again gives back what was saved under it and writes
-# nothing, however often and from wherever it comes. Closing the task comes first: one statement that finds it open, the
-# rater's own and the rater at work, or finds nothing; it holds the row (SQLite: the whole database) until the commit.
-# And
-# (rater, key, part) is unique. So of two submissions at once one is written, and the other hears what became of it.
-# --------------------------------------------------------------------------------------------------
+# -- submitting answers ------------------------------------------------------------------------------------------------
 
 STOPPED = ("paused", "removed", "withdrawn")
 """Raters in these states may not answer."""
@@ -336,11 +337,7 @@ def _time(at: int, where: str) -> int:
     return at
 
 
-# --------------------------------------------------------------------------------------------------
-# Judgments that no task asked for: those of an imported file, and an adjudicator's rulings.
-#
-# They stand among the answers of raters, are read with them, and are taken back as those are: the row stays as history.
-# --------------------------------------------------------------------------------------------------
+# -- judgments without a task ------------------------------------------------------------------------------------------
 
 
 class ImportMethods(AnswerMethods):

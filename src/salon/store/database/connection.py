@@ -1,4 +1,4 @@
-"""What can go wrong between a studio and its database.
+"""Connections to a studio's database: its errors, its transactions and its prepared statements.
 
     SalonError
     └── DatabaseError             the database cannot do this now
@@ -16,6 +16,20 @@
         └── BadLink               a link that was never given, was revoked or has expired
 
 Messages never hold a password, a token, or whether somebody else's task exists.
+
+SQLite runs in write-ahead mode with `synchronous=FULL`: a commit is flushed before it returns, readers see the last
+commit and wait for nobody. Python's driver is kept from opening transactions of its own (`isolation_level=None`);
+SQLAlchemy's `begin` event says BEGIN for readers and BEGIN IMMEDIATE for writers, so that no writer finds out half-way
+that another was first. Writers of one process queue for a lock; those of other processes wait in SQLite, up to 30 s.
+The first in the queue writes for all that wait (`write`): each in a savepoint of its own, one flush for everyone.
+
+PostgreSQL runs READ COMMITTED, `synchronous_commit=on` whatever the server's default; a task is locked by its row while
+it is answered, and the server itself lets commits share a flush. Single reads are not wrapped in a transaction, which
+under READ COMMITTED would change nothing but take two more round trips. Both databases have a `snapshot`: several reads
+that see one moment.
+
+Statements that run for every answer are compiled once for each kind of database and run by its driver alone: what
+SQLAlchemy does anew for each execution takes several times as long as the statement itself.
 """
 
 from __future__ import annotations
@@ -94,23 +108,7 @@ class BadLink(DatabaseError):
     """A link that was never given, was revoked or has expired."""
 
 
-# --------------------------------------------------------------------------------------------------
-# A database's transactions: who waits for whom, and what is on the disk when a block ends.
-#
-# SQLite runs in write-ahead mode with `synchronous=FULL`: a commit is flushed before it returns, readers see the last
-# commit and wait for nobody. Python's driver is kept from opening transactions of its own (`isolation_level=None`);
-# SQLAlchemy's `begin` event says BEGIN for readers and BEGIN IMMEDIATE for writers, so that no writer finds out half-
-# way
-# that another was first. Writers of one process queue for a lock; those of other processes wait in SQLite, up to 30 s.
-# Whoever is first writes for all who come meanwhile (`write`): each in a savepoint of its own, one flush for everyone.
-#
-# PostgreSQL runs READ COMMITTED, `synchronous_commit=on` whatever the server's default; a task is locked by its row
-# while
-# it is answered, and the server itself lets commits share a flush. Single reads are not wrapped in a transaction, which
-# under READ COMMITTED would change nothing but take two more round trips. Both databases have a `snapshot`: several
-# reads
-# that see one moment.
-# --------------------------------------------------------------------------------------------------
+# -- transactions ------------------------------------------------------------------------------------------------------
 
 T = TypeVar("T")
 
@@ -337,12 +335,7 @@ def _check_after_rest(connection: Any, record: ConnectionPoolEntry, _: object) -
         raise DisconnectionError() from error
 
 
-# --------------------------------------------------------------------------------------------------
-# Statements that run for every answer: compiled once for each kind of database, and run by its driver alone.
-#
-# SQLAlchemy still writes the SQL, keeps the connections and names the errors; what it would do anew for each execution
-# takes several times as long as the statement itself.
-# --------------------------------------------------------------------------------------------------
+# -- prepared statements -----------------------------------------------------------------------------------------------
 
 
 class PreparedStatement:

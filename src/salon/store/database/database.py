@@ -1,4 +1,4 @@
-"""A whole database as one SQLite file, made while the studio runs, and back into either kind of database.
+"""A studio's database by its URL, and copies of it as one SQLite file.
 
 SQLite writes a compact copy of one moment itself (VACUUM INTO): writers go on, and what was erased is not in it. From
 PostgreSQL every table is copied within one snapshot. The file appears whole or not at all.
@@ -118,9 +118,7 @@ def _check_empty(connection: Connection, where: str) -> None:
             )
 
 
-# --------------------------------------------------------------------------------------------------
-# A studio's database by its URL.
-# --------------------------------------------------------------------------------------------------
+# -- opening -----------------------------------------------------------------------------------------------------------
 
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 

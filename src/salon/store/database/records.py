@@ -1,4 +1,8 @@
-"""What the database gives back, as plain frozen records. Times are milliseconds since 1970."""
+"""What the database takes and gives back, as plain frozen records. Times are milliseconds since 1970.
+
+A study is validated whole when it is read; one wrong answer would spoil every reading after it. So each answer is
+checked against the study's criteria, items and groups (`AnswerFrame`) before it is written.
+"""
 
 from __future__ import annotations
 
@@ -195,12 +199,7 @@ def judgment_payload(judgment: Judgment) -> str:
     return judgment.model_dump_json(exclude_defaults=True)
 
 
-# --------------------------------------------------------------------------------------------------
-# Which judgments the study can take: only those that leave it readable.
-#
-# A study is validated whole when it is read; one wrong answer would spoil every reading after it. So each is held
-# against the study's criteria, items and groups before it is written.
-# --------------------------------------------------------------------------------------------------
+# -- which answers are accepted ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

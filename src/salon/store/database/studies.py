@@ -1,8 +1,11 @@
-"""Which revision of the study a reader gets.
+"""A study into the database, and out of it as Arrow columns.
 
-The number grows with every rater, answer and undo, so that a signature made from a running study names one state of it.
-Only what takes answers away (a rater removed, withdrawn, brought back or erased) is a line of its own; what came since
-the last line is counted.
+Judgments are kept as the lines of JSON they would be in a folder, so a million of them are read as a file would be: in
+blocks, by Arrow, without an object for each.
+
+The revision number grows with every rater, answer and undo, so that a signature made from a running study names one
+state of it. Only what takes answers away (a rater removed, withdrawn, brought back or erased) is a line of its own;
+what came since the last line is counted.
 """
 
 from __future__ import annotations
@@ -56,13 +59,7 @@ def add_revision(connection: Connection, reason: str, at: int, number: int) -> N
     connection.execute(insert(tables.revisions), row)
 
 
-# --------------------------------------------------------------------------------------------------
-# A study into the database, and out of it as Arrow columns.
-#
-# Judgments are kept as the lines of JSON they would be in a folder, so a million of them are read as a file would be:
-# in
-# blocks, by Arrow, without an object for each.
-# --------------------------------------------------------------------------------------------------
+# -- studies -----------------------------------------------------------------------------------------------------------
 
 ROWS_AT_ONCE = 50_000
 _OWN_TABLE = {"prompts": tables.prompts, "items": tables.items}

@@ -1,4 +1,4 @@
-"""The tables of a studio's database: one study being collected.
+"""The tables of a studio's database (one study being collected), and how they are made or brought up to date.
 
 Times are milliseconds since 1970 (UTC). Records are JSON text, written by Salon and never searched. `revisions`,
 `judgments`, `undos`, `consents`, `settings` and `audit` only grow; triggers refuse to change a judgment or a line of
@@ -164,9 +164,7 @@ settings = _table("settings", _number("version"), _text("text"), _time("at"))
 audit = _table("audit", _number(), _time("at"), _text("who"), _text("what"), _text("detail"))
 
 
-# --------------------------------------------------------------------------------------------------
-# Which tables a database holds, and how it gets those this Salon needs.
-# --------------------------------------------------------------------------------------------------
+# -- migration ---------------------------------------------------------------------------------------------------------
 
 _LOCK = 0x5A10
 """PostgreSQL's number for "the tables of a studio are being made"."""

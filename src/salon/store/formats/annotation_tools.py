@@ -1,7 +1,17 @@
-"""Label Studio's JSON export: tasks with data, and annotations with results.
+"""Exports of annotation tools: Label Studio and Argilla 2.
 
-Read are results of type pairwise (selected: left | right), choices (a word for an outcome, over two items), rating (of
-one item) and ranker (a list of items, best first). A control's name (from_name) is the criterion.
+Label Studio's JSON has tasks with data, and annotations with results. Read are results of type pairwise (selected: left
+| right), choices (a word for an outcome, over two items), rating (of one item) and ranker (a list of items, best
+first). A control's name (from_name) is the criterion.
+
+Argilla's records are those that `dataset.records.to_json` writes:
+
+    {"id", "fields": {"prompt", "response-1", "response-2"}, "metadata", "vectors",
+     "responses":   {question: [{"value", "user_id"}, ...]},
+     "suggestions": {question: {"value", "score", "agent"}}}
+
+A text value is a comparison of the record's two fields, a list a ranking of them, a number a rating of the record.
+Suggestions are judgments too: their agent is a rater of kind 'model'.
 """
 
 from __future__ import annotations
@@ -165,16 +175,7 @@ def _ranked_item(ledger: TableBuilder, label: Any, result: JsonRecord, about: tu
     return ledger.item(f"task-{task}/{result.as_text(label, 'ranker')}", result.where, prompt=prompt)
 
 
-# --------------------------------------------------------------------------------------------------
-# Argilla 2 records, as `dataset.records.to_json` writes them.
-#
-#     {"id", "fields": {"prompt", "response-1", "response-2"}, "metadata", "vectors",
-#      "responses":   {question: [{"value", "user_id"}, ...]},
-#      "suggestions": {question: {"value", "score", "agent"}}}
-#
-# A text value is a comparison of the record's two fields, a list a ranking of them, a number a rating of the record.
-# Suggestions are judgments too: their agent is a rater of kind 'model'.
-# --------------------------------------------------------------------------------------------------
+# -- Argilla -----------------------------------------------------------------------------------------------------------
 
 PROMPT_FIELDS = (*NAMES["prompt"], "instruction", "question", "input")
 

@@ -1,4 +1,4 @@
-"""Text columns as numbered labels: what the generic readers share, in arrays and never row by row."""
+"""Text columns as numbered labels, in arrays and never row by row: prompts, items, raters, criteria, and duplicates."""
 
 from __future__ import annotations
 
@@ -284,9 +284,7 @@ def judgment_facts(cells: ColumnCells) -> dict[str, Any]:
 FACTS = ("repeat", "seconds", "at", "confidence", "rationale")
 
 
-# --------------------------------------------------------------------------------------------------
-# The criteria of an import: from a column, or one for the whole file.
-# --------------------------------------------------------------------------------------------------
+# -- criteria ----------------------------------------------------------------------------------------------------------
 
 
 def name_criteria(source: Source, cells: ColumnCells) -> tuple[pa.DictionaryArray, tuple[Criterion, ...]]:
@@ -368,9 +366,7 @@ def parse_scale(text: str) -> Scale:
     return Scale.parse({"low": low, "high": high, "step": step[0] if step else None}, where="--scale")
 
 
-# --------------------------------------------------------------------------------------------------
-# One rater, one question, several answers: keep the first, keep the last, or number them as repeats.
-# --------------------------------------------------------------------------------------------------
+# -- duplicates --------------------------------------------------------------------------------------------------------
 
 
 def settle_duplicates(source: Source, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:

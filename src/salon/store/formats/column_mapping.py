@@ -1,4 +1,4 @@
-"""What a file's words for an outcome mean."""
+"""What a file's columns and words mean: as the user says, else by common names; every guess is reported."""
 
 from __future__ import annotations
 
@@ -93,9 +93,7 @@ def is_number(word: str) -> bool:
     return bool(re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)|true|false|yes|no", word))
 
 
-# --------------------------------------------------------------------------------------------------
-# Which column plays which part: as the user says, else by common names; every guess is reported.
-# --------------------------------------------------------------------------------------------------
+# -- columns -----------------------------------------------------------------------------------------------------------
 
 COLUMNS_GUESSED = "columns guessed by their names"
 """How the note about guessed columns begins."""

@@ -1,4 +1,8 @@
-"""Files as bytes, text and JSON, with every way they can be broken named."""
+"""Files as bytes, text, JSON records and columns; every way they can be broken has its error.
+
+CSV, TSV and Parquet never become Python objects: Arrow reads the chosen columns from a memory map, as
+dictionary-encoded text. Only when Arrow refuses a file is it read again row by row, to name the line that is wrong.
+"""
 
 from __future__ import annotations
 
@@ -167,9 +171,7 @@ def _parse_json(text: str, path: Path, line: int | None = None) -> Any:
         raise BadFile("JSON of ordinary depth and numbers is needed", found=str(error), where=where) from None
 
 
-# --------------------------------------------------------------------------------------------------
-# The records of a JSON file one after the other: a list of a million objects is never whole in memory.
-# --------------------------------------------------------------------------------------------------
+# -- records, one after the other --------------------------------------------------------------------------------------
 
 
 _CHUNK = 1 << 20
@@ -230,12 +232,7 @@ def _broken_record(path: Path, number: int, reason: str) -> BadFile:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# A file of rows, whatever its format: column names first, then chosen columns as dictionary-encoded text.
-#
-# CSV, TSV and Parquet never become Python objects: Arrow reads the chosen columns straight from a memory map.
-# Only when Arrow refuses a file is it read again row by row, to name the line that is wrong.
-# --------------------------------------------------------------------------------------------------
+# -- columns -----------------------------------------------------------------------------------------------------------
 
 
 DELIMITERS = ",\t;|"
@@ -485,9 +482,7 @@ def _json_cell(value: Any) -> str | None:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-# --------------------------------------------------------------------------------------------------
-# The beginning of a file: enough to tell which format it is.
-# --------------------------------------------------------------------------------------------------
+# -- the beginning of a file -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

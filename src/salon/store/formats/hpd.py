@@ -1,4 +1,12 @@
-"""Pictures that files of the field name by path: where they are, whether they can be read, and into the study.
+"""The Human Preference Datasets v2 and v3, and ImageReward: JSON records of a prompt and its images.
+
+    HPDv2 train   {"prompt", "file_path": [2], "human_preference": [1, 0]}            one person's comparison
+    HPDv2 test    {"prompt", "image_path": [n], "rank": [n], "raw_annotations": [{"rank": [n], "user_hash"}]}
+    HPDv3         {"prompt", "path1" (preferred), "path2", "confidence"?, "choice_dist"?, "model1"?, "model2"?,
+                  "category"?}
+    ImageReward   {"id", "prompt", "generations": [n], "ranking": [n]}                one consensus ranking
+
+Pictures are named by path:
 
     relative path       below --image-root, or below the folder of the file that names it
     absolute path       only below a folder that --remap OLD=NEW names: OLD at its beginning becomes NEW
@@ -159,15 +167,7 @@ def _report_missing(
         source.leave_out(f"{kind} about a picture that cannot be used", count)
 
 
-# --------------------------------------------------------------------------------------------------
-# The Human Preference Datasets v2 and v3, and ImageReward: JSON records of a prompt and its images.
-#
-# HPDv2 train   {"prompt", "file_path": [2], "human_preference": [1, 0]}            one person's comparison
-# HPDv2 test    {"prompt", "image_path": [n], "rank": [n], "raw_annotations": [{"rank": [n], "user_hash"}]}
-# HPDv3         {"prompt", "path1" (preferred), "path2", "confidence"?, "choice_dist"?, "model1"?, "model2"?,
-# "category"?}
-# ImageReward   {"id", "prompt", "generations": [n], "ranking": [n]}                one consensus ranking
-# --------------------------------------------------------------------------------------------------
+# -- records -----------------------------------------------------------------------------------------------------------
 
 CRITERION = builtin_criterion("hps/overall")
 CONSENSUS_RATER = "consensus"

@@ -1,4 +1,8 @@
-"""Comparisons in a table: one row a vote, the columns named by the user or guessed."""
+"""Comparisons, ratings and rankings in a table whose columns the user names or Salon guesses.
+
+One row is a vote, a rating, a ranked item or a whole ranking. pwcmp's tables of conditions on scenes are comparisons
+with fixed columns.
+"""
 
 from __future__ import annotations
 
@@ -220,9 +224,7 @@ def refuse_blank(source: Source, cells: ColumnCells, part: str, blank: np.ndarra
         source.say(f"{len(blank):,} rows without an answer are kept as skipped: cannot judge")
 
 
-# --------------------------------------------------------------------------------------------------
-# Ratings in a table: one row a rating.
-# --------------------------------------------------------------------------------------------------
+# -- ratings -----------------------------------------------------------------------------------------------------------
 
 RATING_OPTIONAL = ("rater", "prompt", "prompt_text", "criterion", "generator", "category", *FACTS)
 
@@ -268,9 +270,7 @@ def draft_ratings(source: Source, cells: ColumnCells) -> Draft:
     return Draft(criteria, tables, source.options.policies.compare_within or ("prompt" if prompts else "all"))
 
 
-# --------------------------------------------------------------------------------------------------
-# Rankings in a table: one row an item and its rank, or one row a whole ranking.
-# --------------------------------------------------------------------------------------------------
+# -- rankings ----------------------------------------------------------------------------------------------------------
 
 RANKING_OPTIONAL = ("rater", "prompt", "prompt_text", "criterion", "generator", "category", "repeat")
 
@@ -425,9 +425,7 @@ def _draft(
     return Draft(criteria, tables, within)
 
 
-# --------------------------------------------------------------------------------------------------
-# pwcmp: per-observer pairwise comparisons of image-processing methods (conditions) on scenes.
-# --------------------------------------------------------------------------------------------------
+# -- pwcmp -------------------------------------------------------------------------------------------------------------
 
 PWCMP_COLUMNS = {
     "left": "condition_A",

@@ -1,4 +1,4 @@
-"""Ballots of whole or partial orders: PrefLib (.soc .soi .toc .toi) and the Sushi sets (.order)."""
+"""Public rankings and ratings: PrefLib (.soc .soi .toc .toi), Sushi, MovieLens, DSG's TIFA160 and ImagenHub."""
 
 from __future__ import annotations
 
@@ -162,9 +162,7 @@ def read_sushi(source: Source) -> Draft:
     return Draft((PREFERENCE,), ledger.tables(), "all", Design(kind="complete" if complete else "fraction"))
 
 
-# --------------------------------------------------------------------------------------------------
-# MovieLens ratings: u.data (tabs), ratings.dat ('::') and ratings.csv, with or without a line of names.
-# --------------------------------------------------------------------------------------------------
+# -- MovieLens ---------------------------------------------------------------------------------------------------------
 
 MOVIELENS_COLUMNS = ("user", "item", "rating", "timestamp")
 STARS = Criterion(id="rating", question="How many stars?", scale=Scale(low=0.5, high=5, step=0.5))
@@ -259,10 +257,6 @@ def _renamed(sheet: ColumnFile, names: Sequence[str], columns: Sequence[str]) ->
     chosen = [names[MOVIELENS_COLUMNS.index(column)] for column in columns]
     return sheet.read(chosen).rename_columns(list(columns))
 
-
-# --------------------------------------------------------------------------------------------------
-# Rating panels on text-to-image models: DSG's TIFA160 Likert answers and ImagenHub's tables, one a rater.
-# --------------------------------------------------------------------------------------------------
 
 # -- DSG ---------------------------------------------------------------------------------------------------------
 

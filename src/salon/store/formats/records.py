@@ -1,4 +1,7 @@
-"""One JSON record, read field by field: each value has the type a format promises, or the error says where not."""
+"""JSON records read field by field, and the tables they become.
+
+Each value has the type a format promises, or the error says where not.
+"""
 
 from __future__ import annotations
 
@@ -117,9 +120,7 @@ def _finite(value: float) -> bool:
         return False
 
 
-# --------------------------------------------------------------------------------------------------
-# Where readers of record-shaped files write down what they meet; it becomes tables at the end.
-# --------------------------------------------------------------------------------------------------
+# -- tables from records -----------------------------------------------------------------------------------------------
 
 MAX_RANK = 2**31 - 1
 

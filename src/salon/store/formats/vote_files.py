@@ -1,4 +1,6 @@
-"""Arena votes as FastChat and LMSYS publish them: two generators, one winner, usually a different prompt each time.
+"""Files of votes between two images or generators: FastChat's and LMSYS's arenas, Pick-a-Pic, GenAI-Bench.
+
+Arena votes, two generators and one winner, usually with a different prompt each time:
 
     {"model_a", "model_b", "winner": "model_a" | "model_b" | "tie" | "tie (bothbad)", "judge"?, "question_id"?, "turn"?}
     {"model_a", "model_b", "winner_model_a": 0 | 1, "winner_model_b": 0 | 1, "winner_tie": 0 | 1}
@@ -6,6 +8,15 @@
 
 Every vote is about two answers of its own, so items are vote/generator and are compared within their vote, or within
 their question where the file names it. `--items-are items` makes one item of each generator instead.
+
+Pick-a-Pic has a caption, two images, and label_0 / label_1 (1 and 0, or a half each for a tie).
+
+GenAI-Bench has human votes between two anonymous images, and the verdicts of many judges on the same pairs:
+
+    one table     idx,prompt,human_vote,<judge>,<judge>,...   with [[A>B]], [[B>A]], [[A=B=Good]], [[A=B=Bad]] in cells
+    or one file   {"idx", "prompt", "response", "model_vote", "human_vote"} a line, in a folder named after the judge
+
+A verdict that is none of the four is left out and counted.
 """
 
 from __future__ import annotations
@@ -149,9 +160,7 @@ def _from_log(source: Source, sheet: ColumnFile) -> ColumnFile:
     return ColumnFile(sheet.path, votes_table.column_names, votes_table.select)
 
 
-# --------------------------------------------------------------------------------------------------
-# Pick-a-Pic: a caption, two images, and label_0 / label_1 (1 and 0, or a half each for a tie).
-# --------------------------------------------------------------------------------------------------
+# -- Pick-a-Pic --------------------------------------------------------------------------------------------------------
 
 OVERALL = builtin_criterion("hps/overall")
 PICKAPIC_OPTIONAL = {"rater": "user_id", "left_generator": "model_0", "right_generator": "model_1", "at": "created_at"}
@@ -314,15 +323,7 @@ def _write_image(folder: Path, image: bytes) -> str:
     return f"images/{name}"
 
 
-# --------------------------------------------------------------------------------------------------
-# GenAI-Bench: human votes between two anonymous images, and the verdicts of many judges on the same pairs.
-#
-# One table     idx,prompt,human_vote,<judge>,<judge>,...   with [[A>B]], [[B>A]], [[A=B=Good]], [[A=B=Bad]] in the
-# cells
-# Or one file   {"idx", "prompt", "response", "model_vote", "human_vote"} a line, in a folder named after the judge
-#
-# A verdict that is none of the four is left out and counted: it is never guessed at.
-# --------------------------------------------------------------------------------------------------
+# -- GenAI-Bench -------------------------------------------------------------------------------------------------------
 
 HUMANS = "human voters"
 VOTES = {"leftvote": "a", "rightvote": "b", "tievote": "tie", "bothbad_vote": "both_bad"}
