@@ -365,7 +365,12 @@ def plan_bridge(study: Study, settings: BridgeSettings | None = None) -> tuple[p
     """Every pair of the plan that the study does not answer yet: the pool's and, unless adaptive, the placements'."""
     chosen = settings or BridgeSettings()
     groups = list(_groups(study, chosen))
-    parts = [(group, _planned_pairs(group, chosen)) for group in groups]
+    parts = []
+    for group in groups:
+        pairs = group.plan.pool_pairs
+        if len(group.plan.rest) and not chosen.adaptive:
+            pairs = np.concatenate([pairs, random_placements(group.plan, chosen)])
+        parts.append((group, group.plan.unasked(pairs, group.answers)))
     return _question_table(study, parts), _questions(study, groups, parts, chosen, "plan")
 
 
@@ -423,13 +428,6 @@ def run_bridge(
 
 
 # -- the study's side ----------------------------------------------------------------------------------------------
-
-
-def _planned_pairs(group: _BridgeGroup, settings: BridgeSettings) -> Ints:
-    pairs = group.plan.pool_pairs
-    if len(group.plan.rest) and not settings.adaptive:
-        pairs = np.concatenate([pairs, random_placements(group.plan, settings)])
-    return group.plan.unasked(pairs, group.answers)
 
 
 def _groups(study: Study, settings: BridgeSettings) -> Iterator[_BridgeGroup]:

@@ -131,7 +131,8 @@ def study_answers(study: Study, criteria: tuple[str, ...], raters: tuple[str, ..
     table = study.table("comparisons")
     columns = {name: study.codes("items", table.column(name)).astype(np.int64) for name in ("a", "b")}
     rater = study.codes("raters", table.column("rater")).astype(np.int64)
-    criterion = _places(study, criteria, study.codes("criteria", table.column("criterion")))
+    places = [criteria.index(entry.id) if entry.id in criteria else -1 for entry in study.criteria]
+    criterion = np.array([*places, -1])[study.codes("criteria", table.column("criterion"))]
     ids = study.ids("raters").to_pylist()
     unknown = [id for id in raters if id not in ids]
     if unknown:
@@ -159,15 +160,6 @@ def _calls(key: Ints, criterion: Ints, outcome: Ints, criteria: int) -> BridgeAn
     outcomes = np.full((len(calls), criteria), NO_ANSWER, np.int8)
     outcomes[call.ravel(), criterion[order]] = outcome[order]
     return BridgeAnswers(calls[:, 1:3], outcomes)
-
-
-def _places(study: Study, criteria: tuple[str, ...], codes: NDArray[np.int32]) -> Ints:
-    """Criterion numbers of the study as places in `criteria`; -1 for others."""
-    place = np.full(len(study.criteria) + 1, -1)
-    for number, criterion in enumerate(study.criteria):
-        if criterion.id in criteria:
-            place[number] = criteria.index(criterion.id)
-    return place[codes]
 
 
 def _word_codes(table: pa.Table, name: str, words: tuple[str, ...]) -> Ints:
@@ -235,7 +227,8 @@ def plan_group(ids: Sequence[str], settings: BridgeSettings) -> BridgePlan:
     """The pool of a group of items; a group no larger than the pool is compared exhaustively."""
     if len(ids) < 2:
         raise TooFew("a bridge needs at least 2 items that may be compared", found=len(ids))
-    keys = np.array([_key(id, settings.seed) for id in ids], dtype=np.uint64)
+    hashes = (hashlib.blake2b(f"{settings.seed}\0{id}".encode(), digest_size=8).digest() for id in ids)
+    keys = np.array([int.from_bytes(digest) for digest in hashes], dtype=np.uint64)
     order = np.argsort(keys, kind="stable")
     pool, rest = np.sort(order[: settings.pool]), np.sort(order[settings.pool :])
     return BridgePlan(len(ids), keys, pool, rest, settings.both_orders)
@@ -245,10 +238,6 @@ def planned_calls(items: int, settings: BridgeSettings) -> int:
     """C(N, 2) + (n - N) K calls in one order."""
     pool = min(items, settings.pool)
     return pool * (pool - 1) // 2 + (items - pool) * min(settings.opponents, pool)
-
-
-def _key(id: str, seed: int) -> int:
-    return int.from_bytes(hashlib.blake2b(f"{seed}\0{id}".encode(), digest_size=8).digest())
 
 
 def _mix_keys(x: Keys, y: Keys) -> Keys:

@@ -110,9 +110,11 @@ def latent_scores(plan: BridgePlan, scale: PoolScale, met: PoolAnswers, level: f
     sd = np.full(len(plan.pool), np.nan) if scale.errors is None else scale.errors
     reach = ndtri((1 + level) / 2) * sd
     own = Placement(scale.pool.scores, sd, scale.pool.scores - reach, scale.pool.scores + reach, n, level)
-    return LatentScores(
-        *(_join_pool_and_rest(plan, own, placed, name) for name in ("mean", "sd", "low", "high", "answers"))
-    )
+    joined: dict[str, NDArray[Any]] = {}
+    for name in ("mean", "sd", "low", "high", "answers"):
+        joined[name] = np.zeros(plan.items, dtype=getattr(placed, name).dtype)
+        joined[name][plan.pool], joined[name][plan.rest] = getattr(own, name), getattr(placed, name)
+    return LatentScores(**joined)
 
 
 def calibration_curve(q: Floats, settings: BridgeSettings) -> Sigmoid:
@@ -130,15 +132,7 @@ def outlier_shift(q: Floats, settings: BridgeSettings) -> float | None:
     return float(max(np.abs(without_low - now[1:]).max(), np.abs(without_high - now[:-1]).max()))
 
 
-def _join_pool_and_rest(plan: BridgePlan, pool: Placement, rest: Placement, name: str) -> NDArray[Any]:
-    values = np.zeros(plan.items, dtype=getattr(rest, name).dtype)
-    values[plan.pool], values[plan.rest] = getattr(pool, name), getattr(rest, name)
-    return values
-
-
 # -- the next questions ------------------------------------------------------------------------------------------------
-
-MeetingTable = NDArray[np.bool_]
 
 
 def next_round(plan: BridgePlan, answers: BridgeAnswers, settings: BridgeSettings) -> Ints:
@@ -175,11 +169,12 @@ def _adaptive_placements(plan: BridgePlan, answers: BridgeAnswers, settings: Bri
     who = np.broadcast_to(plan.rest[waiting][:, None], opponents.shape)
     fresh = plan.questions(who[within_room], plan.pool[opponents[within_room]])
     # With both orders, a round that was cut short left single orders: they go first.
-    half = plan.questions(*_pairs_met(plan, met)) if settings.both_orders else fresh[:0]
+    item, opponent = np.nonzero(met)
+    half = plan.questions(plan.rest[item], plan.pool[opponent]) if settings.both_orders else fresh[:0]
     return plan.unasked(np.concatenate([half, fresh]), answers)
 
 
-def _opponents_met(plan: BridgePlan, answers: BridgeAnswers) -> MeetingTable:
+def _opponents_met(plan: BridgePlan, answers: BridgeAnswers) -> NDArray[np.bool_]:
     """(rest, pool) was the item shown with the pool item, whatever the answer?"""
     places = plan.place[answers.pairs]
     placement = (places >= 0).sum(axis=1) == 1
@@ -187,8 +182,3 @@ def _opponents_met(plan: BridgePlan, answers: BridgeAnswers) -> MeetingTable:
     met = np.zeros((len(plan.rest), len(plan.pool)), bool)
     met[np.searchsorted(plan.rest, item), places[placement].max(axis=1, initial=-1)] = True
     return met
-
-
-def _pairs_met(plan: BridgePlan, met: MeetingTable) -> tuple[Ints, Ints]:
-    item, opponent = np.nonzero(met)
-    return plan.rest[item], plan.pool[opponent]

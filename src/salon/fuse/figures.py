@@ -208,10 +208,15 @@ def rater_figures(study: Study, scored: Sequence[ScoredGroup]) -> list[RaterFit]
         for part in group.group.by_kind.values():
             answers += np.bincount(part.rater, minlength=size)
     residuals = _residuals(scored, size)
-    return [
-        _rater(study, int(rater), int(answers[rater]), residuals, learned.get(int(rater), {}))
-        for rater in np.flatnonzero(answers)
-    ]
+    figures = []
+    for rater in np.flatnonzero(answers).tolist():
+        facts = {name: float(np.mean(values)) for name, values in learned.get(rater, {}).items()}
+        own = {
+            name: None if residuals is None else _finite_or_none(getattr(residuals, name)[rater])
+            for name in ("agreement", "expected_agreement", "z")
+        }
+        figures.append(RaterFit(rater=study.label("raters", rater), answers=int(answers[rater]), **own, **facts))
+    return figures
 
 
 def _residuals(scored: Sequence[ScoredGroup], raters: int) -> RaterResiduals | None:
@@ -233,32 +238,6 @@ def _residuals(scored: Sequence[ScoredGroup], raters: int) -> RaterResiduals | N
     who, which, outcome = (np.concatenate(part) for part in zip(*answers))
     win, tie, loss = (np.concatenate(part) for part in zip(*chances))
     return rater_residuals(who, which, outcome, win, tie, loss, raters)
-
-
-def _rater(
-    study: Study, rater: int, answers: int, residuals: RaterResiduals | None, learned: dict[str, list[float]]
-) -> RaterFit:
-    def of(values: Floats) -> float | None:
-        return _finite_or_none(values[rater])
-
-    facts = {name: float(np.mean(values)) for name, values in learned.items()}
-    if residuals is None:
-        return RaterFit(
-            rater=study.label("raters", rater),
-            answers=answers,
-            agreement=None,
-            expected_agreement=None,
-            z=None,
-            **facts,
-        )
-    return RaterFit(
-        rater=study.label("raters", rater),
-        answers=answers,
-        agreement=of(residuals.agreement),
-        expected_agreement=of(residuals.expected_agreement),
-        z=of(residuals.z),
-        **facts,
-    )
 
 
 # -- rating anchors and curves ---------------------------------------------------------------------------------------
@@ -316,13 +295,36 @@ MANY_ENDS = 0.95
 FEW_ANSWERS = 20
 FEW_CLUSTERS = 20
 SHOWN = 10
+TIE_POLICIES = {
+    **dict.fromkeys((*PAIRED, "elo", "anchored-elo", "crowd"), "Ties: half a win for each; errors allow for it."),
+    **dict.fromkeys(
+        ("davidson", "rao-kupper", "anchored-davidson"),
+        "Ties: an outcome with a parameter of its own, fitted with the scores.",
+    ),
+    "plackett-luce": "Ties in a ranking: the average over the strict orders that agree with it; of two items half a "
+    "win each.",
+}
+INTERVAL_POLICIES: dict[Cluster, str] = {
+    "answer": "Intervals: what new answers of the same raters on the same questions would change.",
+    "rater": "Intervals: what other raters of the same kind would change.",
+    "prompt": "Intervals: what other prompts of the same kind would change, with these raters.",
+    "both": "Intervals: what other raters and other prompts of the same kind would change (two-way clustering: "
+    "raters + prompts - cells, never below either; t with few clusters).",
+}
 
 
 def policies(
     study: Study, groups: Sequence[FuseGroup], method: str, settings: FuseSettings, cluster: Cluster
 ) -> tuple[str, ...]:
     """One sentence for each rule that decided about answers."""
-    sentences = [_missing(study), _ties(method), _both_bad(groups, settings), _intervals(cluster)]
+    skipped = study.comparisons.skipped + study.rankings.skipped + study.ratings.skipped
+    sentences = [f"Missing answers: each fit uses the answers there are; {skipped:,} skipped ones are left out."]
+    sentences.append(TIE_POLICIES.get(method, ""))
+    both_bad = sum(group.both_bad for group in groups)
+    if both_bad:
+        fate = "left out: it orders nothing" if settings.both_bad == "exclude" else "taken as a tie, as asked"
+        sentences.append(f"'Both bad': {both_bad:,} answers, {fate}.")
+    sentences.append(INTERVAL_POLICIES[cluster])
     if cluster != "answer" and (method not in RATED or cluster != "rater"):
         sentences.append(
             f"Errors: with fewer than {MANY_CLUSTERS} {_plural(cluster)} and at least {FEWEST_MODERATED} items in a "
@@ -338,7 +340,11 @@ def policies(
     if single:
         sentences.append(f"Rankings of a single item: {single:,} left out; they order nothing.")
     if method == "crowd":
-        sentences.append(_crowd_priors(settings))
+        prior = CrowdPrior() if settings.prior is None else CrowdPrior(scores=settings.prior)
+        sentences.append(
+            f"Priors: latent scores are normal with standard deviation {prior.scores:g}; a rater's reliability is "
+            f"Beta({prior.right:g}, {prior.wrong:g}), the pull to the left Cauchy of scale {prior.bias:g}."
+        )
     elif settings.prior is not None and method not in ("elo", "anchored-elo", *RATED):
         sentences.append(
             f"Prior: latent scores are normal with standard deviation {settings.prior:g} around the group's level."
@@ -351,47 +357,6 @@ def policies(
             "listed, and the curve then rests on the others."
         )
     return tuple(words for words in sentences if words)
-
-
-def _crowd_priors(settings: FuseSettings) -> str:
-    prior = CrowdPrior() if settings.prior is None else CrowdPrior(scores=settings.prior)
-    return (
-        f"Priors: latent scores are normal with standard deviation {prior.scores:g}; a rater's reliability is "
-        f"Beta({prior.right:g}, {prior.wrong:g}), the pull to the left Cauchy of scale {prior.bias:g}."
-    )
-
-
-def _missing(study: Study) -> str:
-    skipped = study.comparisons.skipped + study.rankings.skipped + study.ratings.skipped
-    return f"Missing answers: each fit uses the answers there are; {skipped:,} skipped ones are left out."
-
-
-def _ties(method: str) -> str:
-    if method in ("davidson", "rao-kupper", "anchored-davidson"):
-        return "Ties: an outcome with a parameter of its own, fitted with the scores."
-    if method in (*PAIRED, "elo", "anchored-elo", "crowd"):
-        return "Ties: half a win for each; errors allow for it."
-    if method == "plackett-luce":
-        return "Ties in a ranking: the average over the strict orders that agree with it; of two items half a win each."
-    return ""
-
-
-def _both_bad(groups: Sequence[FuseGroup], settings: FuseSettings) -> str:
-    count = sum(group.both_bad for group in groups)
-    if not count:
-        return ""
-    fate = "left out: it orders nothing" if settings.both_bad == "exclude" else "taken as a tie, as asked"
-    return f"'Both bad': {count:,} answers, {fate}."
-
-
-def _intervals(cluster: Cluster) -> str:
-    return {
-        "answer": "Intervals: what new answers of the same raters on the same questions would change.",
-        "rater": "Intervals: what other raters of the same kind would change.",
-        "prompt": "Intervals: what other prompts of the same kind would change, with these raters.",
-        "both": "Intervals: what other raters and other prompts of the same kind would change (two-way clustering: "
-        "raters + prompts - cells, never below either; t with few clusters).",
-    }[cluster]
 
 
 def _plural(cluster: Cluster) -> str:
@@ -416,7 +381,12 @@ def warnings(
         sentences.append(
             "the design is adaptive: which pairs were asked depends on the answers, so intervals are approximate"
         )
-    sentences += _few_clusters(scored, cluster)
+    fewest = min((group.df for group in scored if np.isfinite(group.df)), default=np.inf)
+    if fewest < FEW_CLUSTERS - 1:
+        sentences.append(
+            f"errors rest on as few as {fewest:.0f} degrees of freedom: intervals are wide because "
+            f"{_plural(cluster)} are few"
+        )
     sentences += _raters_as_given(study, scored, settings, cluster)
     sentences += _unknown(scored)
     sentences += _missing_levels(scored)
@@ -426,14 +396,6 @@ def warnings(
     if method in ("elo", "anchored-elo") and settings.shuffles == 1:
         sentences.append("Elo depends on the order of the answers: one seeded run; --shuffles 20 averages several")
     return tuple(sentences)
-
-
-def _few_clusters(scored: Sequence[ScoredGroup], cluster: Cluster) -> list[str]:
-    fewest = min((group.df for group in scored if np.isfinite(group.df)), default=np.inf)
-    if fewest >= FEW_CLUSTERS - 1:
-        return []
-    few = _plural(cluster)
-    return [f"errors rest on as few as {fewest:.0f} degrees of freedom: intervals are wide because {few} are few"]
 
 
 def _raters_as_given(

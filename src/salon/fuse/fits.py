@@ -427,15 +427,12 @@ def _check_protocol(group: FuseGroup, method: str) -> None:
         )
 
 
-def _elo_settings(settings: FuseSettings) -> EloSettings:
-    settled = settings.elo == "settled"
-    how = EloSettings(passes=settings.passes, pull=settings.pull, gap=settings.gap, settled=settled)
-    return how if settings.tau is None else replace(how, tau=settings.tau)
-
-
 def fit_anchored_elo(group: FuseGroup, anchors: Ints, targets: Floats, settings: FuseSettings) -> GroupFit:
     """Anchored Elo with rating anchors pulled to `targets` (levels from the middle one); none: plain Elo."""
-    how = _elo_settings(settings)
+    settled = settings.elo == "settled"
+    how = EloSettings(passes=settings.passes, pull=settings.pull, gap=settings.gap, settled=settled)
+    if settings.tau is not None:
+        how = replace(how, tau=settings.tau)
     c = group.compared
     goal = how.start + how.gap * targets[: len(anchors)]
     runs = [
@@ -445,19 +442,15 @@ def fit_anchored_elo(group: FuseGroup, anchors: Ints, targets: Floats, settings:
         )
         for run in range(settings.shuffles)
     ]  # fmt: skip
+    result = "mean of the second half" if settled else "the last one"
+    averaged = f", mean of {settings.shuffles} runs" if settings.shuffles > 1 else ""
     return GroupFit(
         latent=np.mean(runs, axis=0),
-        solver=_elo_solver(settings),
+        solver=f"Elo, {settings.passes} shuffled passes, {result}{averaged}",
         iterations=settings.passes,
         model="bradley-terry",
         per_logit=how.tau,
     )
-
-
-def _elo_solver(settings: FuseSettings) -> str:
-    result = "mean of the second half" if settings.elo == "settled" else "the last one"
-    runs = f", mean of {settings.shuffles} runs" if settings.shuffles > 1 else ""
-    return f"Elo, {settings.passes} shuffled passes, {result}{runs}"
 
 
 def _fit_elo(group: FuseGroup, method: str, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:

@@ -131,7 +131,10 @@ def compare_methods(
     gaps = []
     for calibration, gap in GAPS:
         progress(f"gap {gap:g}")
-        gaps.append(_gap_row(groups, settings, calibration, gap))
+        changed = settings.model_copy(update={"calibration": calibration, "gap": gap})
+        elo, davidson = (calibrated_scores(fit_anchored(groups, method, changed, None)) for method in (ELO, DAVIDSON))
+        agreement = _mean(ELO, DAVIDSON, [_agreement(x, y, settings) for x, y in zip(elo, davidson)])
+        gaps.append(GapRow(calibration=calibration, gap=gap, agreement=agreement))
     return CompareFigures(
         pairs=tuple(
             _mean(first, second, [_agreement(x, y, settings) for x, y in zip(scores[first], scores[second])])
@@ -147,14 +150,6 @@ def compare_methods(
 def calibrated_scores(fused: AnchoredFusion) -> list[Floats]:
     """The calibrated scores of every group."""
     return [curve.apply(fit.latent) for curve, fit in zip(fused.curves, fused.fits)]
-
-
-def _gap_row(groups: Sequence[FuseGroup], settings: FuseSettings, calibration: str, gap: float) -> GapRow:
-    changed = settings.model_copy(update={"calibration": calibration, "gap": gap})
-    elo = calibrated_scores(fit_anchored(groups, ELO, changed, None))
-    davidson = calibrated_scores(fit_anchored(groups, DAVIDSON, changed, None))
-    agreement = _mean(ELO, DAVIDSON, [_agreement(x, y, settings) for x, y in zip(elo, davidson)])
-    return GapRow(calibration=calibration, gap=gap, agreement=agreement)
 
 
 def _agreement(x: Floats, y: Floats, settings: FuseSettings) -> MethodAgreement:
@@ -221,7 +216,11 @@ def fuse_study(
     groups, left_out = _usable(all_groups, method)
     chosen = [unit.reason] if unit.reason else []
     if method == "shrunk-mean" and settings.method == "auto":
-        chosen.append(_shrinkage_note(groups))
+        counts = np.concatenate([np.bincount(group.rated.item, minlength=group.items) for group in groups])
+        chosen.append(
+            f"items have from {counts[counts > 0].min():,} to {counts.max():,} ratings: means are drawn to the mean of "
+            "all items, the more the fewer ratings an item has (--method mean takes them as they are)"
+        )
     left_out = [*chosen, *left_out, *_unread_notes(all_groups, method)]
     if compare:
         _check_comparable(groups)
@@ -321,14 +320,6 @@ def _uneven(groups: Sequence[FuseGroup]) -> bool:
     counts = [count[count > 0] for count in rated]
     enough = all(len(count) >= ENOUGH_TO_SHRINK for count in counts)
     return enough and any(count.max() >= UNEVEN * count.min() for count in counts)
-
-
-def _shrinkage_note(groups: Sequence[FuseGroup]) -> str:
-    counts = np.concatenate([np.bincount(group.rated.item, minlength=group.items) for group in groups])
-    return (
-        f"items have from {counts[counts > 0].min():,} to {counts.max():,} ratings: means are drawn to the mean of all "
-        "items, the more the fewer ratings an item has (--method mean takes them as they are)"
-    )
 
 
 def _rated_too(group: FuseGroup) -> bool:

@@ -150,14 +150,14 @@ def _blocks(
 ) -> list[list[tuple[Bools, Bools, Bools]]]:
     """For each group and fold: which comparisons, rankings and ratings stay."""
     if cluster == "answer":
-        orders = [_in_order(group) for group in groups]
-        count = min(max(2, *(len(order) for parts in orders for order in parts)), MOST_FOLDS)
-        labels = [tuple(_deal_blocks(order, count, rng) for order in parts) for parts in orders]
+        count = min(max(2, *(len(part) for group in groups for part in group.by_kind.values())), MOST_FOLDS)
+        labels = [_random_answer_blocks(group, count, rng) for group in groups]
         return [[_without(parts, fold) for fold in range(count)] for parts in labels]
     codes = [tuple(cluster_codes(part, cluster) for part in g.by_kind.values()) for g in groups]
     present = np.unique(np.concatenate([part for parts in codes for part in parts]))
     count = min(len(present), MOST_FOLDS)
-    block = _random_blocks(len(present), count, rng)
+    # Each cluster alone while there are few, else in equally large random blocks.
+    block = np.arange(len(present)) if len(present) <= count else rng.permutation(len(present)) % count
     blocks = [tuple(block[np.searchsorted(present, part)] for part in parts) for parts in codes]
     return [[_without(parts, fold) for fold in range(count)] for parts in blocks]
 
@@ -167,20 +167,16 @@ def _without(labels: Sequence[Ints], fold: int) -> tuple[Bools, Bools, Bools]:
     return compared, ranked, rated
 
 
-def _in_order(group: FuseGroup) -> tuple[Ints, Ints, Ints]:
-    """Comparisons, rankings and ratings by what they are about and who gave them, whatever the file's order."""
+def _random_answer_blocks(group: FuseGroup, count: int, rng: np.random.Generator) -> list[Ints]:
+    """The random block of every comparison, ranking and rating.
+
+    Answers are dealt out by what they are about and who gave them, whatever the order of the file.
+    """
     c, k, r = group.compared, group.ranked, group.rated
     compared = np.lexsort((c.rater, np.maximum(c.a, c.b), np.minimum(c.a, c.b)))
-    return compared, np.lexsort((k.prompt, k.rater)), np.lexsort((r.rater, r.item))
-
-
-def _deal_blocks(order: Ints, count: int, rng: np.random.Generator) -> Ints:
-    """The random block of each answer, given the order in which they are dealt out."""
-    block = np.empty(len(order), np.int64)
-    block[order] = rng.permutation(len(order)) % count
-    return block
-
-
-def _random_blocks(size: int, count: int, rng: np.random.Generator) -> Ints:
-    """Each cluster alone while there are few, else in equally large random blocks."""
-    return np.arange(size) if size <= count else rng.permutation(size) % count
+    blocks = []
+    for order in (compared, np.lexsort((k.prompt, k.rater)), np.lexsort((r.rater, r.item))):
+        block = np.empty(len(order), np.int64)
+        block[order] = rng.permutation(len(order)) % count
+        blocks.append(block)
+    return blocks

@@ -342,20 +342,16 @@ def _from_ratings(study: Study, settings: LabelSettings, numbers: list[int]) -> 
 def _counts(labels: _LabelTable, number: int, criterion: str) -> CriterionLabels:
     rows = labels.table.filter(pc.equal(labels.table.column("criterion").cast(pa.string()), criterion))
     splits = _frequencies(rows, "split")
+    weight = next(name for name in ("rater", "votes", "n") if name in rows.column_names)
+    judgments = rows.num_rows if weight == "rater" else pc.sum(rows.column(weight)).as_py() or 0
     return CriterionLabels(
         criterion=criterion,
         rows=rows.num_rows,
-        judgments=_judgments(rows),
+        judgments=int(judgments),
         splits={name: splits.get(name, 0) for name in SPLITS},
         buckets=_frequencies(rows, "bucket") if "bucket" in rows.column_names else {},
         **{name: int(counts[number]) for name, counts in labels.left_out.items()},
     )
-
-
-def _judgments(rows: pa.Table) -> int:
-    if "rater" in rows.column_names:
-        return int(rows.num_rows)
-    return int(pc.sum(rows.column("votes" if "votes" in rows.column_names else "n")).as_py() or 0)
 
 
 def _frequencies(rows: pa.Table, column: str) -> dict[str, int]:

@@ -338,7 +338,11 @@ def _moderate_line(group: FuseGroup, fit: GroupFit, line: _Line) -> _Line:
     df, errors = float(np.median(line.df)), line.errors
     if errors is None or errors.covariance is None or df >= MANY_CLUSTERS or group.items < FEWEST_MODERATED:
         return line
-    shape = _centre_covariance(_shape(group, fit))
+    independent: Floats | None = np.diag(1.0 / np.maximum(group.counts(), 1))
+    if fit.pairs is not None:
+        independent = independent_errors(fit.pairs, pair_counts(group)).covariance
+    assert independent is not None
+    shape = _centre_covariance(independent)  # if every answer were independent, up to a factor
     around, level = _around_and_level(errors)
     ratio = around / np.diag(shape)
     ratio = np.where(ratio < ROUNDING * np.median(ratio), 0.0, ratio)
@@ -373,15 +377,6 @@ def _centre_covariance(covariance: Floats) -> Floats:
     rows = covariance.mean(axis=0)
     values: Floats = covariance - rows[:, None] - rows[None, :] + rows.mean()
     return values
-
-
-def _shape(group: FuseGroup, fit: GroupFit) -> Floats:
-    """The covariance if every answer were independent, up to a factor."""
-    if fit.pairs is not None:
-        covariance = independent_errors(fit.pairs, pair_counts(group)).covariance
-        assert covariance is not None
-        return covariance
-    return np.diag(1.0 / np.maximum(group.counts(), 1))
 
 
 def _score_by_jackknife(
@@ -467,7 +462,11 @@ def _scores(
         ends, error = [curve.low + (curve.high - curve.low) * expit(end) for end in ends], slope * line.se
     elif fit.rated and group.scale is not None:
         ends = [np.clip(end, group.scale.low, group.scale.high) for end in ends]
-    value, low, high = _turn_back(group, ends) if curve is not None or fit.rated else ends
+    value, low, high = ends
+    scale = group.scale
+    if (curve is not None or fit.rated) and scale is not None and not scale.higher_is_better:
+        # Back on the scale as its raters were asked: lower is better there.
+        value, high, low = (scale.low + scale.high - end for end in ends)
     df = float(np.median(line.df))
     return ScoredGroup(
         group=group,
@@ -493,15 +492,6 @@ def _without_rounding_errors(line: _Line) -> _Line:
         return line
     method = line.method if line.method.startswith("none") else f"{line.method}; none where they do not vary"
     return replace(line, se=np.where(real, line.se, np.nan), method=method)
-
-
-def _turn_back(group: FuseGroup, ends: Sequence[Floats]) -> Sequence[Floats]:
-    """Back on a scale where lower is better, if that is how its raters were asked."""
-    scale = group.scale
-    if scale is None or scale.higher_is_better:
-        return ends
-    value, low, high = (scale.low + scale.high - end for end in ends)
-    return value, high, low
 
 
 def _ranks(line: _Line, settings: FuseSettings) -> RankIntervals | None:
