@@ -31,7 +31,6 @@ from salon.fuse.results import (
     FuseReport,
     GraphFigures,
     GroupFigures,
-    PairResidual,
     RaterFit,
     ScoreRow,
 )
@@ -49,6 +48,7 @@ from salon.report import (
     Section,
     Table,
     charts,
+    columns_of,
     located,
     numbers,
     value,
@@ -111,10 +111,15 @@ def _anchor_words(anchors: int) -> str:
 def _curve_figure(report: FuseReport, curve: CurveFigures, names: ScoreNames, width: int, words: str = "") -> Chart:
     mine = [anchor for anchor in report.rating_anchors if _belongs(anchor, curve)][:MOST_ANCHORS]
     small = width == SMALL
+    marks = []
+    for anchor in mine:
+        label = names.item(anchor.item) if small else f"{names.item(anchor.item)} ({names.place(anchor)})"
+        bar = anchor.spread if len(mine) <= MOST_BARS else None
+        marks.append(charts.AnchorMark(label, anchor.latent, anchor.target, anchor.fitted, bar))
     drawing = charts.calibration_curve(
         curve.a,
         curve.b,
-        [_mark(anchor, names, small, bar=len(mine) <= MOST_BARS) for anchor in mine],
+        marks,
         low=report.scale_low,
         high=report.scale_high,
         title=f"Calibration curve: {names.place(curve)}",
@@ -125,11 +130,6 @@ def _curve_figure(report: FuseReport, curve: CurveFigures, names: ScoreNames, wi
         width=width,
     )
     return Chart(drawing, words, names.place(curve) if small else "")
-
-
-def _mark(anchor: AnchorFigure, names: ScoreNames, small: bool, *, bar: bool) -> charts.AnchorMark:
-    label = names.item(anchor.item) if small else f"{names.item(anchor.item)} ({names.place(anchor)})"
-    return charts.AnchorMark(label, anchor.latent, anchor.target, anchor.fitted, anchor.spread if bar else None)
 
 
 def _belongs(part: AnchorFigure | ScoreRow, curve: CurveFigures) -> bool:
@@ -148,20 +148,13 @@ def _missing_level_notes(report: FuseReport, names: ScoreNames) -> list[Block]:
     for group in report.groups:
         if group.missing_levels:
             lacking.setdefault(group.missing_levels, []).append(group)
-    sentences = [
-        Markup("level {} in {}").format(join_names(map(_level, levels)), _some_places([names.place(g) for g in groups]))
-        for levels, groups in lacking.items()
-    ]
+    sentences = []
+    for levels, groups in lacking.items():
+        places = [names.place(group) for group in groups[:MOST_PLACES]]
+        more = [count_noun(len(groups) - MOST_PLACES, "other group")] if len(groups) > MOST_PLACES else []
+        shown_levels = join_names(value(level, None, f"{level:g}") for level in levels)
+        sentences.append(Markup("level {} in {}").format(shown_levels, join_names([*places, *more])))
     return [Note(Markup("; ").join(sentences[:MOST_CURVES]) + ".", "thin", "No rating anchor at")] if sentences else []
-
-
-def _level(level: float) -> Markup:
-    return value(level, None, f"{level:g}")
-
-
-def _some_places(places: Sequence[str]) -> Markup:
-    more = [count_noun(len(places) - MOST_PLACES, "other group")] if len(places) > MOST_PLACES else []
-    return join_names([*places[:MOST_PLACES], *more])
 
 
 def _curve_table(report: FuseReport, names: ScoreNames) -> list[Block]:
@@ -215,7 +208,7 @@ def _anchor_table(report: FuseReport, names: ScoreNames) -> list[Block]:
         {
             "item": names.item(anchor.item),
             "place": names.place(anchor),
-            **({name: getattr(anchor, name) for name in ("level", "target", "spread", "latent", "fitted")}),
+            **{name: getattr(anchor, name) for name in ("level", "target", "spread", "latent", "fitted")},
         }
         for anchor in report.rating_anchors[:MOST_ANCHORS]
     ]
@@ -228,15 +221,9 @@ def _anchor_table(report: FuseReport, names: ScoreNames) -> list[Block]:
 MOST_PAIRS = 20
 MOST_RATERS = 200
 MOST_NAMES = 3
-RATER_COLUMNS = (
-    Column("agreement", "Agrees", "percent", 1, "Decided answers that go with the higher score"),
-    Column("expected_agreement", "Expected", "percent", 1, "What the model expects on the same pairs"),
-    Column("z", "z", "number", 2, "Surprise of the answers; far below zero: unlike the others"),
-    Column("reliability", "Reliability", "number", 3, "Chance that an answer is meant as given"),
-    Column("left_bias", "Left bias", "number", 3, "Pull to the left item, in logits"),
-    Column("offset", "Offset", "number", 3, "Mean shift of ratings against the panel"),
-    Column("gain", "Gain", "number", 3, "Stretch of ratings against the panel; one: as the panel"),
-    Column("inconsistency", "Noise", "number", 3, "Noise of the rater's ratings"),
+RATER_COLUMNS = columns_of(
+    RaterFit,
+    *("agreement", "expected_agreement", "z", "reliability", "left_bias", "offset", "gain", "inconsistency"),
 )
 COUNTS = (
     Column("items", "Items", "count"),
@@ -253,7 +240,8 @@ ALWAYS = ("items", "raters")
 
 def graph_section(report: FuseReport, names: ScoreNames) -> Section | None:
     """Is every item tied to every other by comparisons, and how closely?"""
-    groups = sorted(((g, g.graph) for g in report.groups if g.graph is not None), key=_thinness)
+    groups = [(group, group.graph) for group in report.groups if group.graph is not None]
+    groups.sort(key=lambda entry: (-entry[1].components, entry[1].fraction))
     if not groups:
         return None
     columns = [
@@ -276,11 +264,6 @@ def graph_section(report: FuseReport, names: ScoreNames) -> Section | None:
     table = Table(present, rows, Markup("").join([caption, *absent]) + cut_note(groups))
     summary = Markup("Comparison graphs of {}").format(count_noun(len(groups), "group"))
     return Section("Comparison graph", [fold_table(table, summary)], "Who met whom: scores reach only as far.")
-
-
-def _thinness(entry: tuple[GroupFigures, GraphFigures]) -> tuple[int, float]:
-    _, graph = entry
-    return -graph.components, graph.fraction
 
 
 def _graph_cells(graph: GraphFigures, names: ScoreNames) -> dict[str, object]:
@@ -329,14 +312,17 @@ def _pair_table(report: FuseReport, names: ScoreNames) -> list[Block]:
         Column("expected", "Expected", "percent", 1),
         Column("z", "z", "number", 2, "Standardised residual"),
     ]
-    rows = [_pair_row(group, pair, names) for group, pair in pairs[:MOST_PAIRS]]
+    rows = [
+        {
+            "first": names.item(pair.first),
+            "second": names.item(pair.second),
+            "place": names.place(group),
+            **{name: getattr(pair, name) for name in ("n", "observed", "expected", "z")},
+        }
+        for group, pair in pairs[:MOST_PAIRS]
+    ]
     caption = Markup("Pairs that the fit explains worst, over all groups.") + cut_note(pairs, MOST_PAIRS, "pair")
     return [Table(columns, rows, caption)]
-
-
-def _pair_row(group: GroupFigures, pair: PairResidual, names: ScoreNames) -> dict[str, object]:
-    figures = {name: getattr(pair, name) for name in ("n", "observed", "expected", "z")}
-    return {"first": names.item(pair.first), "second": names.item(pair.second), "place": names.place(group), **figures}
 
 
 def _rater_table(report: FuseReport) -> list[Block]:
@@ -346,7 +332,15 @@ def _rater_table(report: FuseReport) -> list[Block]:
     raters = sorted(report.raters, key=lambda r: (r.z is None, r.z or 0.0))
     present = [c for c in RATER_COLUMNS if any(getattr(r, c.path) is not None for r in raters)]
     columns = [Column("rater", "Rater"), Column("answers", "Answers", "count"), *present]
-    rows = [_rater_row(rater) for rater in raters[:MOST_RATERS]]
+    rows = []
+    for rater in raters[:MOST_RATERS]:
+        cells: dict[str, object] = {"rater": brief(rater.rater, RATER_NAME), "answers": rater.answers}
+        for column in RATER_COLUMNS:
+            raw, error = getattr(rater, column.path), getattr(rater, f"{column.path}_error", None)
+            why = "" if raw is not None else "no answers of this rater to compute it from"
+            under = "" if error is None else Markup("± {}").format(fixed(error, column.decimals or 3))
+            cells[column.path] = Cell(raw, why, under)
+        rows.append(cells)
     words = (
         "Raters against the fit, the least like the others first."
         if present
@@ -356,16 +350,6 @@ def _rater_table(report: FuseReport) -> list[Block]:
     return [
         fold_table(Table(columns, rows, caption), Markup("{} against the fit").format(count_noun(len(raters), "rater")))
     ]
-
-
-def _rater_row(rater: RaterFit) -> dict[str, object]:
-    cells: dict[str, object] = {"rater": brief(rater.rater, RATER_NAME), "answers": rater.answers}
-    for column in RATER_COLUMNS:
-        raw, error = getattr(rater, column.path), getattr(rater, f"{column.path}_error", None)
-        why = "" if raw is not None else "no answers of this rater to compute it from"
-        under = "" if error is None else Markup("± {}").format(fixed(error, column.decimals or 3))
-        cells[column.path] = Cell(raw, why, under)
-    return cells
 
 
 def _fit_table(report: FuseReport, names: ScoreNames) -> list[Block]:
