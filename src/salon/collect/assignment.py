@@ -37,14 +37,14 @@ class QuestionTally:
 
     raters: set[str] = field(default_factory=set)
     """Who answered; skipping does not count."""
-    held: dict[str, int] = field(default_factory=dict)
+    pending: dict[str, int] = field(default_factory=dict)
     """Who was asked and has not answered, and when, in milliseconds."""
     votes: dict[str, Counter[str]] = field(default_factory=dict)
     """By criterion: what was answered how often. A winning item by id; "tie" and "both_bad"; a value as text."""
 
     def awaited(self, now: int) -> int:
         """Answers that may still come from those who were asked not too long ago."""
-        return sum(now - asked_at < HOLD_MS for asked_at in self.held.values())
+        return sum(now - asked_at < HOLD_MS for asked_at in self.pending.values())
 
 
 _NOTHING = QuestionTally()
@@ -66,7 +66,7 @@ class Tallies:
     def ask(self, question: RaterQuestion, rater: str, at: int) -> None:
         """Note that `rater` is being asked, at `at` milliseconds."""
         if question.why == "ordinary":
-            self._own(question).held[rater] = at
+            self._own(question).pending[rater] = at
 
     def answer(self, question: RaterQuestion, rater: str, judgments: Iterable[Judgment]) -> None:
         """Note an answer. Repeats and planted questions say nothing new about the items."""
@@ -80,7 +80,7 @@ class Tallies:
         if question.why != "ordinary":
             return
         tally = self._own(question)
-        tally.held.pop(rater, None)
+        tally.pending.pop(rater, None)
         for judgment in judgments:
             vote = vote_word(judgment)
             if judgment.skipped is None and vote is not None:
@@ -374,7 +374,7 @@ class AssignmentState:
     now: int
     """Milliseconds since 1970."""
     status: Status = "active"
-    asked: Sequence[AskedQuestion] = ()
+    history: Sequence[AskedQuestion] = ()
     """Every task so far, by position."""
     tallies: Tallies = field(default_factory=Tallies)
 
@@ -406,10 +406,10 @@ def next_question(plan: StudioPlan, state: AssignmentState) -> NextStep:
     """The open question, if there is one (after a reload or an undo); else what comes next."""
     if state.status in ("paused", "removed", "withdrawn"):
         return NoMoreQuestions(state.status)
-    waiting = next((task.question for task in state.asked if task.answered is None), None)
+    waiting = next((task.question for task in state.history if task.answered is None), None)
     if waiting is not None:
         return waiting
-    entry = entry_question(plan, state.rater, state.cohort, state.asked)
+    entry = entry_question(plan, state.rater, state.cohort, state.history)
     if entry == "failed":
         return NoMoreQuestions("not qualified")
     return entry if isinstance(entry, RaterQuestion) else _next_in_runs(plan, state)
@@ -417,7 +417,7 @@ def next_question(plan: StudioPlan, state: AssignmentState) -> NextStep:
 
 def _next_in_runs(plan: StudioPlan, state: AssignmentState) -> NextStep:
     runs = plan.runs[state.cohort]
-    questions = [task.question for task in state.asked]
+    questions = [task.question for task in state.history]
     histories = [
         [question for question in questions if question.phase == run.phase.id and question.criteria == run.criteria]
         for run in runs
@@ -444,7 +444,7 @@ def _rest_end(plan: StudioPlan, run: PhaseRun, state: AssignmentState) -> int:
         if earlier_run.phase.id == run.phase.id:
             break
         earlier.add(earlier_run.phase.id)
-    ended = [task.answered or 0 for task in state.asked if task.question.phase in earlier]
+    ended = [task.answered or 0 for task in state.history if task.question.phase in earlier]
     return max(ended, default=0) + int(run.phase.rest_hours * HOUR_MS) if ended else 0
 
 

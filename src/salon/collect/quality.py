@@ -73,7 +73,7 @@ class Sign:
 
     weights: Floats
     chances: Floats
-    seen: float
+    observed: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +125,12 @@ def combine_signs(signs: Sequence[Sign], *, alpha: float) -> Evidence:
         steps = np.ceil(sign.weights / _STEP).astype(np.int64)  # up for the law, down for what was seen
         law = fftconvolve(law, np.bincount(steps - steps.min(), sign.chances))
         first += int(steps.min())
-        weight_seen += int(np.floor(sign.seen / _STEP))
+        weight_seen += int(np.floor(sign.observed / _STEP))
     tail = np.clip(np.cumsum(law[::-1])[::-1], 0.0, 1.0)
     p = float(tail[np.clip(weight_seen - first, 0, len(tail) - 1)])
     rare = np.flatnonzero(tail <= alpha)
     limit = first + (int(rare[0]) if len(rare) else len(tail))
-    return Evidence(sum(sign.seen for sign in signs), limit * _STEP, max(p, _TINIEST))
+    return Evidence(sum(sign.observed for sign in signs), limit * _STEP, max(p, _TINIEST))
 
 
 # -- the reasons -------------------------------------------------------------------------------------------------------

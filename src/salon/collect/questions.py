@@ -258,7 +258,7 @@ def _rationale(raw_answer: Given, phase: Phase | None) -> str | None:
 class _CriterionQuestion:
     """One criterion of a screen."""
 
-    shown: RaterScreen
+    screen: RaterScreen
     criterion: Criterion | None
     phase: Phase | None
     id: str
@@ -266,15 +266,15 @@ class _CriterionQuestion:
 
     @property
     def item(self) -> str:
-        return self.shown.question.items[0]
+        return self.screen.question.items[0]
 
     def bad(self, needed: str, value: object) -> BadValue:
         return _bad_answer(f"{self.id}: {needed}", value)
 
 
 def _to_comparison(question: _CriterionQuestion, answer: Any) -> Comparison:
-    a, b = question.shown.question.items
-    left = "a" if question.shown.order[0] == a else "b"
+    a, b = question.screen.question.items
+    left = "a" if question.screen.order[0] == a else "b"
     right = "b" if left == "a" else "a"
     outcomes = {"left": left, "right": right}
     if question.phase is not None and question.phase.ties:
@@ -292,7 +292,7 @@ def _to_ranking(question: _CriterionQuestion, answer: Any) -> Ranking:
         return Ranking(criterion=question.id, items=(), ranks=(), **question.facts)
     tiers = answer if isinstance(answer, list) else []
     places = [place for tier in tiers if isinstance(tier, list) for place in tier]
-    if sorted(map(repr, places)) != sorted(map(repr, range(len(question.shown.order)))) or not all(tiers):
+    if sorted(map(repr, places)) != sorted(map(repr, range(len(question.screen.order)))) or not all(tiers):
         raise question.bad("every place of the screen once, in lists from best to worst, is needed", answer)
     if len(places) > len(tiers) and not (question.phase and question.phase.ties):
         raise question.bad("a strict order is needed, without ties", answer)
@@ -300,7 +300,7 @@ def _to_ranking(question: _CriterionQuestion, answer: Any) -> Ranking:
     for tier in tiers:
         ranks += [above + 1] * len(tier)
         above += len(tier)
-    items = tuple(question.shown.item(place) for place in places)
+    items = tuple(question.screen.item(place) for place in places)
     return Ranking(criterion=question.id, items=items, ranks=tuple(ranks), **question.facts)
 
 
@@ -323,7 +323,7 @@ def _check_scale(question: _CriterionQuestion, value: float) -> None:
 
 
 def _to_choice(question: _CriterionQuestion, answer: Any) -> Choice:
-    items = question.shown.order
+    items = question.screen.order
     if answer is not None and (type(answer) is not int or not 0 <= answer < len(items)):
         raise question.bad(f"a place from 0 to {len(items) - 1} is needed", answer)
     chosen = None if answer is None else items[answer]
@@ -331,7 +331,7 @@ def _to_choice(question: _CriterionQuestion, answer: Any) -> Choice:
 
 
 def _to_checklist(question: _CriterionQuestion, answer: Any) -> Checklist:
-    points = question.shown.question.points
+    points = question.screen.question.points
     if answer is None:
         return _make_checklist(question, (), ())
     fits = isinstance(answer, list) and len(answer) == len(points)
@@ -341,7 +341,7 @@ def _to_checklist(question: _CriterionQuestion, answer: Any) -> Checklist:
 
 
 def _regions_to_checklist(question: _CriterionQuestion, answer: Any) -> Checklist:
-    rows, columns = question.shown.question.grid
+    rows, columns = question.screen.question.grid
     if answer is None:
         return _make_checklist(question, (), ())
     if not isinstance(answer, list) or not all(

@@ -192,7 +192,7 @@ def score_group(
         rows += _rows(name, items, criterion, plan, latent, settings)
         scales.append(_scale(name, criterion, plan, scale, met, latent, settings))
         fewest = np.minimum(fewest, latent.answers)
-        used += len(met.pool[0]) + len(met.others[0])
+        used += len(met.pool[0]) + len(met.placements[0])
     planned = min(settings.opponents, len(plan.pool)) * settings.orders
     return BridgeGroupScores(
         rows,
@@ -274,7 +274,7 @@ def _scale(
     latent: LatentScores,
     settings: BridgeSettings,
 ) -> BridgeScale:
-    outcomes = np.concatenate([met.pool[2], met.others[2]])
+    outcomes = np.concatenate([met.pool[2], met.placements[2]])
     mean, sd = latent.mean[plan.rest], latent.sd[plan.rest]
     spread = float(np.var(mean, ddof=1)) if len(mean) > 1 else None
     return BridgeScale(

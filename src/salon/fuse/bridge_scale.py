@@ -39,7 +39,7 @@ class PoolAnswers:
 
     pool: tuple[Ints, Ints, Ints]
     """First, second (places in the pool) and outcome."""
-    others: tuple[Ints, Ints, Ints]
+    placements: tuple[Ints, Ints, Ints]
     """Item (place in the rest), opponent (place in the pool), outcome seen from the item."""
 
 
@@ -100,12 +100,12 @@ def measure_pool(met: PoolAnswers, size: int, settings: BridgeSettings) -> PoolS
 
 def sort_pool_answers(scale: PoolScale, met: PoolAnswers, rest: int) -> PlacementAnswers:
     """The answers of the items outside the pool, as the choice of opponents wants them."""
-    return sort_answers(scale.pool, *met.others, rest)
+    return sort_answers(scale.pool, *met.placements, rest)
 
 
 def latent_scores(plan: BridgePlan, scale: PoolScale, met: PoolAnswers, level: float) -> LatentScores:
     """Pool items keep the pool's fit; every other item is placed by its posterior."""
-    placed = place(scale.pool, *met.others, len(plan.rest), level=level)
+    placed = place(scale.pool, *met.placements, len(plan.rest), level=level)
     n = np.bincount(np.concatenate(met.pool[:2]), minlength=len(plan.pool))
     sd = np.full(len(plan.pool), np.nan) if scale.errors is None else scale.errors
     reach = ndtri((1 + level) / 2) * sd
@@ -159,7 +159,7 @@ def _adaptive_placements(plan: BridgePlan, answers: BridgeAnswers, settings: Bri
     for criterion in range(answers.outcomes.shape[1]):
         pool = pool_answers(plan, answers, criterion)
         scale = measure_pool(pool, len(plan.pool), settings)
-        placed = place(scale.pool, *pool.others, len(plan.rest))
+        placed = place(scale.pool, *pool.placements, len(plan.rest))
         certain &= placed.sd < (0.0 if settings.target_sd is None else settings.target_sd * scale.unit)
         gains += expected_gains(scale.pool, sort_pool_answers(scale, pool, len(plan.rest)), np.arange(len(plan.rest)))
     waiting = np.flatnonzero((room > 0) & ~certain)

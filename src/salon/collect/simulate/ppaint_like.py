@@ -251,7 +251,7 @@ class _PpaintDraw:
     settings: PpaintSettings
     profile: Profiles
     q: Floats
-    seen: Floats
+    perceived: Floats
     rngs: tuple[np.random.Generator, ...]
     """For design, comparisons, ratings and repeats."""
 
@@ -295,9 +295,9 @@ def ppaint_like_truth(seed: int | None = None, **changes: Any) -> PpaintTruth:
     draw = _draw(seed, changes)
     s = draw.settings
     categories, items, _ = _ids(s)
-    panel = draw.seen.mean(axis=1)
+    panel = draw.perceived.mean(axis=1)
     offset, gain = (value[..., None, None] for value in (draw.profile.offset, draw.profile.gain))
-    rated = expected_ratings(draw.seen, offset, gain, steepness=s.steepness, noise=s.rating_noise).mean(axis=1)
+    rated = expected_ratings(draw.perceived, offset, gain, steepness=s.steepness, noise=s.rating_noise).mean(axis=1)
     flat = {"latent": draw.q, "panel_latent": panel, "panel_rating": rated}
     flat |= {"score": score(s, draw.q), "panel_score": score(s, panel)}
     return PpaintTruth(
@@ -352,7 +352,7 @@ def _comparisons(draw: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
     whole = pairs + s.items * np.arange(s.categories)[:, None, None]
 
     def table(rng: np.random.Generator, where: NDArray[np.bool_], repeat: int) -> pa.Table:
-        outcome = draw_comparisons(draw.seen, pairs, draw.profile, rng)
+        outcome = draw_comparisons(draw.perceived, pairs, draw.profile, rng)
         columns = {
             "a": as_references(_where_asked(whole[:, None, :, 0, None], where), labels["item"]),
             "b": as_references(_where_asked(whole[:, None, :, 1, None], where), labels["item"]),
@@ -372,14 +372,14 @@ def _ratings(draw: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
     item = np.arange(s.categories * s.items).reshape(s.categories, 1, s.items, 1)
 
     def table(rng: np.random.Generator, where: NDArray[np.bool_], repeat: int) -> pa.Table:
-        value = draw_ratings(s, draw.seen, draw.profile, rng)
+        value = draw_ratings(s, draw.perceived, draw.profile, rng)
         columns = {
             "item": as_references(_where_asked(item, where), labels["item"]),
             "value": pa.array(_where_asked(value, where)),
         }
         return _by(s, where, labels, columns, repeat)
 
-    shape = draw.seen.shape
+    shape = draw.perceived.shape
     twice = _draw_repeats(shape, REPEATED_ITEMS, again)
     return pa.concat_tables([table(answers, np.ones(shape, bool), 0), table(again, twice, 1)])
 

@@ -81,7 +81,7 @@ class RaterTasks:
 
     rater: str
     tasks: list[RaterTask] = field(default_factory=list)
-    asked: list[AskedQuestion] = field(default_factory=list)
+    history: list[AskedQuestion] = field(default_factory=list)
     entered: bool = False
     """Everything that comes before the first question is done."""
     stale: bool = True
@@ -104,17 +104,19 @@ class RaterTasks:
     def shown(self, place: int) -> RaterScreen:
         """The screen of a task, as it was shown."""
         screen = self.tasks[place].screen
-        return RaterScreen(question=self.asked[place].question, order=screen["order"], code_names=screen["code_names"])
+        return RaterScreen(
+            question=self.history[place].question, order=screen["order"], code_names=screen["code_names"]
+        )
 
     def add(self, task: RaterTask, question: RaterQuestion) -> None:
         """A task was put to the rater."""
         self.tasks.append(task)
-        self.asked.append(AskedQuestion(question, task.answered_at))
+        self.history.append(AskedQuestion(question, task.answered_at))
 
     def close(self, place: int, at: int, right: bool | None) -> None:
         """A task was answered."""
         self.tasks[place] = replace(self.tasks[place], answered_at=at)
-        self.asked[place] = replace(self.asked[place], answered=at, right=right)
+        self.history[place] = replace(self.history[place], answered=at, right=right)
 
 
 class TaskCache:
@@ -122,51 +124,53 @@ class TaskCache:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._desks: OrderedDict[str, RaterTasks] = OrderedDict()
+        self._by_rater: OrderedDict[str, RaterTasks] = OrderedDict()
         self._turn = Lock()
 
     @contextmanager
     def at(self, rater: str) -> Iterator[RaterTasks]:
-        """The desk of a rater, for this thread alone; what fails there makes it be read anew."""
-        desk = self._desk(rater)
-        with desk.turn:
-            if desk.stale:
-                self._read(desk)
+        """The tasks of a rater, for this thread alone; after an error they are read again."""
+        rater_tasks = self._remember(rater)
+        with rater_tasks.turn:
+            if rater_tasks.stale:
+                self._read(rater_tasks)
             try:
-                yield desk
+                yield rater_tasks
             except BaseException:
-                desk.stale = True
+                rater_tasks.stale = True
                 raise
 
-    def find(self, desk: RaterTasks, task: int) -> int:
+    def find(self, rater_tasks: RaterTasks, task: int) -> int:
         """The position of a task; NotYours when the database does not know it as this rater's either."""
-        place = desk.place(task)
+        place = rater_tasks.place(task)
         if place is None:
-            self._database.task(task, desk.rater)
-            self._read(desk)
-            place = desk.place(task)
+            self._database.task(task, rater_tasks.rater)
+            self._read(rater_tasks)
+            place = rater_tasks.place(task)
         assert place is not None
         return place
 
     def forget(self) -> None:
-        """Read every desk anew before it is used again."""
+        """Read the tasks of every rater again before they are used."""
         with self._turn:
-            for desk in self._desks.values():
-                desk.stale = True
+            for rater_tasks in self._by_rater.values():
+                rater_tasks.stale = True
 
-    def _desk(self, rater: str) -> RaterTasks:
+    def _remember(self, rater: str) -> RaterTasks:
         with self._turn:
-            desk = self._desks.setdefault(rater, RaterTasks(rater))
-            self._desks.move_to_end(rater)
-            if len(self._desks) > MOST_RATERS:
-                self._desks.popitem(last=False)
-        return desk
+            rater_tasks = self._by_rater.setdefault(rater, RaterTasks(rater))
+            self._by_rater.move_to_end(rater)
+            if len(self._by_rater) > MOST_RATERS:
+                self._by_rater.popitem(last=False)
+        return rater_tasks
 
-    def _read(self, desk: RaterTasks) -> None:
-        right = known_answer_hits(self._database, desk.rater)
-        desk.tasks = self._database.tasks_of(desk.rater)
-        desk.asked = [AskedQuestion(task_question(task), task.answered_at, right.get(task.id)) for task in desk.tasks]
-        desk.entered = desk.stale = False
+    def _read(self, rater_tasks: RaterTasks) -> None:
+        right = known_answer_hits(self._database, rater_tasks.rater)
+        rater_tasks.tasks = self._database.tasks_of(rater_tasks.rater)
+        rater_tasks.history = [
+            AskedQuestion(task_question(task), task.answered_at, right.get(task.id)) for task in rater_tasks.tasks
+        ]
+        rater_tasks.entered = rater_tasks.stale = False
 
 
 # -- the studio --------------------------------------------------------------------------------------------------------
@@ -194,7 +198,7 @@ class Studio(RankingSide, OwnerSide):
         self._visits: dict[str, RaterVisit] = {}
         self._counting = Lock()
         self._tallies: Tallies | None = None
-        self._desks = TaskCache(database)
+        self._task_cache = TaskCache(database)
 
     # -- coming in ------------------------------------------------------------------------------------------
 
@@ -211,21 +215,21 @@ class Studio(RankingSide, OwnerSide):
         state = self.database.rater(rater)
         if state.status in STOPPED:
             return NoMoreQuestions(state.status)  # type: ignore[arg-type]  # the database holds no other word
-        with self._desks.at(rater) as desk:
-            missing = None if desk.entered else self.missing(rater, now)
+        with self._task_cache.at(rater) as rater_tasks:
+            missing = None if rater_tasks.entered else self.missing(rater, now)
             if missing is not None:
                 return missing
-            desk.entered = True
-            number = self._number(state) if desk.number is None else desk.number
-            seat = _TaskRequest(rater, number, self.settings.cohort(state.cohort or "").id, now)
-            step = self._choose(seat, desk)
+            rater_tasks.entered = True
+            number = self._number(state) if rater_tasks.number is None else rater_tasks.number
+            request = _TaskRequest(rater, number, self.settings.cohort(state.cohort or "").id, now)
+            step = self._choose(request, rater_tasks)
             if isinstance(step, NoMoreQuestions):
                 if step.reason in ("done", "enough answers") and state.status != "done":
                     self.database.set_status(rater, "done", by=None, at=now)
                 return step
             if state.status != "active":
                 self.database.set_status(rater, "active", by=None, at=now)
-            return step if isinstance(step, Rest) else self._shown(seat, step, desk)
+            return step if isinstance(step, Rest) else self._shown(request, step, rater_tasks)
 
     def workload(self, rater: str) -> Workload:
         """How many questions a rater will probably get, and about how many minutes they take."""
@@ -242,12 +246,12 @@ class Studio(RankingSide, OwnerSide):
     def ready(self, rater: str, task: int, *, now: int | None = None) -> None:
         """The rater has read the prompt; TooEarly before "I'm ready" may be said."""
         now = now_ms() if now is None else now
-        with self._desks.at(rater) as desk:
-            place = self._desks.find(desk, task)
-            stored = desk.tasks[place]
+        with self._task_cache.at(rater) as rater_tasks:
+            place = self._task_cache.find(rater_tasks, task)
+            stored = rater_tasks.tasks[place]
             if stored.answered_at is None and stored.ready_at is None:
                 require_waited(check_ready(shown_at=stored.created_at, ready_at=now, times=self.settings.times))
-                desk.tasks[place] = self.database.mark_ready(task, rater, at=now)
+                rater_tasks.tasks[place] = self.database.mark_ready(task, rater, at=now)
 
     def submit(
         self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
@@ -258,8 +262,8 @@ class Studio(RankingSide, OwnerSide):
         KeyReused, NotActive. Nothing is saved then.
         """
         now = now_ms() if now is None else now
-        with self._desks.at(rater) as desk:
-            return self._submit(desk, self._desks.find(desk, task), raw_answer, key, now, client)
+        with self._task_cache.at(rater) as rater_tasks:
+            return self._submit(rater_tasks, self._task_cache.find(rater_tasks, task), raw_answer, key, now, client)
 
     def answer(
         self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
@@ -269,27 +273,27 @@ class Studio(RankingSide, OwnerSide):
         saved = self.submit(rater, task, raw_answer, key=key, now=now, client=client)
         if saved.following is None:
             return saved, self.next(rater, now=now)
-        with self._desks.at(rater) as desk:
-            question = desk.asked[-1].question
-            return saved, self._shown(self._seat(desk, question, now), question, desk)
+        with self._task_cache.at(rater) as rater_tasks:
+            question = rater_tasks.history[-1].question
+            return saved, self._shown(self._request(rater_tasks, question, now), question, rater_tasks)
 
     def _submit(
-        self, desk: RaterTasks, place: int, raw_answer: Given, key: str, now: int, client: str | None
+        self, rater_tasks: RaterTasks, place: int, raw_answer: Given, key: str, now: int, client: str | None
     ) -> SavedSubmission:
         """Save an answer, and with it the rater's next task where that is certain already."""
-        task, screen = desk.tasks[place], desk.shown(place)
+        task, screen = rater_tasks.tasks[place], rater_tasks.shown(place)
         question, started = screen.question, self._started(task)
         if task.answered_at is None:
             require_waited(self._time(task, question, now))
         moments, phase = ScreenTimes(started, now), self._phase(question)
         judgments = to_judgments(
-            screen, raw_answer, criteria=self.criteria, rater=desk.rater, moments=moments, phase=phase
+            screen, raw_answer, criteria=self.criteria, rater=rater_tasks.rater, moments=moments, phase=phase
         )
         right = is_right(screen, raw_answer)
-        ahead = self._ahead(desk, place, right, now)
+        ahead = self._ahead(rater_tasks, place, right, now)
         saved = self.database.submit(
             task.id,
-            desk.rater,
+            rater_tasks.rater,
             [*judgments, *([] if right is None else [OtherAnswer(KNOWN_ANSWER, {"right": right})])],
             key=key,
             started_at=started,
@@ -297,16 +301,18 @@ class Studio(RankingSide, OwnerSide):
             interface=INTERFACE,
             client=client,
             counted=question.counts,
-            following=None if ahead is None else self._new_task(self._seat(desk, question, now), ahead, desk),
+            following=None
+            if ahead is None
+            else self._new_task(self._request(rater_tasks, question, now), ahead, rater_tasks),
         )
         if saved.repeated:
-            desk.stale = task.answered_at is None
+            rater_tasks.stale = task.answered_at is None
         else:
-            desk.close(place, now, right)
-            self._count("answer", question, desk.rater, judgments)
+            rater_tasks.close(place, now, right)
+            self._count("answer", question, rater_tasks.rater, judgments)
         if saved.following is not None and ahead is not None:
-            desk.add(saved.following, ahead)
-        self._heard(desk.rater, now)
+            rater_tasks.add(saved.following, ahead)
+        self._heard(rater_tasks.rater, now)
         return saved
 
     def undo(self, rater: str, *, now: int | None = None) -> int:
@@ -315,9 +321,9 @@ class Studio(RankingSide, OwnerSide):
         In a ranking pair by pair the last pair is asked again.
         """
         now = now_ms() if now is None else now
-        with self._desks.at(rater) as desk:
-            desk.stale = True
-            waiting = None if desk.open is None else desk.tasks[desk.open]
+        with self._task_cache.at(rater) as rater_tasks:
+            rater_tasks.stale = True
+            waiting = None if rater_tasks.open is None else rater_tasks.tasks[rater_tasks.open]
             if waiting is not None and self._take_back_pair(rater, waiting, now):
                 return waiting.id
             before = {answer.task.id: answer for answer in answered_tasks(self.database, rater)}
@@ -335,29 +341,29 @@ class Studio(RankingSide, OwnerSide):
         """Count all answers anew before the next question: somebody left, or came back."""
         with self._counting:
             self._tallies = None
-        self._desks.forget()
+        self._task_cache.forget()
 
     # -- which question -------------------------------------------------------------------------------------
 
-    def _choose(self, seat: _TaskRequest, desk: RaterTasks) -> RaterQuestion | Rest | NoMoreQuestions:
+    def _choose(self, request: _TaskRequest, rater_tasks: RaterTasks) -> RaterQuestion | Rest | NoMoreQuestions:
         """The next step, its question held for this rater at once, so that no two get the last place."""
         tallies = self._counted()
         with self._counting:
-            step = next_question(self.plan, seat.state(desk.asked, tallies))
-            if isinstance(step, RaterQuestion) and desk.open is None:
-                tallies.ask(step, seat.rater, seat.now)
+            step = next_question(self.plan, request.state(rater_tasks.history, tallies))
+            if isinstance(step, RaterQuestion) and rater_tasks.open is None:
+                tallies.ask(step, request.rater, request.now)
         return step
 
-    def _ahead(self, desk: RaterTasks, place: int, right: bool | None, now: int) -> RaterQuestion | None:
+    def _ahead(self, rater_tasks: RaterTasks, place: int, right: bool | None, now: int) -> RaterQuestion | None:
         """What comes after the task at `place` once it is answered; None where others' answers have a say in it."""
-        if not desk.entered or self._is_tallied or desk.open != place:
+        if not rater_tasks.entered or self._is_tallied or rater_tasks.open != place:
             return None  # whoever has a new consent text to agree to is asked by `next`
-        if any(task.answered is None for task in desk.asked[place + 1 :]):
+        if any(task.answered is None for task in rater_tasks.history[place + 1 :]):
             return None
-        history = list(desk.asked)
+        history = list(rater_tasks.history)
         history[place] = replace(history[place], answered=now, right=right)
-        seat = self._seat(desk, history[place].question, now)
-        step = next_question(self.plan, seat.state(history, Tallies()))
+        request = self._request(rater_tasks, history[place].question, now)
+        step = next_question(self.plan, request.state(history, Tallies()))
         return step if isinstance(step, RaterQuestion) else None
 
     @cached_property
@@ -383,20 +389,20 @@ class Studio(RankingSide, OwnerSide):
 
     # -- the screen -----------------------------------------------------------------------------------------
 
-    def _shown(self, seat: _TaskRequest, question: RaterQuestion, desk: RaterTasks) -> ShownTask:
-        if desk.open is None:
-            self._put(seat, question, desk)
-        place = desk.open
+    def _shown(self, request: _TaskRequest, question: RaterQuestion, rater_tasks: RaterTasks) -> ShownTask:
+        if rater_tasks.open is None:
+            self._put(request, question, rater_tasks)
+        place = rater_tasks.open
         assert place is not None
-        task, screen, now, times = desk.tasks[place], desk.shown(place), seat.now, self.settings.times
+        task, screen, now, times = rater_tasks.tasks[place], rater_tasks.shown(place), request.now, self.settings.times
         question = screen.question
         ends = task.created_at + round(times.prompt * 1000)
         reading = task.screen["prompt_first"] and task.ready_at is None and task.created_at <= now < ends
         least = least_seconds(question.kind, times)
-        answered = sum(task.answered_at is not None for task in desk.tasks)
-        total = expected_total(self.plan, question.cohort, seat.rater, seat.number)
-        ranking = self._begun(seat.rater, task.id, question)
-        visit = self._heard(seat.rater, now)
+        answered = sum(task.answered_at is not None for task in rater_tasks.tasks)
+        total = expected_total(self.plan, question.cohort, request.rater, request.number)
+        ranking = self._begun(request.rater, task.id, question)
+        visit = self._heard(request.rater, now)
         worked = now - visit.started_at
         return ShownTask(
             id=task.id,
@@ -413,17 +419,18 @@ class Studio(RankingSide, OwnerSide):
             wait=least if reading else seconds_left(self._pair_time(task, question, ranking, now)),
             done=answered,
             total=max(total, answered + 1),
-            can_undo=bool(ranking.pairs) or any((task.answered_at or 0) >= visit.started_at for task in desk.tasks),
+            can_undo=bool(ranking.pairs)
+            or any((task.answered_at or 0) >= visit.started_at for task in rater_tasks.tasks),
             worked_minutes=worked // 60_000 if break_due(worked, self.settings.break_minutes) else None,
-            trial=self._trial(question, desk.asked),
+            trial=self._trial(question, rater_tasks.history),
             pairs=ranking.pairs,
         )
 
-    def _put(self, seat: _TaskRequest, question: RaterQuestion, desk: RaterTasks) -> None:
+    def _put(self, request: _TaskRequest, question: RaterQuestion, rater_tasks: RaterTasks) -> None:
         """Put a question to the rater; where another device was first, its own."""
-        new = self._new_task(seat, question, desk)
+        new = self._new_task(request, question, rater_tasks)
         task = self.database.add_task(
-            seat.rater,
+            request.rater,
             new.position,
             about=new.about,
             question=new.question,
@@ -431,25 +438,27 @@ class Studio(RankingSide, OwnerSide):
             phase=new.phase,
             at=new.at,
         )
-        desk.add(task, task_question(task))
+        rater_tasks.add(task, task_question(task))
 
-    def _new_task(self, seat: _TaskRequest, question: RaterQuestion, desk: RaterTasks) -> NewTask:
-        position = len(desk.tasks)
-        rater_screen = make_screen(self.plan, question, rater=seat.rater, number=seat.number, position=position)
+    def _new_task(self, request: _TaskRequest, question: RaterQuestion, rater_tasks: RaterTasks) -> NewTask:
+        position = len(rater_tasks.tasks)
+        rater_screen = make_screen(self.plan, question, rater=request.rater, number=request.number, position=position)
         screen = {
             "order": rater_screen.order,
             "code_names": rater_screen.code_names,
-            "number": seat.number,
-            "prompt_first": self._prompt_first(question, desk.asked[-1].question if desk.asked else None),
+            "number": request.number,
+            "prompt_first": self._prompt_first(
+                question, rater_tasks.history[-1].question if rater_tasks.history else None
+            ),
         }
         record = question.model_dump(mode="json", exclude_defaults=True)
         phase = question.phase or "qualification"
-        return NewTask(position, task_subject(question, position), record, screen, phase, seat.now)
+        return NewTask(position, task_subject(question, position), record, screen, phase, request.now)
 
     @staticmethod
-    def _seat(desk: RaterTasks, question: RaterQuestion, now: int) -> _TaskRequest:
-        """Whose desk it is, as the tasks on it tell."""
-        return _TaskRequest(desk.rater, desk.number or 0, question.cohort, now)
+    def _request(rater_tasks: RaterTasks, question: RaterQuestion, now: int) -> _TaskRequest:
+        """Whose rater_tasks it is, as the tasks on it tell."""
+        return _TaskRequest(rater_tasks.rater, rater_tasks.number or 0, question.cohort, now)
 
     def prompt_text(self, question: RaterQuestion) -> str | None:
         """The prompt as the question's view shows it; in the qualification as its criterion asks for it, or whole."""
