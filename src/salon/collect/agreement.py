@@ -174,7 +174,8 @@ def panel_correlation(rows: Sequence[ValueRow]) -> dict[str, PanelCorrelation]:
         for rows_of_rater in by_criterion.values():
             shared = [row for row in rows_of_rater if raters[row.criterion, row.item] > 2]
             own = _centre([row.value for row in shared])
-            panel_means = _centre([_rest(row, total, raters) for row in shared])
+            keys = [(row.criterion, row.item) for row in shared]
+            panel_means = _centre([(total[key] - row.value) / (raters[key] - 1) for key, row in zip(keys, shared)])
             for row, x, y in zip(shared, own, panel_means):
                 points[row.item].append((x, y))
         correlation = _correlation(np.array([np.mean(point, axis=0) for point in points.values()]).reshape(-1, 2))
@@ -203,12 +204,10 @@ def repeat_agreement(pairs: Sequence[PairAnswerRow], values: Sequence[ValueRow])
             near = abs(rated[value_row.criterion, value_row.item] - value_row.value) <= value_row.step + 1e-9
             by_screen[value_row.screen].append(float(near))
     alike = [float(np.mean(shares)) for shares in by_screen.values()]
-    return alike, _pair_chance(pairs) if pairs else _value_chance(values)
-
-
-def _pair_chance(pairs: Iterable[PairAnswerRow]) -> float:
+    if not pairs:
+        return alike, _value_chance(values)
     ties = float(np.mean([row.outcome == 0 for row in pairs]))
-    return ties**2 + (1 - ties) ** 2 / 2
+    return alike, ties**2 + (1 - ties) ** 2 / 2
 
 
 def _value_chance(values: Sequence[ValueRow]) -> float:
@@ -224,11 +223,6 @@ def _value_chance(values: Sequence[ValueRow]) -> float:
     near = np.abs(levels[:, None] - levels[None, :]) <= largest[0].step + 1e-9
     share = counts / counts.sum()
     return float(share @ near @ share)
-
-
-def _rest(row: ValueRow, total: dict[tuple[str, str], float], raters: dict[tuple[str, str], int]) -> float:
-    key = (row.criterion, row.item)
-    return (total[key] - row.value) / (raters[key] - 1)
 
 
 def _centre(values: Sequence[float]) -> NDArray[np.float64]:
@@ -309,15 +303,12 @@ def agreement(judgments: Iterable[Judgment], rulings: Sequence[Ruling] = ()) -> 
     for question, votes in _count_votes(judgments).items():
         if not dropped.intersection(question[1]):
             by_criterion[question[0]][question] = votes
-    return [_agreement_row(criterion, question, final) for criterion, question in by_criterion.items()]
-
-
-def _agreement_row(
-    criterion: str, votes_by_question: dict[QuestionKey, Counter[str]], final: dict[QuestionKey, str]
-) -> Agreement:
-    answers = sum(votes.total() for votes in votes_by_question.values())
-    hits = sum(votes[final[key]] if key in final else max(votes.values()) for key, votes in votes_by_question.items())
-    return Agreement(criterion, len(votes_by_question), answers, _kappa(votes_by_question), hits / answers)
+    rows = []
+    for criterion, asked_votes in by_criterion.items():
+        answers = sum(votes.total() for votes in asked_votes.values())
+        hits = sum(votes[final[key]] if key in final else max(votes.values()) for key, votes in asked_votes.items())
+        rows.append(Agreement(criterion, len(asked_votes), answers, _kappa(asked_votes), hits / answers))
+    return rows
 
 
 def _kappa(votes_by_question: dict[QuestionKey, Counter[str]]) -> Estimate | None:

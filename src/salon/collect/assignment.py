@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,13 +200,15 @@ def ask_gold(plan: StudioPlan, number: int, cohort: str, why: Why, **more: Any) 
 # -- screener and qualification ----------------------------------------------------------------------------------------
 
 
-class TaskLike(Protocol):
-    """A question a rater was asked, and whether its known answer was hit."""
+@dataclass(frozen=True)
+class AskedQuestion:
+    """One task of a rater."""
 
-    @property
-    def question(self) -> RaterQuestion: ...
-    @property
-    def right(self) -> bool | None: ...
+    question: RaterQuestion
+    answered: int | None = None
+    """When it was answered, in milliseconds; None while it is open."""
+    right: bool | None = None
+    """Gold, attention and qualification: whether the answer was right."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +233,7 @@ def is_eligible(settings: StudioSettings, answers: Mapping[str, str]) -> bool:
     return all(answers[question.id] in question.accept for question in settings.screener)
 
 
-def attempts(test: Qualification, tasks_so_far: Sequence[TaskLike]) -> list[Attempt]:
+def attempts(test: Qualification, tasks_so_far: Sequence[AskedQuestion]) -> list[Attempt]:
     """The tries so far, the one under way included."""
     tasks = [task for task in tasks_so_far if task.question.why == "qualification"]
     attempts_so_far = []
@@ -243,7 +245,7 @@ def attempts(test: Qualification, tasks_so_far: Sequence[TaskLike]) -> list[Atte
 
 
 def entry_question(
-    plan: StudioPlan, rater: str, cohort: str, tasks_so_far: Sequence[TaskLike]
+    plan: StudioPlan, rater: str, cohort: str, tasks_so_far: Sequence[AskedQuestion]
 ) -> RaterQuestion | Literal["failed"] | None:
     """The next question of the qualification; None when there is none or it is passed.
 
@@ -350,17 +352,6 @@ def _pair_standing(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) 
 HOUR_MS = 60 * 60 * 1000
 
 Status = Literal["invited", "active", "paused", "removed", "withdrawn", "done"]
-
-
-@dataclass(frozen=True)
-class AskedQuestion:
-    """One task of a rater."""
-
-    question: RaterQuestion
-    answered: int | None = None
-    """When it was answered, in milliseconds; None while it is open."""
-    right: bool | None = None
-    """Gold, attention and qualification: whether the answer was right."""
 
 
 @dataclass(frozen=True)
@@ -501,23 +492,21 @@ def _most_needed(
 
 
 def make_screen(plan: StudioPlan, question: RaterQuestion, *, rater: str, number: int, position: int) -> RaterScreen:
-    """The screen for task `position` of a rater, the same whenever it is made; `number` as in `State`."""
-    if question.counts:
-        order = _balanced(plan.find_run(question), question, number)
-    else:
+    """The screen for task `position` of a rater, the same whenever it is made; `number` as in `AssignmentState`."""
+    if not question.counts:
         order = rotated_order(question.items, 0, rng=seeded_rng(plan.settings.seed, "planted", rater, position))
+    else:
+        run = plan.find_run(question)
+        if question.kind == "compare":
+            couple, second = divmod(number, 2)
+            first_left = bool(run.first_left(couple)[run.place[question.key]]) != bool(second)
+            order = question.items if first_left else question.items[::-1]
+        else:
+            order = rotated_order(question.items, number, rng=seeded_rng(run.seed, "places", *run.name, question.key))
+        if question.why == "repeat":
+            order = order[::-1]
     return RaterScreen(
         question=question,
         order=order,
         code_names=code_names(len(order), plan.settings.seed, "names", rater, position),
     )
-
-
-def _balanced(run: PhaseRun, question: RaterQuestion, number: int) -> tuple[str, ...]:
-    if question.kind == "compare":
-        couple, second = divmod(number, 2)
-        first_left = bool(run.first_left(couple)[run.place[question.key]]) != bool(second)
-        order = question.items if first_left else question.items[::-1]
-    else:
-        order = rotated_order(question.items, number, rng=seeded_rng(run.seed, "places", *run.name, question.key))
-    return order[::-1] if question.why == "repeat" else order

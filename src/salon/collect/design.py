@@ -75,7 +75,10 @@ def balanced_fraction(items: int, pairs: int, *, rng: np.random.Generator) -> li
     best: list[Pair] = []
     smallest = items  # no diameter is that large
     for _ in range(_DRAWS):
-        candidate = _relabel_pairs(draw(items, pairs, rng), items, rng)
+        drawn_pairs = draw(items, pairs, rng)
+        roles = rng.permutation(items)  # the same design with items in other roles and pairs in another order
+        renamed = [sorted((int(roles[a]), int(roles[b]))) for a, b in drawn_pairs]
+        candidate = [(renamed[k][0], renamed[k][1]) for k in rng.permutation(len(renamed))]
         diameter = connectivity(items, candidate).diameter or items
         if diameter < smallest:
             best, smallest = candidate, diameter
@@ -125,13 +128,6 @@ def _posterior(items: int, pairs: Ints, votes: NDArray[np.float64]) -> PairPoste
     counts = np.where(turned[:, None], votes[met][:, [1, 0, 2]], votes[met])
     order = np.lexsort((high, low))
     return pair_posterior(PairCounts(items, low[order], high[order], *counts[order].T))
-
-
-def _relabel_pairs(pairs: list[Pair], items: int, rng: np.random.Generator) -> list[Pair]:
-    """The same design with items in other roles and pairs in another order."""
-    roles = rng.permutation(items)
-    relabelled = [tuple(sorted((int(roles[a]), int(roles[b])))) for a, b in pairs]
-    return [(relabelled[k][0], relabelled[k][1]) for k in rng.permutation(len(relabelled))]
 
 
 def _rounds(items: int, pairs: int, rng: np.random.Generator) -> list[Pair]:

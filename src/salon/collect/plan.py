@@ -350,17 +350,14 @@ def _units(
     for group, members in groups.items():
         if len(members) < 2:
             continue
-        for chosen in _sets(phase, len(members), rng):
+        count = len(members)
+        together: Sequence[tuple[int, ...]] = [tuple(range(count))]
+        if phase.protocol == "compare" and phase.design.kind == "fraction":
+            together = balanced_fraction(count, phase.design.pairs_of(count), rng=rng)
+        elif phase.protocol == "compare":
+            together = complete_pairs(count)
+        for chosen in together:
             yield _unit([members[k] for k in chosen], categories, group)
-
-
-def _sets(phase: Phase, items: int, rng: np.random.Generator) -> Sequence[tuple[int, ...]]:
-    """Which of a group's items are shown together."""
-    if phase.protocol != "compare":
-        return [tuple(range(items))]
-    if phase.design.kind == "fraction":
-        return balanced_fraction(items, phase.design.pairs_of(items), rng=rng)
-    return complete_pairs(items)
 
 
 def _group(study: Study, item: Item) -> str | None:
@@ -427,26 +424,22 @@ class Workload:
 
 def workloads(plan: StudioPlan) -> list[Workload]:
     """The work of each cohort's raters, planted questions and waiting times among it."""
-    return [_cohort_workload(cohort, runs, plan.settings.times) for cohort, runs in plan.runs.items()]
+    times = plan.settings.times
+    work = []
+    for cohort, runs in plan.runs.items():
+        questions, seconds = 0, 0.0
+        for run in runs:
+            ordinary = min(len(run.units), run.phase.questions_each or len(run.units))
+            count = ordinary + min(run.phase.repeats, ordinary) + run.phase.checks.gold + run.phase.checks.attention
+            prompts = min(len({unit.prompt for unit in run.units}), ordinary)
+            several = run.phase.protocol in SEVERAL_ITEMS
+            each = max(times.compare, SECONDS["together"]) if several else max(times.rate, SECONDS["alone"])
+            questions += count
+            seconds += count * each + prompts * max(times.ready_after, SECONDS["prompt"])
+        work.append(Workload(cohort, questions, seconds / 60))
+    return work
 
 
 def questions_within(minutes: float, times: Times, prompts: int) -> int:
     """Comparisons that one rater answers within `minutes`, about so many prompts."""
     return max(1, int((60 * minutes - prompts * SECONDS["prompt"]) / max(times.compare, SECONDS["together"])))
-
-
-def _cohort_workload(cohort: str, runs: Sequence[PhaseRun], times: Times) -> Workload:
-    questions, seconds = 0, 0.0
-    for run in runs:
-        ordinary = min(len(run.units), run.phase.questions_each or len(run.units))
-        count = ordinary + min(run.phase.repeats, ordinary) + run.phase.checks.gold + run.phase.checks.attention
-        prompts = min(len({unit.prompt for unit in run.units}), ordinary)
-        questions += count
-        seconds += count * _seconds(run.phase, times) + prompts * max(times.ready_after, SECONDS["prompt"])
-    return Workload(cohort, questions, seconds / 60)
-
-
-def _seconds(phase: Phase, times: Times) -> float:
-    if phase.protocol in SEVERAL_ITEMS:
-        return max(times.compare, SECONDS["together"])
-    return max(times.rate, SECONDS["alone"])

@@ -204,18 +204,39 @@ def rater_flags(records: AnswerRecords, settings: QualitySettings | None = None)
     results = []
     for rater, answered in screens.items():
         mine, rated = pairs.get(rater, []), values.get(rater, [])
-        looked = [
-            _too_fast(answered, rule),
+        fast = sum(row.seconds < (row.least + rule.fast_margin if row.least > 0 else rule.no_least) for row in answered)
+        alike, chance = repeat_agreement(mine, rated)
+        gold = [row.right is True for row in answered if row.why == "gold"]
+        missed = [row.right is not True for row in answered if row.why == "attention"]
+        side_by_side = [row for row in mine if row.left is not None and row.why == "ordinary"]
+        circular, triples = circular_triples(side_by_side)
+        checks = [
+            _at_least(
+                *("too fast", fast, len(answered), rule.fast_share, rule),
+                "answers {:.0%} of screens as soon as it is allowed",
+            ),
             _one_side(mine, rule),
             _one_value(rated, commonest, rule),
-            _repeats(mine, rated, rule),
-            _gold(answered, rule),
-            _attention(answered, rule),
-            _intransitive(mine, rule),
+            _at_most(
+                *("repeats", sum(alike), len(alike), chance + rule.repeat_kappa * (1 - chance), rule),
+                "answers {:.0%} of repeated questions alike",
+                chance,
+            ),
+            _at_most("gold", sum(gold), len(gold), rule.gold_right, rule, "hits {:.0%} of known answers", 0.5),
+            _at_least(
+                *("attention", sum(missed), len(missed), rule.attention_missed, rule),
+                "misses {:.0%} of attention checks",
+                0.5,
+            ),
+            _at_least(
+                *("intransitive", circular, triples, rule.cycle_share, rule),
+                "runs in circles in {:.0%} of triples",
+                0.25,
+            ),
             _panel(to_panel.get(rater, []), usual, rule)
             or _correlation_with_panel(along.get(rater), usual_along, rule),
         ]
-        findings = [finding for finding in looked if finding is not None]
+        findings = [finding for finding in checks if finding is not None]
         results.append(RaterFindings(rater, len(answered), (*findings, *_at_random(findings, rule))))
     return tuple(results)
 
@@ -250,12 +271,6 @@ def _at_most(
     return QualityFinding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n), coin) if n else None
 
 
-def _too_fast(screens: list[ScreenRow], rule: QualitySettings) -> QualityFinding | None:
-    fast = sum(row.seconds < (row.least + rule.fast_margin if row.least > 0 else rule.no_least) for row in screens)
-    words = "answers {:.0%} of screens as soon as it is allowed"
-    return _at_least("too fast", fast, len(screens), rule.fast_share, rule, words)
-
-
 def _one_side(pairs: list[PairAnswerRow], rule: QualitySettings) -> QualityFinding | None:
     sides: dict[int, list[int]] = defaultdict(list)
     for row in pairs:
@@ -284,32 +299,6 @@ def _one_value(
     return _at_least(
         "one value", hits, mine.total(), min(limit, 0.999), rule, f"gives {value:g} in {{:.0%}} of answers"
     )
-
-
-def _repeats(pairs: list[PairAnswerRow], values: list[ValueRow], rule: QualitySettings) -> QualityFinding | None:
-    alike, chance = repeat_agreement(pairs, values)
-    limit = chance + rule.repeat_kappa * (1 - chance)
-    return _at_most(
-        "repeats", sum(alike), len(alike), limit, rule, "answers {:.0%} of repeated questions alike", chance
-    )
-
-
-def _gold(screens: list[ScreenRow], rule: QualitySettings) -> QualityFinding | None:
-    gold = [row.right is True for row in screens if row.why == "gold"]
-    return _at_most("gold", sum(gold), len(gold), rule.gold_right, rule, "hits {:.0%} of known answers", 0.5)
-
-
-def _attention(screens: list[ScreenRow], rule: QualitySettings) -> QualityFinding | None:
-    missed = [row.right is not True for row in screens if row.why == "attention"]
-    words = "misses {:.0%} of attention checks"
-    return _at_least("attention", sum(missed), len(missed), rule.attention_missed, rule, words, 0.5)
-
-
-def _intransitive(pairs: list[PairAnswerRow], rule: QualitySettings) -> QualityFinding | None:
-    side_by_side = [row for row in pairs if row.left is not None and row.why == "ordinary"]
-    circular, triples = circular_triples(side_by_side)
-    words = "runs in circles in {:.0%} of triples"
-    return _at_least("intransitive", circular, triples, rule.cycle_share, rule, words, 0.25)
 
 
 def _panel(shares: Sequence[float], usual: float | None, rule: QualitySettings) -> QualityFinding | None:

@@ -308,18 +308,12 @@ def _to_rating(question: _CriterionQuestion, answer: Any) -> Rating:
     if answer is not None:
         if not _is_number(answer):
             raise question.bad("a number is needed", answer)
-        _check_scale(question, float(answer))
+        scale = None if question.criterion is None else question.criterion.scale
+        if scale is not None and not scale.low <= answer <= scale.high:
+            raise question.bad(f"a value from {scale.low:g} to {scale.high:g} is needed", float(answer))
+        if scale is not None and scale.levels and min(abs(answer - level) for level in scale.levels) > 1e-6:
+            raise question.bad(f"one of {', '.join(f'{level:g}' for level in scale.levels)} is needed", float(answer))
     return Rating(criterion=question.id, item=question.item, value=answer, **question.facts)
-
-
-def _check_scale(question: _CriterionQuestion, value: float) -> None:
-    scale = None if question.criterion is None else question.criterion.scale
-    if scale is None:
-        return
-    if not scale.low <= value <= scale.high:
-        raise question.bad(f"a value from {scale.low:g} to {scale.high:g} is needed", value)
-    if scale.levels and min(abs(value - level) for level in scale.levels) > 1e-6:
-        raise question.bad(f"one of {', '.join(f'{level:g}' for level in scale.levels)} is needed", value)
 
 
 def _to_choice(question: _CriterionQuestion, answer: Any) -> Choice:

@@ -193,10 +193,11 @@ def _prompts(study: Study, folder: Path) -> Iterator[_PromptPosters]:
             by_prompt.setdefault(item.prompt, []).append((item, layout))
     for prompt, posters in by_prompt.items():
         if len(posters) > 1:
+            defects = [{defect.kind: defect.strength for defect in layout.defects} for _, layout in posters]
             yield _PromptPosters(
                 prompt,
                 tuple(item.id for item, _ in posters),
-                np.array([_strengths(layout) for _, layout in posters]),
+                np.array([[strengths.get(kind, 0.0) for kind in DEFECTS] for strengths in defects]),
                 tuple(layout.style for _, layout in posters),
             )
 
@@ -209,11 +210,6 @@ def read_layout(folder: Path, item: Item) -> Layout | None:
     if not path.is_file():
         return None
     return Layout.parse(read_json(path, "a layout JSON is needed"), where=str(path))
-
-
-def _strengths(layout: Layout) -> list[float]:
-    strengths = {defect.kind: defect.strength for defect in layout.defects}
-    return [strengths.get(kind, 0.0) for kind in DEFECTS]
 
 
 # -- what they answer ------------------------------------------------------------------------------------------------

@@ -114,19 +114,16 @@ def rankings_table(panels: Sequence[SimulatedPanel], labels: StudyIds) -> pa.Tab
     """One ranking for each prompt and rater of each panel; all panels rank the same number of items."""
     items = panels[0].shape[2]
     order = np.concatenate([panel.orders().reshape(-1, items) for panel in panels])
-    places = np.concatenate([_places(panel) for panel in panels])
+    places = []
+    for panel in panels:
+        strict = np.broadcast_to(np.arange(items, dtype=np.int8), (panel.shape[0] * panel.shape[1], items))
+        places.append(strict if panel.places is None else panel.places.reshape(-1, items))
     offsets = pa.array(np.arange(0, order.size + 1, items, dtype=np.int32))
     columns = {
         "items": pa.ListArray.from_arrays(offsets, as_references(order.ravel(), labels.items), type=REFERENCES),
-        "ranks": pa.ListArray.from_arrays(offsets, pa.array(places.ravel() + np.int32(1))),
+        "ranks": pa.ListArray.from_arrays(offsets, pa.array(np.concatenate(places).ravel() + np.int32(1))),
     }
     return _answers(panels, labels, 1, columns)
-
-
-def _places(panel: SimulatedPanel) -> Small:
-    prompts, raters, items = panel.shape
-    strict = np.broadcast_to(np.arange(items, dtype=np.int8), (prompts * raters, items))
-    return strict if panel.places is None else panel.places.reshape(-1, items)
 
 
 @dataclass(frozen=True)

@@ -170,9 +170,10 @@ def simulate_study(settings: SimulateSettings) -> Study:
     generators = [f"generator-{number + 1}" for number in range(s.items)]
     generator = np.tile(np.arange(s.items, dtype=np.int32), s.prompts)
     cohort = {"rankings": "rank", "comparisons": "compare", "ratings": "rate"}[s.protocol]
+    scale = Scale(low=1, high=s.levels, step=1) if s.protocol == "ratings" else None
     return Study.build(
         f"simulated {s.model}",
-        [_criterion(id, s) for id in labels.criteria.to_pylist()],
+        [Criterion(id=id, name=id.replace("-", " ").capitalize(), scale=scale) for id in labels.criteria.to_pylist()],
         tables={
             "prompts": pa.table({"id": prompts}),
             "items": items_table(prompts, items, generator, generators),
@@ -243,11 +244,6 @@ def _levels(s: SimulateSettings, law: RankingLaw, rng: np.random.Generator) -> n
         for size, share in zip(sizes, careless)
     ]
     return np.concatenate(groups) + np.int8(1)
-
-
-def _criterion(id: str, s: SimulateSettings) -> Criterion:
-    scale = Scale(low=1, high=s.levels, step=1) if s.protocol == "ratings" else None
-    return Criterion(id=id, name=id.replace("-", " ").capitalize(), scale=scale)
 
 
 def _truth(s: SimulateSettings, law: RankingLaw) -> str:

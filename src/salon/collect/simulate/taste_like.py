@@ -56,7 +56,11 @@ def taste_like_study(seed: int | None = None, controls: bool = False) -> Study:
     """
     plan = _plan()
     laws = plan["criterion"] + (plan["control"] if controls else [])
-    cohorts = plan["cohort"] + ([_control_cohort(plan)] if controls else [])
+    cohorts = list(plan["cohort"])
+    if controls:
+        names = [f"control-{'ABCDE'[number]}" for number in range(plan["control"][0]["raters"])]
+        note = "raters for criteria without a shared order"
+        cohorts.append({"id": CONTROLS, "raters": names, "view": [], "planted": note})
     # One stream for each part and criterion, so that the controls change nothing in the nine criteria.
     parts = np.random.default_rng(plan["seed"] if seed is None else seed).spawn(5)
     text, blind, order, side, flag = (part.spawn(len(laws)) for part in parts)
@@ -71,6 +75,11 @@ def taste_like_study(seed: int | None = None, controls: bool = False) -> Study:
     panels = [_panel(number, law, cohorts, raters, plan, order[number]) for number, law in enumerate(laws)]
     rows = [(rater, cohort["id"]) for cohort in cohorts for rater in cohort["raters"]]
     raters_table = pa.table({"id": [rater for rater, _ in rows], "cohort": [cohort for _, cohort in rows]})
+    compared = [_comparisons_and_repeats(panel, labels, rng) for panel, rng in zip(panels, side)]
+    ids = [law["id"] for law in plan["criterion"]]
+    flags = [
+        _flag_ratings(kind, panels[ids.index(kind["on"])], len(laws), rng) for kind, rng in zip(plan["flag"], flag)
+    ]
     return Study.build(
         plan["name"],
         criteria,
@@ -79,8 +88,8 @@ def taste_like_study(seed: int | None = None, controls: bool = False) -> Study:
             "items": items_table(prompt_ids, items, _blind(panels, blind), GENERATORS),
             "raters": raters_table,
             "rankings": rankings_table(panels, labels),
-            "comparisons": _comparisons(panels, labels, side),
-            "ratings": ratings_table(_flags(plan, panels, len(laws), flag), labels),
+            "comparisons": pa.concat_tables([*(first for first, _ in compared), *(again for _, again in compared)]),
+            "ratings": ratings_table(flags, labels),
         },
         cohorts=tuple(Cohort(id=c["id"], protocol="compare", view=c["view"], note=c["planted"]) for c in cohorts),
         design=Design(kind="complete", order_randomized=True, note="all pairs of a prompt by every rater of a cohort"),
@@ -103,11 +112,6 @@ def taste_like_truth(controls: bool = False) -> tuple[Planted, ...]:
 @cache
 def _plan() -> dict[str, Any]:
     return tomllib.loads((resources.files("salon.collect.simulate") / "taste_like.toml").read_text(encoding="utf-8"))
-
-
-def _control_cohort(plan: dict[str, Any]) -> dict[str, Any]:
-    raters = [f"control-{'ABCDE'[number]}" for number in range(plan["control"][0]["raters"])]
-    return {"id": CONTROLS, "raters": raters, "view": [], "planted": "raters for criteria without a shared order"}
 
 
 def _criterion(law: dict[str, Any]) -> Criterion:
@@ -146,12 +150,6 @@ def _panel(
     return SimulatedPanel(number, who, number * plan["prompts"] * plan["items"], ranks)
 
 
-def _comparisons(panels: Sequence[SimulatedPanel], labels: StudyIds, rngs: Sequence[np.random.Generator]) -> pa.Table:
-    """The comparisons behind the orders, and after them the planted repeats."""
-    tables = [_comparisons_and_repeats(panel, labels, rng) for panel, rng in zip(panels, rngs)]
-    return pa.concat_tables([*(first for first, _ in tables), *(again for _, again in tables)])
-
-
 def _comparisons_and_repeats(
     panel: SimulatedPanel, labels: StudyIds, rng: np.random.Generator
 ) -> tuple[pa.Table, pa.Table]:
@@ -179,14 +177,6 @@ def _seconds(panel: SimulatedPanel, rng: np.random.Generator) -> NDArray[np.floa
 
 
 # -- flags -------------------------------------------------------------------------------------------------------
-
-
-def _flags(
-    plan: dict[str, Any], panels: Sequence[SimulatedPanel], criterion: int, rngs: Sequence[np.random.Generator]
-) -> list[SimulatedRatings]:
-    """Hallucination flags on the items of the two preference criteria."""
-    ids = [law["id"] for law in plan["criterion"]]
-    return [_flag_ratings(flag, panels[ids.index(flag["on"])], criterion, rng) for flag, rng in zip(plan["flag"], rngs)]
 
 
 def _flag_ratings(

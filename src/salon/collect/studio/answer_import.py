@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,26 +55,26 @@ def import_answers(
     result = import_files(kind, [path], ImportOptions(policies=Policies(criterion_id=criterion)))
     left_out = Counter(result.left_out)
     people = {
-        rater.id: (rater.model_copy(update={"id": f"{IMPORTED}-{rater.id}", "cohort": IMPORTED}))
+        rater.id: rater.model_copy(update={"id": f"{IMPORTED}-{rater.id}", "cohort": IMPORTED})
         for rater in result.study.nouns("raters")
     }
     items = _item_map(studio, result.study)
     answers = []
-    for judgment in _judgments(result.study):
+    judgments = (noun for table in JUDGMENTS for noun in result.study.nouns(table) if isinstance(noun, Judgment))
+    for judgment in judgments:
         unknown = [item for item in judged_items(judgment) if item not in items]
         if unknown and not only_known:
-            raise _unknown_item(unknown[0], result.study, items)
+            size = result.study.table("items").num_rows
+            raise UnknownReference(
+                "items of this study are needed, by id or by the name of their picture",
+                found=f"{unknown[0]!r}; {len(items)} of the file's {size} items are known here",
+                remedy="leave out answers about other items, or name the items as the gallery does",
+            )
         if unknown:
             left_out["about items that are not in this study"] += 1
         else:
-            answers.append(
-                _translate(
-                    judgment,
-                    people,
-                    items,
-                    (judgment.criterion if judgment.criterion in studio.criteria else criterion),
-                )
-            )
+            about = judgment.criterion if judgment.criterion in studio.criteria else criterion
+            answers.append(_translate(judgment, people, items, about))
     if not answers:
         raise BadValue("a file with answers about items of this study is needed", found="none in it")
     new = [people[id] for id in dict.fromkeys(answer.rater.removeprefix(f"{IMPORTED}-") for answer in answers)]
@@ -87,13 +86,9 @@ def import_answers(
     )
     studio.recount()
     counts = Counter(answer.criterion for answer in answers)
-    about = format_named(kind).about
-    return ImportReport(kind, about, dict(counts), len(new), result.notes, dict(left_out), saved.repeated)
-
-
-def _judgments(study: Study) -> Iterator[Judgment]:
-    for kind in JUDGMENTS:
-        yield from (noun for noun in study.nouns(kind) if isinstance(noun, Judgment))
+    return ImportReport(
+        kind, format_named(kind).about, dict(counts), len(new), result.notes, dict(left_out), saved.repeated
+    )
 
 
 def _item_map(studio: Studio, study: Study) -> dict[str, str]:
@@ -134,21 +129,10 @@ def _check_together(studio: Studio, new: list[Rater], answers: list[Judgment]) -
     """Validate the study as it would be: what is written cannot spoil a reading afterwards."""
     study = studio.database.read_study()
     tables: dict[str, Any] = dict(study.tables)
-    added: list[tuple[str, Any]] = [("raters", new), *_by_kind(answers)]
-    for kind, nouns in added:
+    added: dict[str, list[Any]] = {"raters": new}
+    for answer in answers:
+        added.setdefault(KIND_OF[type(answer)], []).append(answer)
+    for kind, nouns in added.items():
         more = table_from_nouns(kind, nouns)
         tables[kind] = pa.concat_tables([study.table(kind), more], promote_options="permissive")
     Study.build(study.name, study.criteria, tables=tables, compare_within=study.compare_within)
-
-
-def _by_kind(answers: list[Judgment]) -> Iterator[tuple[str, list[Judgment]]]:
-    for noun in dict.fromkeys(type(answer) for answer in answers):
-        yield KIND_OF[noun], [answer for answer in answers if type(answer) is noun]
-
-
-def _unknown_item(item: str, study: Study, matches: dict[str, str]) -> UnknownReference:
-    return UnknownReference(
-        "items of this study are needed, by id or by the name of their picture",
-        found=f"{item!r}; {len(matches)} of the file's {study.table('items').num_rows} items are known here",
-        remedy="leave out answers about other items, or name the items as the gallery does",
-    )

@@ -23,20 +23,12 @@ from salon.collect.studio.figures import LiveFigures
 from salon.collect.studio.figures_worker import FiguresFailed, FiguresWorker
 from salon.collect.studio.rater_side import Invitation, RaterProgress, expected_total, quality_records
 from salon.errors import BadValue
-from salon.store.database import Database, StoredRater
+from salon.store.database import Database, RaterVisit, StoredRater
 from salon.store.field_files import FIELD_FILES, export_field
 from salon.store.folder import export_study
 from salon.study import Criterion, Rater, Study
 
 _CENT = Decimal("0.01")
-
-
-@dataclass(frozen=True)
-class WorkPeriod:
-    """A stretch of time in which a rater's browser was heard, in milliseconds."""
-
-    started: int
-    last_seen: int
 
 
 @dataclass(frozen=True)
@@ -50,17 +42,17 @@ class Payment:
     currency: str
 
 
-def worked_ms(visits: Iterable[WorkPeriod]) -> int:
+def worked_ms(visits: Iterable[RaterVisit]) -> int:
     """Time covered by the visits; two devices at once count once."""
     total, until = 0, None
-    for visit in sorted(visits, key=lambda visit: visit.started):
-        start = visit.started if until is None else max(visit.started, until)
-        total += max(visit.last_seen - start, 0)
-        until = visit.last_seen if until is None else max(until, visit.last_seen)
+    for visit in sorted(visits, key=lambda visit: visit.started_at):
+        start = visit.started_at if until is None else max(visit.started_at, until)
+        total += max(visit.last_seen_at - start, 0)
+        until = visit.last_seen_at if until is None else max(until, visit.last_seen_at)
     return total
 
 
-def payment(visits: Sequence[WorkPeriod], answers: int, *, finished: bool, pay: Pay) -> Payment:
+def payment(visits: Sequence[RaterVisit], answers: int, *, finished: bool, pay: Pay) -> Payment:
     """Hours x rate + answers x price + the sum for finishing, whichever of them the studio pays."""
     worked = worked_ms(visits)
     amount = _money(pay.per_hour) * worked / 3_600_000 + _money(pay.per_answer) * answers
@@ -199,7 +191,7 @@ class OwnerSide(AdjudicatorSide, ABC):
 
     def earned(self, rater: str) -> Payment:
         """Hours, answers and pay of one rater so far."""
-        visits = [WorkPeriod(visit.started_at, visit.last_seen_at) for visit in self.database.visits(rater)]
+        visits = self.database.visits(rater)
         answers = sum(task.answered_at is not None for task in self.database.tasks_of(rater))
         finished = self.database.rater(rater).status == "done"
         return payment(visits, answers, finished=finished, pay=self.settings.pay)
@@ -220,10 +212,10 @@ class OwnerSide(AdjudicatorSide, ABC):
     def _hours(self) -> dict[str, float]:
         return {rater: worked_ms(visits) / 3_600_000 for rater, visits in self._visits_of_all().items()}
 
-    def _visits_of_all(self) -> dict[str, list[WorkPeriod]]:
-        visits: dict[str, list[WorkPeriod]] = {}
+    def _visits_of_all(self) -> dict[str, list[RaterVisit]]:
+        visits: dict[str, list[RaterVisit]] = {}
         for visit in self.database.visits():
-            visits.setdefault(visit.rater, []).append(WorkPeriod(visit.started_at, visit.last_seen_at))
+            visits.setdefault(visit.rater, []).append(visit)
         return visits
 
     def _check(self) -> LiveCheck:

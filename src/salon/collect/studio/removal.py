@@ -113,7 +113,12 @@ def find_rater_data(folder: Path, rater: str) -> RaterData:
     """What would be erased; UnknownReference with near names where nobody is called so."""
     study = open_study(folder)
     ids, answers = set(study.ids("raters").to_pylist()), None
-    judgments = _judgment_counts(study, rater) if rater in ids else None
+    judgments = None
+    if rater in ids:
+        tables = {kind: study.table(kind) for kind in JUDGMENTS if kind in study.counts}
+        columns = {kind: table.column("rater").cast(pa.string()) for kind, table in tables.items()}
+        counts = {kind: int(pc.sum(pc.equal(column, rater)).as_py() or 0) for kind, column in columns.items()}
+        judgments = {kind: count for kind, count in counts.items() if count}
     with _studio(folder) as database:
         if database is not None:
             ids |= {state.id for state in database.raters()}
@@ -135,13 +140,6 @@ def erase_rater(folder: Path, holding: RaterData) -> None:
         with held(folder), _studio(folder) as database:
             if database is not None:
                 database.erase(holding.rater)
-
-
-def _judgment_counts(study: Study, rater: str) -> dict[str, int]:
-    """How many judgments of each kind the rater gave."""
-    columns = {kind: study.table(kind).column("rater").cast(pa.string()) for kind in JUDGMENTS if kind in study.counts}
-    counts = {kind: int(pc.sum(pc.equal(column, rater)).as_py() or 0) for kind, column in columns.items()}
-    return {kind: number for kind, number in counts.items() if number}
 
 
 @contextmanager
