@@ -233,7 +233,8 @@ def _preflib(answers: _StudyAnswers) -> Iterator[tuple[str, bytes, int]]:
     for criterion, rows in answers.given("rankings"):
         groups: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
-            groups[_group(answers, row["items"][0])].append(row)
+            within, item = answers.study.compare_within, answers.items[row["items"][0]]
+            groups["all" if within == "all" else getattr(item, within) or "all"].append(row)
         for number, (group, group_rows) in enumerate(groups.items(), 1):
             items = sorted({item for row in group_rows for item in row["items"]})
             tied = any(len(set(row["ranks"])) < len(row["ranks"]) for row in group_rows)
@@ -241,11 +242,6 @@ def _preflib(answers: _StudyAnswers) -> Iterator[tuple[str, bytes, int]]:
             suffix = ("to" if tied else "so") + ("c" if whole else "i")
             text = _ballots(f"{answers.study.name}, {criterion}, {group}", items, group_rows, suffix)
             yield f"{_plain(criterion)}-{number}.{suffix}", text.encode(), len(group_rows)
-
-
-def _group(answers: _StudyAnswers, item: str) -> str:
-    within = answers.study.compare_within
-    return "all" if within == "all" else getattr(answers.items[item], within) or "all"
 
 
 def _ballots(title: str, items: list[str], rows: list[Row], suffix: str) -> str:

@@ -84,7 +84,9 @@ class TaskMethods(DatabaseConnection):
 
         def put(connection: Connection) -> RaterTask | None:
             rater_number(connection, rater)
-            return insert_task(connection, row, new) or _task_at(connection, rater, position)
+            task = insert_task(connection, row, new)
+            before = None if task else _TASK_AT.first(connection, {"own": rater, "place": position})
+            return task if before is None else parse_task(before)
 
         task = self.write(put)
         if task is None:
@@ -142,11 +144,6 @@ def insert_task(connection: Connection, row: dict[str, Any], new: NewTask) -> Ra
     if inserted is None:
         return None
     return RaterTask(inserted[0], row["rater"], new.position, new.phase, new.about, new.question, new.screen, new.at)
-
-
-def _task_at(connection: Connection, rater: str, position: int) -> RaterTask | None:
-    row = _TASK_AT.first(connection, {"own": rater, "place": position})
-    return None if row is None else parse_task(row)
 
 
 def own_task(connection: Connection, id: int, rater: str) -> RaterTask:
@@ -252,7 +249,10 @@ class AnswerMethods(StudyMethods):
             ).scalar()
             if last is None:
                 raise NothingToUndo("an answer that may be taken back is needed", found="none")
-            _undo(connection, last, now_ms() if at is None else at)
+            moment = now_ms() if at is None else at
+            live = connection.scalars(select(judgments.c.id).where(judgments.c.task == last, _IS_LIVE)).all()
+            connection.execute(insert(undos), [{"judgment": id, "at": moment} for id in live])
+            connection.execute(update(tasks).where(tasks.c.id == last).values(answered_at=None))
             return own_task(connection, last, rater)
 
     def given(self, rater: str | None = None, *, kind: str | None = None) -> list[StoredAnswer]:
@@ -264,7 +264,10 @@ class AnswerMethods(StudyMethods):
             .order_by(judgments.c.id)
         )
         with self.reading() as connection:
-            return [_parse_answer(row._asdict()) for row in connection.execute(query)]
+            rows = [row._asdict() for row in connection.execute(query)]
+        return [
+            StoredAnswer(record=json.loads(row.pop("payload")), **row | {"undone": bool(row["undone"])}) for row in rows
+        ]
 
 
 def _save(
@@ -319,16 +322,6 @@ def _saved_before(connection: Connection, rows: list[dict[str, Any]]) -> SavedSu
 def _without_times(payload: str) -> dict[str, Any]:
     """An answer without its times."""
     return {name: value for name, value in json.loads(payload).items() if name not in _TIMES}
-
-
-def _undo(connection: Connection, task: int, at: int) -> None:
-    live = connection.scalars(select(judgments.c.id).where(judgments.c.task == task, _IS_LIVE)).all()
-    connection.execute(insert(undos), [{"judgment": id, "at": at} for id in live])
-    connection.execute(update(tasks).where(tasks.c.id == task).values(answered_at=None))
-
-
-def _parse_answer(fields: dict[str, Any]) -> StoredAnswer:
-    return StoredAnswer(record=json.loads(fields.pop("payload")), **fields | {"undone": bool(fields["undone"])})
 
 
 def _time(at: int, where: str) -> int:

@@ -20,7 +20,15 @@ from typing import Any
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.store.formats.column_labels import text_id
-from salon.store.formats.column_mapping import NAMES, WORDS, guess_columns, normalize_name, normalize_word, parse_values
+from salon.store.formats.column_mapping import (
+    NAMES,
+    SKIPS,
+    WORDS,
+    guess_columns,
+    normalize_name,
+    normalize_word,
+    parse_values,
+)
 from salon.store.formats.files import Head
 from salon.store.formats.records import JsonRecord, TableBuilder, list_records
 from salon.store.formats.source import CROWD, Draft, Source
@@ -121,11 +129,9 @@ def _read_result(
 def _outcome(source: Source, value: JsonRecord, kind: str) -> dict[str, str]:
     """Label Studio's word for the answer as an outcome or a reason for none."""
     chosen = value.texts("choices", 1)[0] if kind == "choices" else value.text("selected")
-    values = source.options.policies.outcome_values
-    meanings = WORDS if values is None else parse_values(values)
-    meaning = meanings.get(
-        normalize_word(chosen), "tie" if kind == "pairwise" and normalize_word(chosen) == "none" else None
-    )
+    meaning = _meaning(source, chosen)
+    if meaning is None and kind == "pairwise" and normalize_word(chosen) == "none":
+        meaning = "tie"
     if meaning is None:
         raise BadValue(
             "the choice must be a known word for an outcome",
@@ -133,7 +139,17 @@ def _outcome(source: Source, value: JsonRecord, kind: str) -> dict[str, str]:
             where=value.where,
             remedy="say what the words mean, e.g. --outcome-values 'Image 1=a,Image 2=b'",
         )
-    return {"skipped": meaning} if meaning in ("cannot judge", "broken image") else {"outcome": meaning}
+    return _outcome_or_reason(meaning)
+
+
+def _meaning(source: Source, word: str) -> str | None:
+    """What a word for an outcome means, as the user says or by the built-in words."""
+    values = source.options.policies.outcome_values
+    return (WORDS if values is None else parse_values(values)).get(normalize_word(word))
+
+
+def _outcome_or_reason(meaning: str) -> dict[str, str]:
+    return {"skipped": meaning} if meaning in SKIPS else {"outcome": meaning}
 
 
 def _targets(result: JsonRecord) -> list[str]:
@@ -280,8 +296,7 @@ def _add_comparison(source: Source, subject: _Subject, word: str, answer: JsonRe
     if len(subject.judged) != 2:
         source.leave_out(f"text answers to {facts['criterion']!r} (a comparison needs two fields beside the prompt)")
         return
-    values = source.options.policies.outcome_values
-    meaning = (WORDS if values is None else parse_values(values)).get(normalize_word(word))
+    meaning = _meaning(source, word)
     if subject.field(word):
         meaning = "ab"[subject.judged.index(subject.field(word) or "")]
     if meaning is None:
@@ -292,8 +307,7 @@ def _add_comparison(source: Source, subject: _Subject, word: str, answer: JsonRe
             remedy="say what the words mean, e.g. --outcome-values 'first=a,second=b'",
         )
     a, b = (subject.item(field) for field in subject.judged)
-    skipped = meaning in ("cannot judge", "broken image")
-    subject.ledger.add("comparisons", **facts, a=a, b=b, **{"skipped" if skipped else "outcome": meaning})
+    subject.ledger.add("comparisons", **facts, a=a, b=b, **_outcome_or_reason(meaning))
 
 
 def _ranking(answer: JsonRecord, value: list[Any]) -> tuple[list[str], list[float]]:

@@ -167,7 +167,12 @@ def name_items(source: Source, cells: ColumnCells, parts: Sequence[str], prompts
         several = len(label) > len(labels.texts)
         by_generator = items_are == "generators" or "generator" in parts or (items_are is None and several)
         if items_are is None and "generator" not in parts:
-            source.say(_say_items(by_generator))
+            source.say(
+                "item labels are taken for generators (the same label stands under several prompts): "
+                "item id = prompt/generator (--items-are)"
+                if by_generator
+                else "item labels are taken for items: each stands under one prompt (--items-are)"
+            )
         if by_generator:
             codes, count = pair, len(label)
             names, of = labels.texts.take(pa.array(label)), prompts.texts.take(pa.array(prompt))
@@ -178,12 +183,11 @@ def name_items(source: Source, cells: ColumnCells, parts: Sequence[str], prompts
                 at = int(np.flatnonzero(np.diff(label[order]) == 0)[0])
                 item = labels.texts[int(label[order[at]])].as_py()
                 two = [prompts.texts[int(prompt[order[at + i]])].as_py() for i in (0, 1)]
-                under_two_prompts = WrongPrompt(
+                raise WrongPrompt(
                     "an item belongs to one prompt",
                     found=f"{item!r} under {two[0]!r} and {two[1]!r}",
                     remedy="if the labels name generators, say --items-are generators",
                 )
-                raise under_two_prompts
             codes, count = labels.codes, len(labels.texts)
             table = {"id": labels.texts, "prompt": prompts.texts.take(pa.array(prompt[np.argsort(label)]))}
     table |= _item_facts(cells, parts, codes, count, table)
@@ -207,13 +211,6 @@ def _item_facts(
         values = number_labels([cells.column(part)] * len(parts))
         facts[part] = to_references(unique_attribute(codes, values, count, "an item", cells, part), values.texts)
     return facts
-
-
-def _say_items(by_generator: bool) -> str:
-    if by_generator:
-        why = "the same label stands under several prompts"
-        return f"item labels are taken for generators ({why}): item id = prompt/generator (--items-are)"
-    return "item labels are taken for items: each stands under one prompt (--items-are)"
 
 
 # -- raters and facts ------------------------------------------------------------------------------------------
@@ -373,19 +370,15 @@ def settle_duplicates(source: Source, tables: dict[str, pa.Table]) -> dict[str, 
     """The tables after the policy `--duplicates`; 'error' leaves them to the study's own validation."""
     if source.options.policies.duplicates == "error":
         return tables
-    crowds = _crowds(tables["raters"]) if "raters" in tables else []
+    crowds: list[str] = []  # a crowd is many people: its answers are never duplicates
+    if "raters" in tables and "kind" in tables["raters"].column_names:
+        raters = tables["raters"]
+        kinds = raters.column("kind").cast(pa.string()).to_pylist()
+        crowds = [id for id, kind in zip(raters.column("id").to_pylist(), kinds) if kind == "crowd"]
     return {
         kind: _settle_table(source, kind, table, crowds) if kind in ("comparisons", "rankings", "ratings") else table
         for kind, table in tables.items()
     }
-
-
-def _crowds(raters: pa.Table) -> list[str]:
-    """A crowd is many people: its answers are never duplicates."""
-    if "kind" not in raters.column_names:
-        return []
-    kinds = raters.column("kind").cast(pa.string()).to_pylist()
-    return [id for id, kind in zip(raters.column("id").to_pylist(), kinds) if kind == "crowd"]
 
 
 def _settle_table(source: Source, kind: str, table: pa.Table, crowds: list[str]) -> pa.Table:
@@ -400,18 +393,14 @@ def _settle_table(source: Source, kind: str, table: pa.Table, crowds: list[str])
         return table
     if policy == "repeat":
         source.say(f"{again:,} {kind} answer a question again: numbered as repeats 1, 2, ...")
-        return _number_repeats(table, occurrence)
+        if occurrence.max() > 32_000:
+            raise BadValue("a question may be repeated at most 32,000 times", found=f"{occurrence.max():,}")
+        if "repeat" in table.column_names:
+            table = table.drop_columns("repeat")
+        return table.append_column("repeat", pa.array(occurrence.astype(np.int16)))
     mask = occurrence == (0 if policy == "first" else total - 1)
     source.leave_out(f"{kind} that answer a question again (the {policy} was kept)", int((~mask).sum()))
     return table.filter(pa.array(mask))
-
-
-def _number_repeats(table: pa.Table, occurrence: Codes) -> pa.Table:
-    if occurrence.max() > 32_000:
-        raise BadValue("a question may be repeated at most 32,000 times", found=f"{occurrence.max():,}")
-    if "repeat" in table.column_names:
-        table = table.drop_columns("repeat")
-    return table.append_column("repeat", pa.array(occurrence.astype(np.int16)))
 
 
 def _question(kind: str, table: pa.Table) -> Codes:

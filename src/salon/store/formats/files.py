@@ -13,7 +13,7 @@ import io
 import json
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -263,6 +263,14 @@ class ColumnFile:
         return table
 
 
+def require_columns(sheets: Sequence[ColumnFile], names: Iterable[str]) -> None:
+    """BadColumns unless every file has all these columns."""
+    for name in names:
+        for sheet in sheets:
+            if name not in sheet.names:
+                raise BadColumns.missing(name, sheet.names, where=str(sheet.path))
+
+
 def open_sheet(
     source: Source, path: Path, *, header: Sequence[str] | None = None, delimiter: str | None = None
 ) -> ColumnFile:
@@ -274,14 +282,12 @@ def open_sheet(
     start = read_bytes(path, 1 << 16)
     if start.startswith(b"PAR1"):
         return _open_parquet(path)
-    if header is None and _looks_like_json(start):
-        return _open_json(source, path)
-    return _open_csv(source, path, header=header, delimiter=delimiter)
-
-
-def _looks_like_json(start: bytes) -> bool:
     bare = start.removeprefix(UTF8_BOM).replace(b"\0", b"").lstrip(b"\xff\xfe \t\r\n")
-    return bare[:1] in (b"{", b"[")
+    if header is None and bare[:1] in (b"{", b"["):
+        records = read_records(source, path)
+        names = list(dict.fromkeys(name for record in records for name in record))
+        return ColumnFile(path, names, lambda columns: _load_json(records, path, columns))
+    return _open_csv(source, path, header=header, delimiter=delimiter)
 
 
 # -- delimited text --------------------------------------------------------------------------------------------
@@ -291,18 +297,14 @@ def _open_csv(source: Source, path: Path, *, header: Sequence[str] | None, delim
     data = _utf8_buffer(source, path)
     first = _first_line(data, path)
     mark = delimiter or _delimiter(first, path)
-    names = list(header) if header is not None else _split(first, mark, path)
+    try:
+        names = list(header) if header is not None else next(csv.reader([first], delimiter=mark), [])
+    except csv.Error as error:
+        raise BadFile("a first line of column names is needed", found=str(error), where=str(path)) from None
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise BadColumns("each column may stand once", found=f"{twice!r} twice", where=str(path))
     return ColumnFile(path, names, lambda columns: _load_csv(data, path, names, columns, mark, header is None))
-
-
-def _split(line: str, delimiter: str, path: Path) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error as error:
-        raise BadFile("a first line of column names is needed", found=str(error), where=str(path)) from None
 
 
 def _utf8_buffer(source: Source, path: Path) -> pa.Buffer:
@@ -395,13 +397,17 @@ def _csv_fault(data: pa.Buffer, path: Path, delimiter: str, width: int, error: E
 
 
 def _open_parquet(path: Path) -> ColumnFile:
-    try:
-        schema = pq.read_schema(path)
-    except _ARROW_ERRORS as error:
-        raise BadFile("a readable Parquet file is needed", found=str(error), where=str(path)) from None
+    schema = _parquet_schema(path)
     if len(set(schema.names)) != len(schema.names):
         raise BadColumns("each column may stand once", found=", ".join(schema.names), where=str(path))
     return ColumnFile(path, list(schema.names), lambda columns: _load_parquet(path, columns))
+
+
+def _parquet_schema(path: Path) -> pa.Schema:
+    try:
+        return pq.read_schema(path)
+    except _ARROW_ERRORS as error:
+        raise BadFile("a readable Parquet file is needed", found=str(error), where=str(path)) from None
 
 
 def _load_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
@@ -462,12 +468,6 @@ def _cells(values: list[str | None]) -> pa.ChunkedArray:
 # -- JSON ------------------------------------------------------------------------------------------------------
 
 
-def _open_json(source: Source, path: Path) -> ColumnFile:
-    records = read_records(source, path)
-    names = list(dict.fromkeys(name for record in records for name in record))
-    return ColumnFile(path, names, lambda columns: _load_json(records, path, columns))
-
-
 def _load_json(records: list[dict[str, Any]], path: Path, columns: Sequence[str]) -> pa.Table:
     cells = {name: [_json_cell(record.get(name)) for record in records] for name in columns}
     try:
@@ -506,21 +506,19 @@ def head_of(path: Path) -> Head:
     start = read_bytes(path, HEAD_BYTES)
     suffix = next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
     if start.startswith(b"PAR1"):
-        return Head(path, suffix, columns=_parquet_names(path))
+        return Head(path, suffix, columns=tuple(_parquet_schema(path).names))
     encoding = text_encoding(start, None, Path())
     text = start.decode(encoding, "replace")
     if text.lstrip()[:1] in ("[", "{"):
         record = _first_record(text)
         return Head(path, suffix, columns=tuple(record or ()), record=record)
     lines = tuple(text.replace("\r\n", "\n").split("\n", 40)[:40])
-    return Head(path, suffix, lines, _header(lines))
-
-
-def _parquet_names(path: Path) -> tuple[str, ...]:
+    first = next((line for line in lines if line.strip()), "")
     try:
-        return tuple(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise BadFile("a readable Parquet file is needed", found=str(error), where=str(path)) from None
+        header = tuple(next(csv.reader([first], delimiter=max(DELIMITERS, key=first.count)), ()))
+    except csv.Error:
+        header = ()
+    return Head(path, suffix, lines, header)
 
 
 def _first_record(text: str) -> dict[str, Any] | None:
@@ -531,12 +529,3 @@ def _first_record(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
-
-
-def _header(lines: tuple[str, ...]) -> tuple[str, ...]:
-    first = next((line for line in lines if line.strip()), "")
-    delimiter = max(DELIMITERS, key=first.count)
-    try:
-        return tuple(next(csv.reader([first], delimiter=delimiter), ()))
-    except csv.Error:
-        return ()

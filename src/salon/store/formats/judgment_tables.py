@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.errors import BadColumns, BadValue, shorten
+from salon.errors import BadValue, shorten
 from salon.store.formats.column_labels import (
     FACTS,
     Codes,
@@ -49,7 +49,7 @@ from salon.store.formats.column_mapping import (
     read_cells,
     switch_words,
 )
-from salon.store.formats.files import ColumnFile, Head
+from salon.store.formats.files import ColumnFile, Head, require_columns
 from salon.store.formats.source import Draft, Source
 from salon.study.study import CompareWithin
 
@@ -131,7 +131,8 @@ def read_outcomes(source: Source, cells: ColumnCells) -> np.ndarray:
     else:
         meanings = [-1 if word in blank else _number(vocabulary[word]) for word in words]
         meaning = np.array([*meanings, -1], np.int64)[labels.codes]
-    _check_answered(source, cells, meaning)
+    if (meaning < 0).any():
+        refuse_blank(source, cells, "outcome", np.flatnonzero(meaning < 0))
     return meaning
 
 
@@ -175,17 +176,14 @@ def _by_item_label(
     together = number_labels([cells.column(part) for part in ("outcome", "left", "right")]).codes
     outcome, left, right = np.split(together, 3)
     words = [normalize_word(word) for word in labels.texts.to_pylist()]
-    numbers = [-1 if word in blank else _other_than_a_side(vocabulary.get(word)) for word in words]
+    known_words = {word: _number(vocabulary[word]) for word in words if vocabulary.get(word) not in (None, "a", "b")}
+    numbers = [-1 if word in blank else known_words.get(word, -2) for word in words]
     meaning = np.array([*numbers, -1], np.int64)[labels.codes]
     meaning = np.where(outcome < 0, -1, np.where(outcome == left, 0, np.where(outcome == right, 1, meaning)))
     bad = np.flatnonzero(meaning == -2)
     if len(bad):
         raise _unknown_word(cells, labels, [int(labels.codes[bad[0]])], int(bad[0]))
     return meaning
-
-
-def _other_than_a_side(meaning: str | None) -> int:
-    return -2 if meaning in (None, "a", "b") else _number(meaning)
 
 
 def _unknown_word(
@@ -201,13 +199,6 @@ def _unknown_word(
         + ", ".join(ANSWERS + SKIPS)
         + "; or name another column: --outcome COLUMN",
     )
-
-
-def _check_answered(source: Source, cells: ColumnCells, meaning: np.ndarray) -> None:
-    blank = np.flatnonzero(meaning < 0)
-    if not len(blank):
-        return
-    refuse_blank(source, cells, "outcome", blank)
 
 
 def refuse_blank(source: Source, cells: ColumnCells, part: str, blank: np.ndarray) -> None:
@@ -304,7 +295,11 @@ def _draft_long(source: Source, cells: ColumnCells) -> Draft:
     place = rank.to_numpy()
     prompts = name_prompts(source, cells)
     items = name_items(source, cells, ("item" if cells.has("item") else "generator",), prompts[0] if prompts else None)
-    ballot = _ballot_numbers(cells, prompts[0].codes if prompts else None)
+    # The ranking each row belongs to: one for each rater, prompt, criterion and repeat.
+    ballot: Codes = prompts[0].codes if prompts else np.zeros(len(cells), np.int64)
+    for part in ("rater", "criterion", "repeat"):
+        if cells.has(part):
+            ballot = number_pairs(ballot, filled_labels(cells, part).codes)[0]
     order = np.lexsort((place if source.options.policies.best == "lowest" else -place, ballot))
     sizes = np.bincount(ballot)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -313,15 +308,6 @@ def _draft_long(source: Source, cells: ColumnCells) -> Draft:
     ranks = whole_ranks(source, place[order] if source.options.policies.best == "lowest" else -place[order], offsets)
     listed = {"items": _lists(offsets, items.refer().take(pa.array(order))), "ranks": _lists(offsets, pa.array(ranks))}
     return _draft(source, heads, listed, items.table, prompts[1] if prompts else None)
-
-
-def _ballot_numbers(cells: ColumnCells, prompt: Codes | None) -> Codes:
-    """The ranking each row belongs to: one for each rater, prompt, criterion and repeat."""
-    ballot = np.zeros(len(cells), np.int64) if prompt is None else prompt
-    for part in ("rater", "criterion", "repeat"):
-        if cells.has(part):
-            ballot = number_pairs(ballot, filled_labels(cells, part).codes)[0]
-    return ballot
 
 
 def whole_ranks(source: Source, place: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -444,10 +430,7 @@ def is_pwcmp(head: Head) -> bool:
 def read_pwcmp(source: Source) -> Draft:
     """Scenes are prompts, conditions are generators."""
     sheets = open_sheets(source)
-    for sheet in sheets:
-        for name in PWCMP_COLUMNS.values():
-            if name not in sheet.names:
-                raise BadColumns.missing(name, sheet.names, where=str(sheet.path))
+    require_columns(sheets, PWCMP_COLUMNS.values())
     columns = dict(PWCMP_COLUMNS)
     if all("criterion" in sheet.names for sheet in sheets):
         columns["criterion"] = "criterion"

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from salon.errors import BadFile, BadValue
-from salon.store.formats.files import stream_records
 from salon.store.formats.hpd import PictureFiles, hpdv3_votes
-from salon.store.formats.records import JsonRecord
+from salon.store.formats.records import stream_json_records
 from salon.store.formats.training_pairs import pickapic_rows
 from salon.store.near_pictures import content_hash
 
@@ -85,13 +84,9 @@ def read_preference_test(kind: str, path: Path, files: PictureFiles, pictures: P
     return test
 
 
-def _records(path: Path) -> Iterator[JsonRecord]:
-    return (JsonRecord(fields, f"{path}, record {number}") for number, fields in enumerate(stream_records(path), 1))
-
-
 def _hpdv3(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
     turned = records = 0
-    for record in _records(path):
+    for record in stream_json_records(path):
         records += 1
         turned += hpdv3_votes(record).contradicts
         yield LabelledPair(
@@ -105,7 +100,7 @@ def _hpdv3(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[Labelle
 
 
 def _hpdv2(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
-    for record in _records(path):
+    for record in stream_json_records(path):
         if record.has("human_preference"):
             sides, labels = record.texts("file_path", 2), record.numbers("human_preference", 2)
             yield from _ranked(test, record.text("prompt"), sides, [-label for label in labels])
@@ -115,7 +110,7 @@ def _hpdv2(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[Labelle
 
 
 def _imagereward(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
-    for record in _records(path):
+    for record in stream_json_records(path):
         sides = record.texts("generations")
         yield from _ranked(test, record.text("prompt"), sides, record.numbers("ranking", len(sides)))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from salon.errors import BadColumns, BadFile, BadValue, shorten
+from salon.errors import BadFile, BadValue, shorten
 from salon.store.formats.column_labels import (
     constant_column,
     filled_labels,
@@ -19,8 +19,16 @@ from salon.store.formats.column_labels import (
     parse_scale,
     read_numbers,
 )
-from salon.store.formats.column_mapping import ColumnCells, load_cells, open_sheets
-from salon.store.formats.files import ColumnFile, Head, open_sheet, read_bytes, read_lines, read_text
+from salon.store.formats.column_mapping import load_cells, open_sheets
+from salon.store.formats.files import (
+    ColumnFile,
+    Head,
+    open_sheet,
+    read_bytes,
+    read_lines,
+    read_text,
+    require_columns,
+)
 from salon.store.formats.records import TableBuilder
 from salon.store.formats.source import Draft, Source
 from salon.study import Criterion, Design, Scale
@@ -188,7 +196,9 @@ def read_movielens(source: Source) -> Draft:
     )
     source.say("time stamps are left out")
     rater, item = filled_labels(cells, "rater"), filled_labels(cells, "item")
-    values = _rating_values(cells)
+    values = read_numbers(cells, "value")
+    if values.null_count:
+        raise BadFile("every row needs a rating", found=f"{values.null_count:,} blank", where=cells.where(0))
     criterion = STARS.model_copy(update={"scale": _scale(source, values)})
     ratings = {
         "criterion": constant_column(STARS.id, len(cells)),
@@ -215,13 +225,6 @@ def _scale(source: Source, values: pa.Array) -> Scale:
     text = f"{scale.low:g}:{scale.high:g}:{scale.step:g}"
     source.say(f"the scale is taken as {text} from the values (--scale LOW:HIGH:STEP says otherwise)")
     return scale
-
-
-def _rating_values(cells: ColumnCells) -> pa.ChunkedArray:
-    values = read_numbers(cells, "value")
-    if values.null_count:
-        raise BadFile("every row needs a rating", found=f"{values.null_count:,} blank", where=cells.where(0))
-    return values
 
 
 def _open_ratings(source: Source, path: Path) -> ColumnFile:
@@ -278,16 +281,18 @@ def is_dsg(head: Head) -> bool:
 def read_dsg(source: Source) -> Draft:
     """Each answer (1-5) as a rating of prompt/generator; each question is a criterion."""
     sheets = open_sheets(source)
-    for sheet in sheets:
-        for name in DSG_COLUMNS.values():
-            if name not in sheet.names:
-                raise BadColumns.missing(name, sheet.names, where=str(sheet.path))
+    require_columns(sheets, DSG_COLUMNS.values())
     cells = load_cells(source, sheets, DSG_COLUMNS)
     filled_labels(cells, "value")
     prompts = name_prompts(source, cells)
     items = name_items(source, cells, ("generator",), prompts[0] if prompts else None)
     questions = filled_labels(cells, "question")
-    criteria = _dsg_criteria(questions.texts.to_pylist())
+    texts = questions.texts.to_pylist()
+    ids = ["consistency"] if len(texts) == 1 else [f"question-{i}" for i in range(1, len(texts) + 1)]
+    criteria = tuple(
+        Criterion.parse({"id": id, "rate_question": text, "scale": FIVE_LEVELS.model_dump()}, where="question")
+        for id, text in zip(ids, texts)
+    )
     rater, raters = name_raters(source, cells)
     ratings = {
         "criterion": questions.refer(pa.array([criterion.id for criterion in criteria])),
@@ -299,14 +304,6 @@ def read_dsg(source: Source) -> Draft:
     if prompts:
         tables["prompts"] = prompts[1]
     return Draft(criteria, tables, "prompt", Design(kind="complete"))
-
-
-def _dsg_criteria(questions: list[str]) -> tuple[Criterion, ...]:
-    ids = ["consistency"] if len(questions) == 1 else [f"question-{i}" for i in range(1, len(questions) + 1)]
-    return tuple(
-        Criterion.parse({"id": id, "rate_question": question, "scale": FIVE_LEVELS.model_dump()}, where="question")
-        for id, question in zip(ids, questions)
-    )
 
 
 # -- ImagenHub ---------------------------------------------------------------------------------------------------
@@ -329,10 +326,9 @@ def read_imagenhub(source: Source) -> Draft:
     """One file a rater; each cell [SC, PQ] is two ratings, of semantic consistency and perceptual quality."""
     ledger = TableBuilder()
     for path in source.paths:
-        rater = ledger.rater(_rater_name(path))
+        rater = ledger.rater(Path(path.name.removesuffix(".gz")).stem.rsplit("_", 1)[-1])
         sheet = open_sheet(source, path)
-        if "uid" not in sheet.names:
-            raise BadColumns.missing("uid", sheet.names, where=str(path))
+        require_columns([sheet], ["uid"])
         models = [name for name in sheet.names if name != "uid"]
         for number, row in enumerate(sheet.read(sheet.names).to_pylist(), 1):
             where = f"{path}, data row {number}"
@@ -347,11 +343,6 @@ def read_imagenhub(source: Source) -> Draft:
                     ledger.add("ratings", criterion=criterion.id, rater=rater, item=item, value=value)
     source.say("raters are named by the end of their file's name")
     return Draft(IMAGENHUB_CRITERIA, ledger.tables(), "prompt", Design(kind="complete"))
-
-
-def _rater_name(path: Path) -> str:
-    name = path.name.removesuffix(".gz")
-    return Path(name).stem.rsplit("_", 1)[-1]
 
 
 def _two_values(cell: str | None, where: str) -> list[float]:

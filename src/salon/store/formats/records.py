@@ -6,7 +6,7 @@ Each value has the type a format promises, or the error says where not.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from salon.errors import BadColumns, BadValue
-from salon.store.formats.files import read_records
+from salon.store.formats.files import read_records, stream_records
 from salon.store.formats.source import Source
 from salon.study.tables import KINDS, REFERENCE, REFERENCES, conform, table_from_records
 
@@ -215,15 +215,19 @@ class TableBuilder:
 
     def _table(self, kind: str) -> pa.Table:
         types = KINDS[kind].columns
-        columns = {name: pa.array(cells, _text_type(types[name])) for name, cells in self.judgments[kind].items()}
+        text_types = {REFERENCE: pa.string(), REFERENCES: pa.list_(pa.string())}  # references are made from text
+        columns = {
+            name: pa.array(cells, text_types.get(types[name], types[name]))
+            for name, cells in self.judgments[kind].items()
+        }
         table = conform(kind, pa.table(columns))
         times = np.array(self.times[kind])
         return table if (times == 1).all() else table.take(pa.array(np.repeat(np.arange(len(times)), times)))
 
 
-def _text_type(dtype: pa.DataType) -> pa.DataType:
-    """References are made from text."""
-    return pa.string() if dtype == REFERENCE else pa.list_(pa.string()) if dtype == REFERENCES else dtype
+def stream_json_records(path: Path) -> Iterator[JsonRecord]:
+    """The records of a JSON or JSONL file one after the other, each with its place."""
+    return (JsonRecord(fields, f"{path}, record {number}") for number, fields in enumerate(stream_records(path), 1))
 
 
 def list_records(source: Source, path: Path) -> list[JsonRecord]:

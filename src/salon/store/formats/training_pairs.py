@@ -28,9 +28,8 @@ from pydantic import Field, model_validator
 from salon.errors import BadFile, BadValue
 from salon.store.atomic_files import put_file, whole_file
 from salon.store.formats.column_labels import text_id
-from salon.store.formats.files import stream_records
 from salon.store.formats.hpd import CRITERION, hpdv3_votes, inside_folder
-from salon.store.formats.records import JsonRecord
+from salon.store.formats.records import stream_json_records
 from salon.store.formats.vote_files import image_name
 from salon.study.nouns import Noun, normalize_text
 from salon.study.votes import check_shares
@@ -155,12 +154,8 @@ def _row(pair: _PairVotes, settings: TrainingPairSettings) -> dict[str, Any]:
 # -- the files ---------------------------------------------------------------------------------------------------------
 
 
-def _records(path: Path) -> Iterator[JsonRecord]:
-    return (JsonRecord(fields, f"{path}, record {number}") for number, fields in enumerate(stream_records(path), 1))
-
-
 def _hpdv3(path: Path, images: Path | None) -> Iterator[_PairVotes]:
-    for record in _records(path):
+    for record in stream_json_records(path):
         votes = hpdv3_votes(record)
         sides = record.text("path1"), record.text("path2")
         yield _PairVotes(
@@ -170,7 +165,7 @@ def _hpdv3(path: Path, images: Path | None) -> Iterator[_PairVotes]:
 
 
 def _hpdv2(path: Path, images: Path | None) -> Iterator[_PairVotes]:
-    for record in _records(path):
+    for record in stream_json_records(path):
         if record.has("human_preference"):
             first, second = record.numbers("human_preference", 2)
             a, b = record.texts("file_path", 2)
@@ -186,7 +181,7 @@ def _hpdv2(path: Path, images: Path | None) -> Iterator[_PairVotes]:
 
 
 def _imagereward(path: Path, images: Path | None) -> Iterator[_PairVotes]:
-    for record in _records(path):
+    for record in stream_json_records(path):
         sides = record.texts("generations")
         yield from _ranked(record.text("prompt"), sides, [record.numbers("ranking", len(sides))])
 

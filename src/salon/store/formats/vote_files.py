@@ -42,7 +42,7 @@ from salon.store.formats.column_labels import (
     to_references,
 )
 from salon.store.formats.column_mapping import ANSWERS, ColumnCells, load_cells, open_sheets
-from salon.store.formats.files import ColumnFile, Head, open_sheet, read_bytes
+from salon.store.formats.files import ColumnFile, Head, open_sheet, read_bytes, require_columns
 from salon.store.formats.judgment_tables import read_outcomes, refuse_blank
 from salon.store.formats.records import JsonRecord, TableBuilder, list_records
 from salon.store.formats.source import Draft, Source
@@ -205,10 +205,7 @@ def _pickapic_columns(sheets: list[ColumnFile]) -> dict[str, str]:
         "first": "label_0",
         "second": "label_1",
     }
-    for name in names.values():
-        for sheet in sheets:
-            if name not in sheet.names:
-                raise BadColumns.missing(name, sheet.names, where=str(sheet.path))
+    require_columns(sheets, names.values())
     has = {part: name for part, name in PICKAPIC_OPTIONAL.items() if all(name in sheet.names for sheet in sheets)}
     labelled = {"labelled": "has_label"} if all("has_label" in sheet.names for sheet in sheets) else {}
     return names | has | labelled
@@ -252,15 +249,16 @@ def _with_ids(sheet: ColumnFile) -> ColumnFile:
 
     def load(columns: Sequence[str]) -> pa.Table:
         table = sheet.read([name for name in columns if name not in sources])
-        hashes = {name: _hashes(sheet.path, sources[name]) for name in columns if name in sources}
-        return pa.table({name: hashes[name] if name in sources else table.column(name) for name in columns})
+        made = {}
+        for name in columns:
+            if name in sources:
+                ids = [image_id(image) for (image,) in _image_rows(sheet.path, [sources[name]])]
+                made[name] = pa.array(ids, pa.string()).dictionary_encode()
+            else:
+                made[name] = table.column(name)
+        return pa.table(made)
 
     return ColumnFile(sheet.path, [*sheet.names, *sources], load)
-
-
-def _hashes(path: Path, column: str) -> pa.Array:
-    ids = [image_id(image) for (image,) in _image_rows(path, [column])]
-    return pa.array(ids, pa.string()).dictionary_encode()
 
 
 def image_id(image: bytes) -> str:
@@ -311,16 +309,11 @@ def _with_images(source: Source, items: pa.Table) -> pa.Table:
             for image, *uid_cell in _image_rows(path, [side, *([uid] if uid in names else [])]):
                 id = uid_cell[0] if uid_cell else image_id(image)
                 if id in item_ids and id not in paths:
-                    paths[id] = _write_image(folder, image)
+                    name = image_name(image)  # ids come from a file and are no safe names
+                    (folder / name).write_bytes(image)
+                    paths[id] = f"images/{name}"
     source.say(f"{len(paths):,} of {len(item_ids):,} images were kept")
     return items.append_column("image", pa.array([paths.get(id) for id in items.column("id").to_pylist()], pa.string()))
-
-
-def _write_image(folder: Path, image: bytes) -> str:
-    """The image under a name of its own; ids come from a file and are no safe names."""
-    name = image_name(image)
-    (folder / name).write_bytes(image)
-    return f"images/{name}"
 
 
 # -- GenAI-Bench -------------------------------------------------------------------------------------------------------
@@ -352,9 +345,7 @@ def read_genai_bench(source: Source) -> Draft:
 
 def _read_table(source: Source, ledger: TableBuilder, path: Path, voted: set[str]) -> None:
     sheet = open_sheet(source, path)
-    for name in FIXED:
-        if name not in sheet.names:
-            raise BadColumns.missing(name, sheet.names, where=str(path))
+    require_columns([sheet], FIXED)
     judges = [name for name in sheet.names if name not in FIXED]
     for number, row in enumerate(sheet.read(sheet.names).to_pylist(), 1):
         pair = _add_vote(ledger, JsonRecord(row, f"{path}, data row {number}"), voted)
