@@ -312,7 +312,7 @@ def agreement(judgments: Iterable[Judgment], rulings: Sequence[Ruling] = ()) -> 
 
 
 def _kappa(votes_by_question: dict[QuestionKey, Counter[str]]) -> Estimate | None:
-    """Answers are told apart by what they say: a value, or the place of the winner among the items' ids."""
+    """Answers count by what they say: a value, or the place of the winner among the items' ids."""
     rows = [
         {str(key[1].index(vote)) if vote in key[1] else vote: n for vote, n in votes.items()}
         for key, votes in votes_by_question.items()

@@ -51,7 +51,7 @@ _NOTHING = QuestionTally()
 
 
 class Tallies:
-    """The tally of every question, by `Question.key`."""
+    """The tally of every question, by `RaterQuestion.key`."""
 
     def __init__(self) -> None:
         self._tallies: dict[str, QuestionTally] = {}

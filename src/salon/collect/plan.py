@@ -31,7 +31,7 @@ from salon.study import Design, Item, Study
 from salon.study.nouns import Part
 
 MOST_RATERS = 1024
-"""Raters whose orders are remembered: more than are at work at once, or every question would draw them anew."""
+"""Raters whose orders are remembered: more than are at work at once, or every question would draw them again."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def make_plan(study: Study, settings: StudioSettings) -> StudioPlan:
 
 
 def check_views(study: Study, plan: StudioPlan) -> None:
-    """DesignError where a prompt lacks a part it would be shown by: told at the start, not when a rater meets it."""
+    """DesignError if a prompt lacks a part that it would be shown by: found at the start, not in front of a rater."""
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
     for run in (run for runs in plan.runs.values() for run in runs):
         for id in dict.fromkeys(unit.prompt for unit in run.units if unit.prompt in prompts):

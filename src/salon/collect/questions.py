@@ -141,7 +141,7 @@ class Given(Noun):
 
 
 def question_key(cohort: str, phase: str, criteria: tuple[str, ...], items: tuple[str, ...]) -> str:
-    """16 hex digits; see `Question.key`."""
+    """16 hex digits; see `RaterQuestion.key`."""
     parts = [cohort, phase, list(criteria), sorted(items)]
     return hashlib.blake2b(json.dumps(parts, ensure_ascii=False).encode(), digest_size=8).hexdigest()
 

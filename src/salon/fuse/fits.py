@@ -142,7 +142,7 @@ def pair_counts(group: FuseGroup) -> PairCounts:
 
 
 def pair_dominance(counts: PairCounts, anchored: Ints | None = None) -> Dominance:
-    """Who beat whom; items `held` by rating anchors count as tied."""
+    """Who beat whom; items `anchored` by ratings count as tied."""
     won, lost, tied = (np.flatnonzero(x > 0) for x in (counts.wins, counts.losses, counts.ties))
     pairs = np.stack([counts.i, counts.j], axis=1)
     ties = (

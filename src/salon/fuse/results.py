@@ -45,7 +45,7 @@ def _known_plugin(word: str) -> str:
 
 
 PluginWord = Annotated[str, AfterValidator(_known_plugin)]
-"""The name of a plugin: see `own_fit`."""
+"""The name of a plugin: see `fits.Fit`."""
 
 
 class FuseSettings(Noun):

@@ -1,12 +1,12 @@
-"""A log of JSON lines that only grows: on the disk before anybody is told, and whole after a kill.
+"""A log of JSON lines that only grows: on the disk before the caller goes on, and whole after a kill.
 
     FOLDER/NAME-000001.jsonl      one object a line; a new file when the last one has grown to its limit
     FOLDER/NAME.lock              held by the one process that writes
 
-Lines that many threads bring at once are written and flushed together: whoever comes first writes for all that wait, so
-one flush of the disk serves many. `append` comes back when the line is on the disk.
+Lines that many threads bring at once are written and flushed together: the first one writes for all that wait, so one
+flush of the disk serves many. `append` comes back when the line is on the disk.
 
-A process killed while it writes leaves a torn last line. Opening cuts it off: nobody was told about it. Each line has
+A process killed while it writes leaves a torn last line. Opening cuts it off: it was never acknowledged. Each line has
 an `id` that says where it stands (file, place) and holds six random bytes, so finding a line is one read, and an id
 cannot be guessed or made up.
 """

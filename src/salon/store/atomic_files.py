@@ -79,9 +79,9 @@ def _put_file(part: Path, path: Path) -> None:
 
 
 def sweep_parts(path: Path) -> None:
-    """Remove what writers of the file `path` left beside it that were killed: parts nobody holds any more.
+    """Remove the parts that killed writers of the file `path` left beside it: those that no process locks any more.
 
-    For files that are large, as a backup is: whoever writes many small ones must not list their folder for each.
+    For large files, such as a backup: for many small ones, listing their folder each time would cost too much.
     """
     for part in path.parent.glob(f".{glob.escape(path.name)}.{'?' * 8}{PART}"):
         with suppress(FileNotFoundError):  # its writer was faster
@@ -161,7 +161,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep `folder`, if it is there, where it is: while the block runs nobody replaces it, and nobody else holds it."""
+    """Lock `folder`, if it is there: while the block runs no other process replaces or locks it."""
     lock = _take_folder_lock(folder)
     try:
         yield
@@ -192,7 +192,7 @@ def _take_folder_lock(folder: Path) -> int | None:
 def wait_turn(path: Path) -> Iterator[None]:
     """One process at a time is in such a block about the file or folder `path`, which it may replace; others wait.
 
-    BadFile after `_PATIENCE`: whoever may read a folder may hold it, and should not hold up others for good.
+    BadFile after `_MOST_WAIT_S`: anybody who may read a folder may hold it, but not for ever.
     """
     lock = _wait_for_lock(path)
     try:
@@ -291,7 +291,7 @@ def _lock(folder: Path) -> int | None:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what writers of `path` left behind that were killed: folders nobody holds any more."""
+    """Remove the folders that killed writers of `path` left behind: those that no process locks any more."""
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.saving-*"):
         lock = _lock(leftover)
         if lock is not None:

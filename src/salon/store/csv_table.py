@@ -2,8 +2,8 @@
 
 `""` is a text without letters and an empty cell is no value, so nothing is lost on the way out and back.
 
-A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@` or a tab as a formula. `guarded` puts an apostrophe before
-such texts, and before those that begin with one; `unguarded` takes it away again.
+A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@` or a tab as a formula. `guard_formulas`
+puts an apostrophe before such texts, and before those that begin with one; `unguard_formulas` takes it away again.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def guard_formulas(table: pa.Table) -> pa.Table:
 
 
 def unguard_formulas(table: pa.Table) -> pa.Table:
-    """What `guarded` was given."""
+    """What `guard_formulas` was given."""
     return _map_texts(table, lambda cells: pc.replace_substring_regex(cells, "^'", ""))
 
 

@@ -159,6 +159,6 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "<": "&lt;", "[": "\\[", "|": "\\|"})
 
 
 def escape_md(text: str) -> str:
-    """`text` on one line; characters that nobody can see are shown as such."""
+    """`text` on one line; invisible characters are shown as such."""
     line = " ".join(text.split())
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in line).translate(_ESCAPES)

@@ -1,7 +1,7 @@
 """A study's answers in the files that others of the field read: HPD, Pick-a-Pic, FastChat's votes, PrefLib.
 
 One file for each criterion (PrefLib: for each criterion and group of items). None of these formats holds everything a
-study does, so what had to stay behind is counted and told. `salon import` reads each of them back.
+study does, so what had to be left out is counted and reported. `salon import` reads each of them back.
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ def local_path(path: Place) -> Path:
 
 
 def default_name(folder: Path) -> str:
-    """What a study in `folder` is called when nobody says; bytes of the name that are no UTF-8 become a mark."""
+    """The name of a study in `folder` when none is given; bytes that are no UTF-8 become a mark."""
     return os.fsencode(folder.resolve().name).decode(errors="replace")
 
 
@@ -305,7 +305,7 @@ def write_folder(
 
 @contextmanager
 def written_inside(path: Place) -> Iterator[None]:
-    """While the block writes `path` the study around it, if any, is not replaced, and nobody else writes in this way.
+    """While the block writes `path`, the study around it is not replaced, and no other process writes in this way.
 
     The folders above `path` are made.
 
@@ -458,7 +458,7 @@ def _is_empty(path: Path) -> bool:
         with closing(sqlite3.connect(path)) as database:
             (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
             return not tables or database.execute("SELECT 1 FROM study").fetchone() is None
-    except sqlite3.Error:  # whoever reads it says what is wrong
+    except sqlite3.Error:  # reading it reports what is wrong
         return False
 
 

@@ -50,7 +50,7 @@ class Noun(BaseModel):
 
 
 def bad_value(error: ValidationError, *, noun: str, where: str | None) -> BadValue:
-    """pydantic's complaint in the house's four-part form (first fault named, the rest counted)."""
+    """pydantic's errors as one of Salon's: the first is named, the rest are counted."""
     faults = error.errors(include_url=False)
     first = faults[0]
     field = ".".join(str(part) for part in first["loc"]) or noun
@@ -272,7 +272,7 @@ def matching_criteria(pattern: str) -> list[Criterion]:
 
 
 class Design(Noun):
-    """Fixed-R nulls assume that nobody looked at the answers while choosing the questions."""
+    """How questions and raters were chosen. Fixed-R nulls assume that no answer influenced the questions."""
 
     kind: Literal["complete", "fraction", "adaptive", "merge_ranking", "unknown"] = "unknown"
     """complete: every rater sees every pair or ranks every item of a prompt. fraction: a fixed subset.

@@ -3,8 +3,8 @@
     redness                       an entry point of an installed package, group salon.scorers (see GROUPS)
     python:my_module:Redness      an object in a module: as it is, or made by calling it without arguments
 
-A built-in name always means the built-in part. A plugin of the same name is refused: `installed` says so, and nothing
-else sees it. What a plugin computes says so in its signature: name, distribution and version.
+A built-in name always means the built-in part. A plugin of the same name is refused, as `installed_plugins` says. What
+a plugin computes names it in its signature: name, distribution and version.
 """
 
 from __future__ import annotations

@@ -271,7 +271,7 @@ class Study:
         )
 
     def ranking_criteria(self, ids: Collection[str] = ()) -> tuple[int, ...]:
-        """Numbers of the criteria that order items: those `named`, or else all but flags.
+        """Numbers of the criteria that order items: those with these `ids`, or else all but flags.
 
         A flag says what is wrong with an item, not which of two is better. It orders items only where raters compared
         or ranked them by it, or where it is named.

@@ -120,8 +120,8 @@ def _pairs_of(
         outcome = np.where(ranks[here] == ranks[there], TIE, ranks[here] > ranks[there])
         parts.append((np.repeat(orders, len(first)), items[here].ravel(), items[there].ravel(), outcome.ravel()))
     if not parts:
-        nobody = np.zeros(0, np.int32)
-        return nobody.astype(np.int64), nobody, nobody, nobody.astype(np.int8)
+        empty = np.zeros(0, np.int32)
+        return empty.astype(np.int64), empty, empty, empty.astype(np.int8)
     row, a, b, outcome = (np.concatenate(column) for column in zip(*parts))
     return row, a, b, outcome.astype(np.int8)
 

@@ -203,7 +203,7 @@ def _prompts(study: Study, folder: Path) -> Iterator[_PromptPosters]:
 
 
 def read_layout(folder: Path, item: Item) -> Layout | None:
-    """The layout JSON beside an item's picture; None for pictures that were not drawn by a house."""
+    """The layout JSON beside an item's picture; None for pictures that no built-in generator drew."""
     if item.image is None or not item.image.startswith("images/"):
         return None
     path = folder / "layouts" / Path(item.image).relative_to("images").with_suffix(".json")
@@ -273,7 +273,7 @@ class _DesignerPanel:
                 )  # fmt: skip
 
     def _flags(self, values: Floats, prompt: _PromptPosters) -> Iterator[Rating]:
-        """None, minor or major: freedom above .85, above .6, below, heard with noise."""
+        """None, minor or major: freedom above .85, above .6, below; with noise."""
         noisy = np.exp(values + 0.3 * self.settings.noise * self.rng.standard_normal(values.shape))
         for name, own in zip(self.names, noisy):
             for item, free in zip(prompt.items, own):

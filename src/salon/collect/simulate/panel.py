@@ -26,7 +26,7 @@ A, B, TIE = 0, 1, 2
 
 @dataclass(frozen=True)
 class Planted:
-    """What was put into the answers to one criterion, for whoever wants to find it again."""
+    """What was planted in the answers to one criterion."""
 
     criterion: str
     law: str
@@ -50,7 +50,7 @@ class SimulatedPanel:
     ranks: Small
     """(n, R, p) strict ranks, 0 = best."""
     places: Small | None = None
-    """(n, R, p) the place shared by whoever stands j-th, where ties were planted: 0, 0, 1, 2 ties the first two."""
+    """(n, R, p) the place of the j-th item, where ties were planted: 0, 0, 1, 2 ties the first two."""
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -1,13 +1,14 @@
 """A study in the shape of TASTE whose pictures are really drawn: what a model learns from pictures can be proven on it.
 
-Nine criteria, each with 80 prompts of its own; each prompt drawn by four houses, with the defects that befall their
-work; two cohorts of five simulated designers, each with its own view of the prompt, who rank the four posters of every
-prompt of their criteria (`designers`). All its settings stand in taste_drawn.toml, fixed before anything was learned.
+Nine criteria, each with 80 prompts of its own; each prompt drawn by four built-in generators, with their planted
+defects; two cohorts of five simulated designers, each with its own view of the prompt, who rank the four posters of
+every prompt of their criteria (`designers`). All its settings stand in taste_drawn.toml, fixed before anything was
+learned.
 
 Prompts are made of the built-in briefs. There are 240 of these: every third one gives its words to a criterion, so a
 criterion never meets the same words twice, and three criteria share them. From the second turn on a brief is asked for
 in the look of another one (style, mood, colors, places). Colors and the headline's place are always named: where a
-brief leaves them open they are drawn by lot, since nobody can miss what was not asked for.
+brief leaves them open they are drawn at random, because a rater cannot miss what was not asked for.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _PAIR = 2
 
 
 def adjudicator_name(link: int) -> str:
-    """The pseudonym of whoever came by an adjudicator's link."""
+    """The pseudonym of the adjudicator with this link."""
     return f"adjudicator-{link}"
 
 

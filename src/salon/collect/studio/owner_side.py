@@ -120,7 +120,7 @@ class OwnerSide(AdjudicatorSide, ABC):
 
     @abstractmethod
     def recount(self) -> None:
-        """Count all answers anew before the next question."""
+        """Count all answers again before the next question."""
 
     def close(self) -> None:
         """End a check under way; the database stays open."""
@@ -235,7 +235,7 @@ class OwnerSide(AdjudicatorSide, ABC):
     # -- doing ----------------------------------------------------------------------------------------------
 
     def invite(self, cohort: str, number: int = 1, *, now: int | None = None) -> list[Invitation]:
-        """New raters of a cohort under pseudonyms, each with a link that is told only now."""
+        """New raters of a cohort under pseudonyms, each with a link that cannot be read again."""
         self.settings.cohort(cohort)
         invitations = []
         for _ in range(number):
@@ -245,7 +245,7 @@ class OwnerSide(AdjudicatorSide, ABC):
         return invitations
 
     def reinvite(self, rater: str, *, now: int | None = None) -> Invitation:
-        """A new link; whoever was paused or removed is at work again. Who withdrew took their consent back."""
+        """A new link; a rater who was paused or removed is active again. One who withdrew took back their consent."""
         state = self._asked(rater)
         if state.status == "withdrawn":
             raise BadValue(
@@ -319,7 +319,7 @@ class OwnerSide(AdjudicatorSide, ABC):
         return state
 
     def _end_link(self, rater: str, now: int | None) -> None:
-        """End the link of an adjudicator, which names nobody; those of raters end with their status."""
+        """End the link of an adjudicator, which names no rater; links of raters end with their status."""
         for link in self.database.links():
             if link.role == "adjudicator" and adjudicator_name(link.number) == rater:
                 self.database.revoke(link.number, at=now)

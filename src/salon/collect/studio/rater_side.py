@@ -197,7 +197,7 @@ def parse_judgments(rows: Sequence[Stored]) -> tuple[Judgment, ...]:
 
 
 def count_tallies(database: Database) -> Tallies:
-    """All answers and open questions, counted anew."""
+    """All answers and open questions, counted from the database."""
     tallies = Tallies()
     for rater in _counted_raters(database):
         for task in database.tasks_of(rater.id):

@@ -110,7 +110,7 @@ class RaterData:
 
 
 def find_rater_data(folder: Path, rater: str) -> RaterData:
-    """What would be erased; UnknownReference with near names where nobody is called so."""
+    """What would be erased; UnknownReference with similar names if there is no such rater."""
     study = open_study(folder)
     ids, answers = set(study.ids("raters").to_pylist()), None
     judgments = None

@@ -67,7 +67,7 @@ def _stays_error(what: str, change: str) -> DesignError:
 _RATERS = 5
 """Raters that a new studio counts on."""
 OVERALL = "hps/overall"
-"""What is asked of pictures when nobody said what matters."""
+"""The criterion of a study that names none."""
 _SETTINGS_HEAD = (
     "# How this studio works. Every key is described in docs/methods/collecting.md; change it, and serve again.\n\n"
 )
@@ -109,7 +109,7 @@ def open_studio(
 
 
 def _is_open(target: str | Path) -> bool:
-    """Whether a database holds a study already; what is wrong with one is told by whoever opens it to write."""
+    """Whether a database holds a study already. If it cannot be read, opening it to write reports why."""
     with suppress(SalonError), open_database(target) as database:
         return database.has_study()
     return False
@@ -150,7 +150,7 @@ def choose_criteria(folder: Path, patterns: Sequence[str]) -> None:
 
 
 def describe_questions(folder: Path, settings: StudioSettings, criteria: Iterable[Criterion]) -> list[str]:
-    """Each criterion with the question that raters read; one that nobody chose is marked as such."""
+    """Each criterion with the question that raters read; a criterion that was not chosen is marked as such."""
     by_id = {criterion.id: criterion for criterion in criteria}
     words = Sentences(settings.language)
     phases = [phase for cohort in settings.cohorts for phase in cohort.phases]

@@ -72,7 +72,7 @@ from salon.store.database.answers import STOPPED
 from salon.store.database.connection import now_ms
 
 MOST_RATERS = 2000
-"""Raters remembered at once; who comes back after many others is read anew."""
+"""Raters remembered at once; the tasks of a rater who comes back later are read again."""
 
 
 @dataclass
@@ -120,7 +120,7 @@ class RaterTasks:
 
 
 class TaskCache:
-    """The desks of all raters at work."""
+    """The tasks of all raters at work, and a lock for each rater."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -203,7 +203,7 @@ class Studio(RankingSide, OwnerSide):
     # -- coming in ------------------------------------------------------------------------------------------
 
     def enter(self, token: str, *, now: int | None = None) -> Person:
-        """Whom a link stands for; BadLink when for nobody (any more)."""
+        """Whom a link stands for; BadLink if it is not valid, or not any more."""
         who = self.database.who(token, at=now)
         return Person(who.role, who.rater, who.link)  # type: ignore[arg-type]  # the database holds no other word
 
@@ -338,7 +338,7 @@ class Studio(RankingSide, OwnerSide):
         self.recount()
 
     def recount(self) -> None:
-        """Count all answers anew before the next question: somebody left, or came back."""
+        """Count all answers again before the next question: a rater left, or came back."""
         with self._counting:
             self._tallies = None
         self._task_cache.forget()
@@ -357,7 +357,7 @@ class Studio(RankingSide, OwnerSide):
     def _ahead(self, rater_tasks: RaterTasks, place: int, right: bool | None, now: int) -> RaterQuestion | None:
         """What comes after the task at `place` once it is answered; None where others' answers have a say in it."""
         if not rater_tasks.entered or self._is_tallied or rater_tasks.open != place:
-            return None  # whoever has a new consent text to agree to is asked by `next`
+            return None  # `next` asks for agreement to a new consent text
         if any(task.answered is None for task in rater_tasks.history[place + 1 :]):
             return None
         history = list(rater_tasks.history)
@@ -372,7 +372,7 @@ class Studio(RankingSide, OwnerSide):
         return any(run.phase.stop.kind != "everyone" for runs in self.plan.runs.values() for run in runs)
 
     def _counted(self) -> Tallies:
-        """The tallies; left empty where every rater answers everything and nobody asks for them."""
+        """The tallies; left empty where every rater answers everything, which needs none."""
         with self._counting:
             if self._tallies is None:
                 self._tallies = count_tallies(self.database) if self._is_tallied else Tallies()

@@ -118,7 +118,7 @@ class LinkMethods(DatabaseConnection):
         return token
 
     def who(self, token: str, *, at: int | None = None) -> LinkHolder:
-        """Whom a token stands for; BadLink when for nobody (any more)."""
+        """Whom a token stands for; BadLink if it is not valid, or not any more."""
         token_hash = _hash(token[:_LONGEST])
         with self.reading() as connection:
             row = _BY_HASH.first(connection, {"wanted": token_hash})
@@ -127,7 +127,7 @@ class LinkMethods(DatabaseConnection):
         return _holder(row, now_ms() if at is None else at)
 
     def who_of_link(self, number: int, *, at: int | None = None) -> LinkHolder:
-        """Whom the link of this number stands for; BadLink when for nobody (any more)."""
+        """Whom the link of this number stands for; BadLink if it is not valid, or not any more."""
         with self.reading() as connection:
             row = _BY_NUMBER.first(connection, {"wanted": number})
         if row is None:

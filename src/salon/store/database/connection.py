@@ -209,7 +209,7 @@ class DatabaseConnection:
                 with self._writers.begin() as connection:
                     for pending in batch:
                         pending.run(connection)
-            except BaseException as error:  # nobody's writes are on the disk
+            except BaseException as error:  # none of the writes is on the disk
                 for pending in batch:
                     pending.error = pending.error or error
         with self._queue:
@@ -225,7 +225,7 @@ class DatabaseConnection:
         try:
             yield
         except IntegrityError:
-            raise  # two writers at once: whoever wrote knows what it means
+            raise  # two writers at once: the caller knows what it means
         except DataError:
             raise BadValue("a value that the database can hold is needed", found="another: NUL, or too large") from None
         except (DBAPIError, TimeoutError) as error:
@@ -240,7 +240,7 @@ class DatabaseConnection:
 
 
 class _PendingWrite:
-    """Something to be written by whoever has the turn, and what became of it."""
+    """A write that waits in the queue, and its outcome."""
 
     def __init__(self, work: Callable[[Connection], Any]) -> None:
         self.work, self.called, self.leads = work, threading.Event(), False

@@ -42,7 +42,7 @@ class RaterTask:
 
 @dataclass(frozen=True)
 class NewTask:
-    """A question that is to be put to a rater; see `Task`."""
+    """A question that is to be put to a rater; see `RaterTask`."""
 
     position: int
     about: str

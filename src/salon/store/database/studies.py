@@ -48,7 +48,7 @@ def current_revisions(connection: Connection) -> list[Revision]:
 
 
 def lock_revisions(connection: Connection) -> None:
-    """Wait for whoever else is taking answers away."""
+    """Wait for other transactions that take answers away."""
     connection.execute(select(tables.study.c.one).with_for_update())
 
 

@@ -322,7 +322,7 @@ def guess_scales(
             continue
         scale = guess_scale(own)
         if scale is None and whole is not None and (bool(np.isin(own, whole.levels).all())):
-            scale = whole  # one file, one form: here nobody took its ends
+            scale = whole  # one file, one form: nobody used its ends here
         if scale is None:
             source.say(f"no scale is stated; values run from {own.min():g} to {own.max():g} (--scale LOW:HIGH:STEP)")
             continue

@@ -54,7 +54,7 @@ def normalize_word(word: str) -> str:
 
 
 def meaning_of(word: str) -> str | None:
-    """What a word of an outcome column means, spelled as by `spelled`; None when nobody knows."""
+    """What a word of an outcome column means, as `normalize_word` spells it; None where it is unknown."""
     if word in WORDS:
         return WORDS[word]
     match = _SIDE.fullmatch(re.sub(r"[^a-z0-9]+", "_", word).strip("_"))

@@ -274,7 +274,7 @@ def require_columns(sheets: Sequence[ColumnFile], names: Iterable[str]) -> None:
 def open_sheet(
     source: Source, path: Path, *, header: Sequence[str] | None = None, delimiter: str | None = None
 ) -> ColumnFile:
-    """The rows of a CSV, TSV, JSON, JSONL or Parquet file, told apart by what they hold.
+    """The rows of a CSV, TSV, JSON, JSONL or Parquet file, recognised by their contents.
 
     `header` names the columns of a delimited file that has no first line of names.
     """

@@ -51,7 +51,7 @@ def is_hpdv3_benchmark(head: Head) -> bool:
 
 
 def read_hpdv3_benchmark(source: Source) -> Draft:
-    """Pictures with category, model and prompt; nobody has judged them."""
+    """Pictures with category, model and prompt, without judgments."""
     entries = [entry for root in source.paths for entry in _entries(source, root)]
     if not entries:
         raise BadFile(

@@ -49,7 +49,7 @@ class Columns(BaseModel):
 
 
 class Policies(BaseModel):
-    """What to do where a file leaves room."""
+    """What to do where a file is not clear."""
 
     model_config = _FROZEN
 
