@@ -295,7 +295,7 @@ MANY_ENDS = 0.95
 FEW_ANSWERS = 20
 FEW_CLUSTERS = 20
 SHOWN = 10
-TIE_POLICIES = {
+TIE_POLICIES: dict[str, str] = {
     **dict.fromkeys((*PAIRED, "elo", "anchored-elo", "crowd"), "Ties: half a win for each; errors allow for it."),
     **dict.fromkeys(
         ("davidson", "rao-kupper", "anchored-davidson"),

@@ -20,8 +20,22 @@ from salon.fuse.results import (
     MethodPair,
     ScoreRow,
 )
-from salon.report import SMALL, WIDE, Block, Cell, Chart, ChartRow, Column, Details, Note, Prose, Section, Table, charts
-from salon.report import numbers as written
+from salon.report import (
+    SMALL,
+    WIDE,
+    Block,
+    Cell,
+    Chart,
+    ChartRow,
+    Column,
+    Details,
+    Note,
+    Prose,
+    Section,
+    Table,
+    charts,
+    numbers,
+)
 from salon.report.svg import domain
 from salon.report.words import (
     LONGEST_NAME,
@@ -320,7 +334,7 @@ def _multiples(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoar
 def _axis(report: FuseReport, boards: Sequence[ScoreBoard], most: int) -> BoardAxis:
     """One axis for boards on one rating scale, and for small multiples; else each board has its own."""
     rows = [row for board in boards for row in board.ends(most)[0]]
-    decimals = written.common_decimals((row.low, row.high) for row in rows)
+    decimals = numbers.common_decimals((row.low, row.high) for row in rows)
     if report.scale_low is None and most > SMALL_BOARD:
         return BoardAxis(None, decimals)
     return BoardAxis(domain(v for row in rows for v in (row.value, row.low, row.high)), decimals)
@@ -338,7 +352,7 @@ def _board_figure(
         x_label="" if small else f"score ({scale_words(report)})",
         x_range=axis.ends,
         decimals=axis.decimals,
-        left_out=(at, f"… {written.count(left)} more …") if left else None,
+        left_out=(at, f"… {numbers.count(left)} more …") if left else None,
         width=width,
     )
     words = Markup("Names start with {}.").format(start) if start and not small else Markup("")
@@ -348,7 +362,7 @@ def _board_figure(
 
 
 def _mark(row: ScoreRow, label: str) -> charts.ScoreMark:
-    note = f"rank {written.estimate(row.rank, row.rank_low, row.rank_high, 0)}, n {written.count(row.n)}"
+    note = f"rank {numbers.estimate(row.rank, row.rank_low, row.rank_high, 0)}, n {numbers.count(row.n)}"
     return charts.ScoreMark(label, row.value, row.low, row.high, row.tier, row.rating_anchor, note)
 
 

@@ -28,8 +28,7 @@ from salon.collect.questions import (
 )
 from salon.collect.settings import Phase, StudioSettings
 from salon.errors import BadValue, InputError
-from salon.store.database import Database, RaterTask, StoredRater
-from salon.store.database import StoredAnswer as Stored
+from salon.store.database import Database, RaterTask, StoredAnswer, StoredRater
 from salon.store.database.connection import now_ms
 from salon.store.database.tables import LEFT_OUT
 from salon.study import Criterion, Judgment
@@ -179,7 +178,7 @@ def task_subject(question: RaterQuestion, position: int) -> str:
 
 def answered_tasks(database: Database, rater: str) -> Iterator[AnsweredTask]:
     """A rater's answered tasks, in order."""
-    stored: dict[int, list[Stored]] = defaultdict(list)
+    stored: dict[int, list[StoredAnswer]] = defaultdict(list)
     for answer in database.given(rater):
         if answer.task is not None and not answer.undone:
             stored[answer.task].append(answer)
@@ -190,7 +189,7 @@ def answered_tasks(database: Database, rater: str) -> Iterator[AnsweredTask]:
             yield AnsweredTask(task, task_screen(task), parse_judgments(rows), right[0] if right else None)
 
 
-def parse_judgments(rows: Sequence[Stored]) -> tuple[Judgment, ...]:
+def parse_judgments(rows: Sequence[StoredAnswer]) -> tuple[Judgment, ...]:
     """Stored answers as the study's nouns."""
     nouns = (KINDS[row.kind].noun.parse(row.record) for row in rows if row.kind in JUDGMENTS)
     return tuple(noun for noun in nouns if isinstance(noun, Judgment))

@@ -12,19 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
-from salon.store.formats import annotation_tools as argilla
-from salon.store.formats import annotation_tools as label_studio
-from salon.store.formats import hpd, hpdv3_benchmark
-from salon.store.formats import judgment_tables as comparisons
-from salon.store.formats import judgment_tables as pwcmp
-from salon.store.formats import judgment_tables as rankings
-from salon.store.formats import judgment_tables as ratings
-from salon.store.formats import public_datasets as likert
-from salon.store.formats import public_datasets as movielens
-from salon.store.formats import public_datasets as orders
-from salon.store.formats import vote_files as arena
-from salon.store.formats import vote_files as genai_bench
-from salon.store.formats import vote_files as pickapic
+from salon.store.formats import annotation_tools, hpd, hpdv3_benchmark, judgment_tables, public_datasets, vote_files
 from salon.store.formats.column_labels import settle_duplicates
 from salon.store.formats.column_mapping import guess_columns
 from salon.store.formats.files import Head, head_of, read_records
@@ -35,10 +23,13 @@ from salon.study.plugins import load_plugin, plugin_lines
 __all__ = [
     "KINDS",
     "Columns",
+    "Draft",
     "Format",
+    "Head",
     "ImportOptions",
     "ImportResult",
     "Policies",
+    "Source",
     "as_format",
     "format_named",
     "import_files",
@@ -81,35 +72,40 @@ GENERIC = {
             "comparisons",
             "A table of votes between two items: CSV, TSV, JSON, JSONL or Parquet.",
             _has("left", "right", "outcome"),
-            comparisons.read_comparisons,
-            (*comparisons.COMPARISON_NEEDED, *comparisons.COMPARISON_OPTIONAL),
+            judgment_tables.read_comparisons,
+            (*judgment_tables.COMPARISON_NEEDED, *judgment_tables.COMPARISON_OPTIONAL),
         ),
         Format(
             "ratings",
             "A table of ratings, one row a rating: CSV, TSV, JSON, JSONL or Parquet.",
             lambda head: _has("item", "value")(head) or _has("prompt", "generator", "value")(head),
-            ratings.read_ratings,
-            ("item", "value", *ratings.RATING_OPTIONAL),
+            judgment_tables.read_ratings,
+            ("item", "value", *judgment_tables.RATING_OPTIONAL),
         ),
         Format(
             "rankings",
             "A table of rankings, one row a ranked item or one row a ranking ('a>b=c').",
             lambda head: _has("item", "rank")(head) or _has("ranking")(head),
-            rankings.read_rankings,
-            ("item", "rank", "ranking", *rankings.RANKING_OPTIONAL),
+            judgment_tables.read_rankings,
+            ("item", "rank", "ranking", *judgment_tables.RANKING_OPTIONAL),
         ),
     )
 }
 NAMED = {
     form.name: form
     for form in (
-        Format("preflib", "PrefLib ballots (.soc .soi .toc .toi).", orders.is_preflib, orders.read_preflib),
-        Format("sushi", "Sushi preference orders (.order).", orders.is_sushi, orders.read_sushi),
+        Format(
+            "preflib",
+            "PrefLib ballots (.soc .soi .toc .toi).",
+            public_datasets.is_preflib,
+            public_datasets.read_preflib,
+        ),
+        Format("sushi", "Sushi preference orders (.order).", public_datasets.is_sushi, public_datasets.read_sushi),
         Format(
             "movielens",
             "MovieLens ratings (u.data, ratings.dat, ratings.csv).",
-            movielens.is_movielens,
-            movielens.read_movielens,
+            public_datasets.is_movielens,
+            public_datasets.read_movielens,
         ),
         Format(
             "hpdv2",
@@ -137,7 +133,11 @@ NAMED = {
             folder=True,
         ),
         Format(
-            "pickapic", "Pick-a-Pic rows (Parquet or CSV).", pickapic.is_pickapic, pickapic.read_pickapic, images=True
+            "pickapic",
+            "Pick-a-Pic rows (Parquet or CSV).",
+            vote_files.is_pickapic,
+            vote_files.read_pickapic,
+            images=True,
         ),
         Format(
             "imagereward",
@@ -147,30 +147,42 @@ NAMED = {
             images=True,
             by_path=True,
         ),
-        Format("arena", "Arena votes of FastChat and LMSYS (JSON, JSONL, CSV).", arena.is_arena, arena.read_arena),
+        Format(
+            "arena", "Arena votes of FastChat and LMSYS (JSON, JSONL, CSV).", vote_files.is_arena, vote_files.read_arena
+        ),
         Format(
             "genai-bench",
             "GenAI-Bench human votes with the verdicts of judges (CSV or JSONL).",
-            genai_bench.is_genai_bench,
-            genai_bench.read_genai_bench,
+            vote_files.is_genai_bench,
+            vote_files.read_genai_bench,
         ),
         Format(
             "label-studio",
             "Label Studio JSON export: pairwise, choices, rating, ranker.",
-            label_studio.is_label_studio,
-            label_studio.read_label_studio,
+            annotation_tools.is_label_studio,
+            annotation_tools.read_label_studio,
             ("left", "right", "prompt"),
         ),
         Format(
             "argilla",
             "Argilla 2 records as JSON: responses and suggestions.",
-            argilla.is_argilla,
-            argilla.read_argilla,
+            annotation_tools.is_argilla,
+            annotation_tools.read_argilla,
             ("left", "right", "prompt"),
         ),
-        Format("dsg", "DSG's TIFA160 Likert answers (CSV).", likert.is_dsg, likert.read_dsg),
-        Format("imagenhub", "ImagenHub ratings, one TSV a rater.", likert.is_imagenhub, likert.read_imagenhub),
-        Format("pwcmp", "pwcmp comparisons of conditions on scenes (CSV).", pwcmp.is_pwcmp, pwcmp.read_pwcmp),
+        Format("dsg", "DSG's TIFA160 Likert answers (CSV).", public_datasets.is_dsg, public_datasets.read_dsg),
+        Format(
+            "imagenhub",
+            "ImagenHub ratings, one TSV a rater.",
+            public_datasets.is_imagenhub,
+            public_datasets.read_imagenhub,
+        ),
+        Format(
+            "pwcmp",
+            "pwcmp comparisons of conditions on scenes (CSV).",
+            judgment_tables.is_pwcmp,
+            judgment_tables.read_pwcmp,
+        ),
     )
 }
 KINDS: dict[str, Format] = {**GENERIC, **NAMED}
