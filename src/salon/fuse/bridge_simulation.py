@@ -134,13 +134,37 @@ def rehearse_bridge(
         [latent_scores(plan, scale, pool_answers(plan, answers, 0), 0.95) for answers in rounds]
         for rounds in (random, adaptive)
     ]
-    headline = latents_by_way[chosen.adaptive]
     srcc = [[_srcc(latent.mean, judge.truth) for latent in latents] for latents in latents_by_way]
     points = tuple(
         RehearsalPoint(opponents=k + 1, calls=len(random[k]), random=srcc[0][k], adaptive=srcc[1][k])
         for k in range(len(random))
     )
-    return _rehearsal(chosen, points, srcc[chosen.adaptive][-1], _coverage(plan, headline[-1], judge.truth))
+    coverage = _coverage(plan, latents_by_way[chosen.adaptive][-1], judge.truth)
+    bridge, n, reached = chosen.bridge(adaptive=False), chosen.items, srcc[chosen.adaptive][-1]
+    planned, pool_pairs = planned_calls(n, bridge), bridge.pool * (bridge.pool - 1) // 2
+    needed = opponents_needed(points)
+    # Bonett & Wright 2000: the variance of Fisher's z of a Spearman correlation is (1 + r^2/2) / (n - 3).
+    reach = norm.ppf(0.975) * np.sqrt((1 + reached**2 / 2) / (n - 3))
+    low, high = np.tanh(np.arctanh(min(reached, 1 - 1e-12)) + np.array([-reach, reach]))
+    plain = {name: value for name, value in chosen if name != "seed"}
+    signature = Signature(method="bridge simulate", settings=plain, seed=chosen.seed)
+    return Rehearsal(
+        planned_one_order=planned,
+        planned_both_orders=2 * planned,
+        exhaustive=n * (n - 1) // 2,
+        opponents="adaptive" if chosen.adaptive else "random",
+        asked=points[-1].calls,
+        srcc=reached,
+        srcc_low=float(low),
+        srcc_high=float(high),
+        coverage=coverage,
+        curve=points,
+        adaptive_opponents=needed,
+        placement_share=None if needed is None else needed / chosen.opponents,
+        total_share=None if needed is None else (pool_pairs + needed * (n - bridge.pool)) / planned,
+        signature=signature,
+        signature_line=str(signature),
+    )
 
 
 def _random_rounds(plan: BridgePlan, judge: SimulatedJudge, settings: RehearsalSettings) -> list[BridgeAnswers]:
@@ -189,36 +213,3 @@ def opponents_needed(points: tuple[RehearsalPoint, ...]) -> float | None:
     if first == 0:
         return 1.0
     return first + float((goal - adaptive[first - 1]) / (adaptive[first] - adaptive[first - 1]))
-
-
-def _rehearsal(
-    settings: RehearsalSettings, points: tuple[RehearsalPoint, ...], srcc: float, coverage: float | None
-) -> Rehearsal:
-    bridge, n = settings.bridge(adaptive=False), settings.items
-    planned, pool = planned_calls(n, bridge), bridge.pool * (bridge.pool - 1) // 2
-    needed = opponents_needed(points)
-    # Bonett & Wright 2000: the variance of Fisher's z of a Spearman correlation is (1 + r^2/2) / (n - 3).
-    reach = norm.ppf(0.975) * np.sqrt((1 + srcc**2 / 2) / (n - 3))
-    low, high = np.tanh(np.arctanh(min(srcc, 1 - 1e-12)) + np.array([-reach, reach]))
-    signature = Signature(
-        method="bridge simulate",
-        settings={name: value for name, value in settings if name != "seed"},
-        seed=settings.seed,
-    )
-    return Rehearsal(
-        planned_one_order=planned,
-        planned_both_orders=2 * planned,
-        exhaustive=n * (n - 1) // 2,
-        opponents="adaptive" if settings.adaptive else "random",
-        asked=points[-1].calls,
-        srcc=srcc,
-        srcc_low=float(low),
-        srcc_high=float(high),
-        coverage=coverage,
-        curve=points,
-        adaptive_opponents=needed,
-        placement_share=None if needed is None else needed / settings.opponents,
-        total_share=None if needed is None else (pool + needed * (n - bridge.pool)) / planned,
-        signature=signature,
-        signature_line=str(signature),
-    )

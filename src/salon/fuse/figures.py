@@ -294,7 +294,7 @@ MANY_ENDS = 0.95
 """A rater who takes one side at least this often among twenty decided answers or more answers the side."""
 FEW_ANSWERS = 20
 FEW_CLUSTERS = 20
-SHOWN = 10
+MOST_LISTED = 10
 TIE_POLICIES: dict[str, str] = {
     **dict.fromkeys((*PAIRED, "elo", "anchored-elo", "crowd"), "Ties: half a win for each; errors allow for it."),
     **dict.fromkeys(
@@ -374,9 +374,9 @@ def warnings(
     """What a reader should know before trusting the numbers."""
     sentences = ["simulated study: no person gave these answers"] if study.simulated else []
     sentences += describe_model_raters(study.models)
-    sentences += list(left_out[:SHOWN])
-    if len(left_out) > SHOWN:
-        sentences.append(f"{len(left_out) - SHOWN} more groups or items are not scored")
+    sentences += list(left_out[:MOST_LISTED])
+    if len(left_out) > MOST_LISTED:
+        sentences.append(f"{len(left_out) - MOST_LISTED} more groups or items are not scored")
     if study.design.adaptive:
         sentences.append(
             "the design is adaptive: which pairs were asked depends on the answers, so intervals are approximate"
@@ -417,7 +417,7 @@ def _unknown(scored: Sequence[ScoredGroup]) -> list[str]:
     if not bare:
         return []
     items = sum(int(np.isnan(group.error).sum()) for group in bare)
-    why = "; ".join(sorted({group.errors for group in bare})[:SHOWN])
+    why = "; ".join(sorted({group.errors for group in bare})[:MOST_LISTED])
     first = f"{bare[0].group.where}{f' and {len(bare) - 1:,} more groups' if len(bare) > 1 else ''}"
     return [f"{first}: {items:,} scores without an interval ({why})"]
 
@@ -430,7 +430,9 @@ def _missing_levels(scored: Sequence[ScoredGroup]) -> list[str]:
     ]
     if not short:
         return []
-    listed = "; ".join(f"{where}: {', '.join(f'{level:g}' for level in levels)}" for where, levels in short[:SHOWN])
+    listed = "; ".join(
+        f"{where}: {', '.join(f'{level:g}' for level in levels)}" for where, levels in short[:MOST_LISTED]
+    )
     return [f"rating levels without a rating anchor, so the curve rests on the others there: {listed}"]
 
 
@@ -465,7 +467,7 @@ def _one_sided(study: Study, scored: Sequence[ScoredGroup]) -> list[str]:
     for side, part in (("left", share), ("right", 1 - share)):
         who = np.flatnonzero((count >= FEW_ANSWERS) & (part >= MANY_ENDS))
         if len(who):
-            names = ", ".join(repr(study.label("raters", r)) for r in who[:SHOWN])
+            names = ", ".join(repr(study.label("raters", r)) for r in who[:MOST_LISTED])
             sentences.append(
                 f"always answers {side}: {names}; such answers carry no preference (--method crowd models the side)"
             )

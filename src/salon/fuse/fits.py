@@ -372,7 +372,15 @@ def fit_group(
         raise TooFew(
             "a group needs at least two items to be scored", found=", ".join(group.members) or 0, where=group.where
         )
-    _check_protocol(group, method)
+    protocol, sizes = protocol_of(method), {name: len(part) for name, part in group.by_kind.items()}
+    if not sizes[protocol]:
+        methods = {"comparisons": "davidson", "rankings": "plackett-luce", "ratings": "mean"}
+        raise DesignError(
+            f"{method} reads {protocol}",
+            found=", ".join(f"{size:,} {name}" for name, size in sizes.items()),
+            where=group.where,
+            remedy=" or ".join(f"--method {methods[name]}" for name, size in sizes.items() if size),
+        )
     try:
         return _METHODS.get(method, fit_plugin)(group, method, settings, cluster if errors else None)
     except StatsError as error:
@@ -412,19 +420,6 @@ def protocols_of(method: str) -> tuple[str, ...]:
 def count_judgments(group: FuseGroup, method: str) -> int:
     """How many judgments of the group a method reads."""
     return len(group.by_kind[protocol_of(method)])
-
-
-def _check_protocol(group: FuseGroup, method: str) -> None:
-    protocol, sizes = protocol_of(method), {name: len(part) for name, part in group.by_kind.items()}
-    if not sizes[protocol]:
-        methods = {"comparisons": "davidson", "rankings": "plackett-luce", "ratings": "mean"}
-        usable = [f"--method {methods[name]}" for name, size in sizes.items() if size]
-        raise DesignError(
-            f"{method} reads {protocol}",
-            found=", ".join(f"{size:,} {name}" for name, size in sizes.items()),
-            where=group.where,
-            remedy=" or ".join(usable),
-        )
 
 
 def fit_anchored_elo(group: FuseGroup, anchors: Ints, targets: Floats, settings: FuseSettings) -> GroupFit:

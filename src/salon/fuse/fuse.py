@@ -264,11 +264,11 @@ def fuse_study(
 def _nothing_to_fuse(study: Study) -> TooFew:
     """Why there is nothing to fuse."""
     counts = {kind: n for kind, n in study.counts.items() if kind in ("comparisons", "rankings", "ratings")}
-    counted = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
+    judged = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
     bad = bool(len(study.comparisons)) and bool((study.comparisons.outcome == BOTH_BAD).all())
     return TooFew(
         "a fusion needs judgments that say something about items of one group",
-        found=f"{counted}: all 'both bad', skipped, repeated or outside every group" if counted else "none",
+        found=f"{judged}: all 'both bad', skipped, repeated or outside every group" if judged else "none",
         where=f"study {study.name!r}",
         remedy="--both-bad tie takes 'both bad' as a tie" if bad else None,
     )

@@ -307,20 +307,16 @@ def score_groups(
         fit = fit_group(group, method, settings, cluster)
         if fit.errors is None and is_plugin_fit(method):
             return _score_by_jackknife(groups, method, settings, cluster, progress)
-        line = _own_line(fit)
+        if fit.errors is None:
+            nothing = np.full(len(fit.latent), np.nan)
+            line = _Line(fit.latent, nothing, nothing, None, f"none: {fit.unknown}")
+        else:
+            df = fit.errors.item_df if fit.value_df is None else fit.value_df
+            se = fit.errors.se if fit.value_se is None else fit.value_se
+            line = _Line(fit.latent, se, df, fit.errors, fit.errors.method)
         clustered = cluster != "answer" and method not in OWN_CLUSTER and not is_plugin_fit(method)
         scored.append(_scores(group, fit, _moderate_line(group, fit, line) if clustered else line, settings))
     return scored
-
-
-def _own_line(fit: GroupFit) -> _Line:
-    errors = fit.errors
-    if errors is None:
-        nothing = np.full(len(fit.latent), np.nan)
-        return _Line(fit.latent, nothing, nothing, None, f"none: {fit.unknown}")
-    df = errors.item_df if fit.value_df is None else fit.value_df
-    se = errors.se if fit.value_se is None else fit.value_se
-    return _Line(fit.latent, se, df, errors, errors.method)
 
 
 def _line(value: Floats, errors: Errors) -> _Line:
@@ -399,7 +395,10 @@ def _score_by_jackknife(
             elif whole.pairs is not None:
                 latents[place] = step_pairs(whole, group)
             else:
-                latents[place] = _refit_latent(group, method, settings, cluster)
+                try:
+                    latents[place] = fit_group(group, method, settings, cluster, errors=False).latent
+                except StatsError:  # the judgments that stay identify no scores
+                    latents[place] = np.full(group.items, np.nan)
         return np.concatenate(latents)
 
     spreads = jackknife(groups, cluster, refit, rng=np.random.default_rng([settings.seed, 1]))
@@ -410,14 +409,6 @@ def _score_by_jackknife(
             errors = floor_jackknife_errors(group, fit.pairs, errors)
         scored.append(_scores(group, fit, _moderate_line(group, fit, _line(fit.latent, errors)), settings))
     return scored
-
-
-def _refit_latent(group: FuseGroup, method: str, settings: FuseSettings, cluster: Cluster) -> Floats:
-    """Latent scores from fewer judgments; NaN where they identify none."""
-    try:
-        return fit_group(group, method, settings, cluster, errors=False).latent
-    except StatsError:
-        return np.full(group.items, np.nan)
 
 
 def _anchored_scores(
@@ -453,7 +444,12 @@ def _scores(
     anchors: RatingAnchors | None = None,
     latent_se: Floats | None = None,
 ) -> ScoredGroup:
-    line = _without_rounding_errors(line)
+    # No error where none shows: clusters that say exactly the same do not make a score exact.
+    least = ROUNDING * max(float(np.ptp(line.value)), float(np.max(line.se, initial=0.0, where=~np.isnan(line.se))))
+    real = line.se > least
+    if not real.all():
+        method = line.method if line.method.startswith("none") else f"{line.method}; none where they do not vary"
+        line = replace(line, se=np.where(real, line.se, np.nan), method=method)
     half = stats.t.ppf((1 + settings.level) / 2, line.df) * line.se
     ends = [line.value, line.value - half, line.value + half]
     error = line.se
@@ -482,16 +478,6 @@ def _scores(
         anchors=anchors,
         curve=curve,
     )
-
-
-def _without_rounding_errors(line: _Line) -> _Line:
-    """No error where none shows: clusters that say exactly the same do not make a score exact."""
-    least = ROUNDING * max(float(np.ptp(line.value)), float(np.max(line.se, initial=0.0, where=~np.isnan(line.se))))
-    real = line.se > least
-    if real.all():
-        return line
-    method = line.method if line.method.startswith("none") else f"{line.method}; none where they do not vary"
-    return replace(line, se=np.where(real, line.se, np.nan), method=method)
 
 
 def _ranks(line: _Line, settings: FuseSettings) -> RankIntervals | None:

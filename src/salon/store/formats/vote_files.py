@@ -249,14 +249,14 @@ def _with_ids(sheet: ColumnFile) -> ColumnFile:
 
     def load(columns: Sequence[str]) -> pa.Table:
         table = sheet.read([name for name in columns if name not in sources])
-        made = {}
+        cells = {}
         for name in columns:
             if name in sources:
                 ids = [image_id(image) for (image,) in _image_rows(sheet.path, [sources[name]])]
-                made[name] = pa.array(ids, pa.string()).dictionary_encode()
+                cells[name] = pa.array(ids, pa.string()).dictionary_encode()
             else:
-                made[name] = table.column(name)
-        return pa.table(made)
+                cells[name] = table.column(name)
+        return pa.table(cells)
 
     return ColumnFile(sheet.path, [*sheet.names, *sources], load)
 
