@@ -307,7 +307,16 @@ def read_settings(text: str, *, where: str = FILE) -> StudioSettings:
     try:
         return StudioSettings.model_validate(record)
     except ValidationError as error:
-        raise _bad_key(error, where) from None
+        faults = error.errors(include_url=False)
+        first = faults[0]
+        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise BadValue(
+            f"{key or 'the studio'}: {first['msg'].removeprefix('Value error, ')}{more}",
+            found=None if isinstance(first.get("input"), dict) else repr(first.get("input")),
+            where=where,
+            remedy="docs/methods/collecting.md shows every key",
+        ) from None
 
 
 def read_settings_file(path: Path) -> StudioSettings:
@@ -317,20 +326,6 @@ def read_settings_file(path: Path) -> StudioSettings:
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile("a readable studio.toml is needed", found=str(error), where=str(path)) from None
     return read_settings(text, where=str(path))
-
-
-def _bad_key(error: ValidationError, where: str) -> BadValue:
-    """The first fault by its TOML key, such as cohorts[0].phases[1].protocol; the others counted."""
-    faults = error.errors(include_url=False)
-    first = faults[0]
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    return BadValue(
-        f"{key or 'the studio'}: {first['msg'].removeprefix('Value error, ')}{more}",
-        found=None if isinstance(first.get("input"), dict) else repr(first.get("input")),
-        where=where,
-        remedy="docs/methods/collecting.md shows every key",
-    )
 
 
 def _refuse_repeats(ids: list[str], what: str) -> None:

@@ -270,6 +270,15 @@ def make_labels(study: Study, settings: LabelSettings | None = None, *, criteria
     labels_signature = Signature(
         method="labels", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed
     )
+    notes, split = [], labels.split
+    if split.parts < split.units:
+        notes.append(
+            f"{split.units:,} groups, some with an image or a prompt in common, were united into {split.parts:,}"
+        )
+    counts = _frequencies(labels.table, "split")
+    empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and name not in counts]
+    if empty:
+        notes.append(f"no rows fell to {' or '.join(empty)}: {split.parts:,} groups are few for these shares")
     report = LabelReport(
         study=study.name,
         simulated=study.simulated,
@@ -277,7 +286,7 @@ def make_labels(study: Study, settings: LabelSettings | None = None, *, criteria
         criteria=tuple(_counts(labels, number, criterion_ids[number]) for number in numbers),
         units=labels.split.units,
         parts=labels.split.parts,
-        notes=(*labels.notes, *(() if criteria else map(FLAG_NOTE.format, flags)), *_split_notes(labels, settings)),
+        notes=(*labels.notes, *(() if criteria else map(FLAG_NOTE.format, flags)), *notes),
         signature=labels_signature,
     )
     return Labels(labels.table, report)
@@ -360,16 +369,3 @@ def _frequencies(rows: pa.Table, column: str) -> dict[str, int]:
         entry["values"]: entry["counts"]
         for entry in sorted(counts, key=lambda entry: (-entry["counts"], entry["values"]))
     }
-
-
-def _split_notes(labels: _LabelTable, settings: LabelSettings) -> list[str]:
-    notes, split = [], labels.split
-    if split.parts < split.units:
-        notes.append(
-            f"{split.units:,} groups, some with an image or a prompt in common, were united into {split.parts:,}"
-        )
-    counts = _frequencies(labels.table, "split")
-    empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and name not in counts]
-    if empty:
-        notes.append(f"no rows fell to {' or '.join(empty)}: {split.parts:,} groups are few for these shares")
-    return notes

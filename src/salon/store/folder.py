@@ -293,7 +293,11 @@ def write_folder(
                 _check_same(source, new / IMAGES)
                 _add_tree(source, new / IMAGES, link=False)
             if place.exists():
-                _keep_the_rest(place, new)
+                ours = {Path(inner) / f"{kind}.{form}" for inner in TABLE_FOLDERS for kind in KINDS for form in FORMS}
+                ours |= {Path(METADATA_FILE)} | (
+                    {Path(data_card.CARD_FILE)} if data_card.is_salon_card(place / data_card.CARD_FILE) else set()
+                )
+                _add_tree(place, new, link=True, leave_out={place / name for name in ours})
     except OSError as error:
         raise BadFile(
             "a folder that can be written is needed",
@@ -353,15 +357,6 @@ def _check_same(source: Path, target: Path) -> None:
                     where=str(image),
                     remedy="name the images of one study otherwise; nothing was written",
                 )
-
-
-def _keep_the_rest(old: Path, new: Path) -> None:
-    """Give the new folder everything in the old one that is not part of the study as written."""
-    ours = {Path(inner) / f"{kind}.{form}" for inner in TABLE_FOLDERS for kind in KINDS for form in FORMS}
-    ours |= {Path(METADATA_FILE)} | (
-        {Path(data_card.CARD_FILE)} if data_card.is_salon_card(old / data_card.CARD_FILE) else set()
-    )
-    _add_tree(old, new, link=True, leave_out={old / name for name in ours})
 
 
 def _add_tree(source: Path, target: Path, *, link: bool, leave_out: frozenset[Path] | set[Path] = frozenset()) -> None:

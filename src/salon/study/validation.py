@@ -39,7 +39,18 @@ def check_named_tables(study: Study) -> None:
     for kind in NAMED:
         table = study.table(kind)
         _check_texts(kind, table)
-        _check_ids(kind, table)
+        ids = table.column("id")
+        if ids.null_count or (len(ids) and pc.any(pc.equal(pc.utf8_trim_whitespace(ids), "")).as_py()):
+            raise BadValue(f"every row of {kind} needs an id that is not blank", where=f"table {kind!r}")
+        if not all_different(ids.combine_chunks()):
+            counts = pc.value_counts(ids.combine_chunks())
+            twice = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
+            raise InputError(
+                f"ids of {kind} must be unique",
+                found=f"{len(twice)} repeated, first {twice[0].as_py()!r}",
+                where=f"table {kind!r}",
+                remedy="remove or rename the repeated rows",
+            )
         _check_words(kind, table)
     _check_cohorts(study)
     items = study.table("items")
@@ -77,21 +88,6 @@ def check_columns(study: Study) -> None:
             if name in table.column_names:
                 _check_references(study, kind, _flat(table.column(name)), "items")
         _check_numbers(kind, table)
-
-
-def _check_ids(kind: str, table: pa.Table) -> None:
-    ids = table.column("id")
-    if ids.null_count or (len(ids) and pc.any(pc.equal(pc.utf8_trim_whitespace(ids), "")).as_py()):
-        raise BadValue(f"every row of {kind} needs an id that is not blank", where=f"table {kind!r}")
-    if not all_different(ids.combine_chunks()):
-        counts = pc.value_counts(ids.combine_chunks())
-        twice = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
-        raise InputError(
-            f"ids of {kind} must be unique",
-            found=f"{len(twice)} repeated, first {twice[0].as_py()!r}",
-            where=f"table {kind!r}",
-            remedy="remove or rename the repeated rows",
-        )
 
 
 def _check_words(kind: str, table: pa.Table) -> None:

@@ -156,7 +156,25 @@ def open_database(url: str | Path, *, create: bool = False) -> Database:
     """
     parsed = URL.create(_DRIVERS["sqlite"], database=str(url.absolute())) if isinstance(url, Path) else _parse(url)
     if parsed.get_backend_name() == "sqlite":
-        _check_file(parsed, create)
+        name = parsed.database
+        if not name or name == ":memory:" or name.startswith("file:"):
+            raise BadFile(
+                "a database that outlives its process is needed", found=str(parsed), remedy="sqlite:///studio.db"
+            )
+        path = Path(name)
+        if not path.exists() and not create:
+            raise Unavailable(
+                "a database is needed",
+                found="no such file",
+                where=str(path),
+                remedy="see how it is spelled; salon serve STUDY opens a studio with its database",
+            )
+        if not path.absolute().parent.is_dir():
+            raise Unavailable("a folder for the database is needed", found="none", where=str(path.absolute().parent))
+        if path.is_dir():
+            raise Unavailable("a file is needed", found="a folder", where=str(path))
+        if not path.exists():
+            path.touch(mode=0o600)  # it will hold what raters say about themselves; its write-ahead file follows suit
     database = Database(parsed)
     try:
         if create:
@@ -188,23 +206,3 @@ def _no_url(scheme: str) -> BadFile:
         found=f"{scheme}://...",
         remedy="sqlite:///studio.db for a file, or postgresql://user@host/name",
     )
-
-
-def _check_file(url: URL, create: bool) -> None:
-    name = url.database
-    if not name or name == ":memory:" or name.startswith("file:"):
-        raise BadFile("a database that outlives its process is needed", found=str(url), remedy="sqlite:///studio.db")
-    path = Path(name)
-    if not path.exists() and not create:
-        raise Unavailable(
-            "a database is needed",
-            found="no such file",
-            where=str(path),
-            remedy="see how it is spelled; salon serve STUDY opens a studio with its database",
-        )
-    if not path.absolute().parent.is_dir():
-        raise Unavailable("a folder for the database is needed", found="none", where=str(path.absolute().parent))
-    if path.is_dir():
-        raise Unavailable("a file is needed", found="a folder", where=str(path))
-    if not path.exists():
-        path.touch(mode=0o600)  # it will hold what raters say about themselves; its write-ahead file follows suit

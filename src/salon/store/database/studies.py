@@ -251,19 +251,9 @@ def _read_raters(connection: Connection) -> pa.Table:
 def _read_judgments(connection: Connection) -> dict[str, pa.Table]:
     """All kinds in one pass over the table, in the order the answers came."""
     parts: dict[str, list[pa.Table]] = {kind: [] for kind in JUDGMENTS}
-    for rows in _blocks(connection, _live_query()):
-        kinds, payloads = zip(*rows)
-        for kind in set(kinds):
-            lines = payloads if len(set(kinds)) == 1 else [line for kind_of_row, line in rows if kind_of_row == kind]
-            parts[kind].append(_parse_lines(kind, lines))
-    return {kind: _join_tables(kind, some) for kind, some in parts.items() if some}
-
-
-def _live_query() -> Select[tuple[str, str]]:
-    """Judgments that count, without those undone and those of raters left out."""
     judgments, undos, raters = tables.judgments, tables.undos, tables.raters
     gone = select(raters.c.id).where(raters.c.status.in_(tables.LEFT_OUT))
-    return (
+    live_query = (
         select(judgments.c.kind, judgments.c.payload)
         .where(
             judgments.c.counted,
@@ -273,6 +263,12 @@ def _live_query() -> Select[tuple[str, str]]:
         )
         .order_by(judgments.c.id)
     )
+    for rows in _blocks(connection, live_query):
+        kinds, payloads = zip(*rows)
+        for kind in set(kinds):
+            lines = payloads if len(set(kinds)) == 1 else [line for kind_of_row, line in rows if kind_of_row == kind]
+            parts[kind].append(_parse_lines(kind, lines))
+    return {kind: _join_tables(kind, some) for kind, some in parts.items() if some}
 
 
 def _blocks(connection: Connection, query: Select[Any]) -> Iterator[list[tuple[Any, ...]]]:

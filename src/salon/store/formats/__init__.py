@@ -253,7 +253,21 @@ def import_form(form: Format, paths: Sequence[str | Path], options: ImportOption
         raise BadFile("at least one file is needed", found="none")
     options = options or ImportOptions()
     source = Source(kind, tuple(Path(path) for path in paths), options)
-    _check_flags(source, form)
+    if source.options.images is not None and not form.images:
+        raise BadValue(f"--images means nothing to the kind {form.name!r}", remedy="its files have no images")
+    if (source.options.image_root or source.options.remap) and not form.by_path:
+        flag = "--image-root" if source.options.image_root else "--remap"
+        raise BadValue(f"{flag} means nothing to the kind {form.name!r}", remedy="its files name no pictures by path")
+    if (source.options.image_root or source.options.remap) and source.options.images is None:
+        raise BadValue("--image-root and --remap go with --images", found="no --images")
+    flags_set = [part for part, column in source.options.columns.model_dump().items() if column is not None]
+    bad = next((part for part in flags_set if part not in form.parts), None)
+    if bad is not None:
+        flags = ", ".join("--" + part.replace("_", "-") for part in form.parts)
+        raise BadValue(
+            f"--{bad.replace('_', '-')} means nothing to the kind {form.name!r}",
+            remedy=f"it takes {flags}" if flags else "leave it out: the layout of this kind is fixed",
+        )
     if form.origin is not None:
         source.say(f"read by the plugin {form.origin}")
     try:
@@ -277,24 +291,6 @@ def _of_another_kind(error: BadColumns, source: Source) -> BadColumns:
         return error
     remedy = f"it looks like {matches[0]}: salon import {matches[0]} {path.name} -o STUDY"
     return BadColumns(error.needed, found=error.found, where=error.where, remedy=remedy)
-
-
-def _check_flags(source: Source, form: Format) -> None:
-    if source.options.images is not None and not form.images:
-        raise BadValue(f"--images means nothing to the kind {form.name!r}", remedy="its files have no images")
-    if (source.options.image_root or source.options.remap) and not form.by_path:
-        flag = "--image-root" if source.options.image_root else "--remap"
-        raise BadValue(f"{flag} means nothing to the kind {form.name!r}", remedy="its files name no pictures by path")
-    if (source.options.image_root or source.options.remap) and source.options.images is None:
-        raise BadValue("--image-root and --remap go with --images", found="no --images")
-    flags_set = [part for part, column in source.options.columns.model_dump().items() if column is not None]
-    bad = next((part for part in flags_set if part not in form.parts), None)
-    if bad is not None:
-        flags = ", ".join("--" + part.replace("_", "-") for part in form.parts)
-        raise BadValue(
-            f"--{bad.replace('_', '-')} means nothing to the kind {form.name!r}",
-            remedy=f"it takes {flags}" if flags else "leave it out: the layout of this kind is fixed",
-        )
 
 
 def _build(source: Source, draft: Draft) -> Study:

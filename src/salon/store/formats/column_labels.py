@@ -190,14 +190,6 @@ def name_items(source: Source, cells: ColumnCells, parts: Sequence[str], prompts
                 )
             codes, count = labels.codes, len(labels.texts)
             table = {"id": labels.texts, "prompt": prompts.texts.take(pa.array(prompt[np.argsort(label)]))}
-    table |= _item_facts(cells, parts, codes, count, table)
-    return NamedItems(pa.table(table), table["id"], tuple(np.split(codes, len(parts))))
-
-
-def _item_facts(
-    cells: ColumnCells, parts: Sequence[str], codes: Codes, count: int, table: dict[str, Any]
-) -> dict[str, Any]:
-    """Generator and category of every item, where columns give them."""
     facts: dict[str, Any] = {}
     sides = [f"{part}_generator" for part in parts]
     if "generator" not in table and all(cells.has(side) for side in sides):
@@ -210,7 +202,8 @@ def _item_facts(
             continue
         values = number_labels([cells.column(part)] * len(parts))
         facts[part] = to_references(unique_attribute(codes, values, count, "an item", cells, part), values.texts)
-    return facts
+    table |= facts
+    return NamedItems(pa.table(table), table["id"], tuple(np.split(codes, len(parts))))
 
 
 # -- raters and facts ------------------------------------------------------------------------------------------
@@ -417,15 +410,6 @@ def _question(kind: str, table: pa.Table) -> Codes:
         sets: dict[tuple[str, ...], int] = {}
         lists = table.column("items").to_pylist()
         parts.append(np.array([sets.setdefault(tuple(sorted(items)), len(sets)) for items in lists], np.int64))
-    return _one_number(parts)
-
-
-def _codes(table: pa.Table, name: str) -> Codes:
-    return number_labels([table.column(name)]).codes
-
-
-def _one_number(parts: list[Codes]) -> Codes:
-    """Columns of small numbers as one, equal exactly where all are equal."""
     key, room = parts[0], int(parts[0].max(initial=0)) + 1
     for part in parts[1:]:
         size = int(part.max(initial=0)) + 1
@@ -435,6 +419,10 @@ def _one_number(parts: list[Codes]) -> Codes:
             key = number_pairs(number_pairs(key, np.zeros_like(key))[0], part)[0]
             room = int(key.max(initial=0)) + 1
     return key
+
+
+def _codes(table: pa.Table, name: str) -> Codes:
+    return number_labels([table.column(name)]).codes
 
 
 def _occurrences(key: Codes) -> tuple[Codes, Codes]:

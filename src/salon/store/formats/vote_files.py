@@ -185,12 +185,24 @@ def read_pickapic(source: Source) -> Draft:
     rater, raters = name_raters(source, cells)
     source.say("which image stood on the left is not recorded")
     table = _with_images(source, items.table)
+    first, second = (read_numbers(cells, part).fill_null(-1).to_numpy() for part in ("first", "second"))
+    outcome = np.full(len(cells), -1, np.int64)
+    for number, labels in enumerate(((1, 0), (0, 1), (0.5, 0.5))):
+        outcome[(first == labels[0]) & (second == labels[1])] = number
+    bad = np.flatnonzero(outcome < 0)
+    if len(bad):
+        row = int(bad[0])
+        raise BadValue(
+            "label_0 and label_1 must be 1 and 0, 0 and 1, or a half each",
+            found=f"{cells.column('first')[row].as_py()} and {cells.column('second')[row].as_py()}",
+            where=cells.where(row),
+        )
     comparisons = {
         "criterion": constant_column(OVERALL.id, len(cells)),
         "rater": rater,
         "a": items.refer(0),
         "b": items.refer(1),
-        "outcome": to_references(_outcomes(cells), pa.array(["a", "b", "tie"])),
+        "outcome": to_references(outcome, pa.array(["a", "b", "tie"])),
         **({"at": cells.column("at")} if cells.has("at") else {}),
     }
     tables = {"items": table, "raters": raters, "comparisons": pa.table(comparisons)}
@@ -220,22 +232,6 @@ def _rows_with_label(source: Source, cells: ColumnCells) -> ColumnCells:
         raise BadFile("rows with a label are needed", found="has_label is false everywhere", where=cells.where(0))
     source.leave_out("rows without a label (has_label is false)", int(unlabelled.sum()))
     return cells.keep(~unlabelled) if unlabelled.any() else cells
-
-
-def _outcomes(cells: ColumnCells) -> np.ndarray:
-    first, second = (read_numbers(cells, part).fill_null(-1).to_numpy() for part in ("first", "second"))
-    outcome = np.full(len(cells), -1, np.int64)
-    for number, labels in enumerate(((1, 0), (0, 1), (0.5, 0.5))):
-        outcome[(first == labels[0]) & (second == labels[1])] = number
-    bad = np.flatnonzero(outcome < 0)
-    if len(bad):
-        row = int(bad[0])
-        raise BadValue(
-            "label_0 and label_1 must be 1 and 0, 0 and 1, or a half each",
-            found=f"{cells.column('first')[row].as_py()} and {cells.column('second')[row].as_py()}",
-            where=cells.where(row),
-        )
-    return outcome
 
 
 # -- files with image bytes and no ids ---------------------------------------------------------------------------
