@@ -86,6 +86,18 @@ def group_figures(scored: ScoredGroup, settings: FuseSettings) -> GroupFigures:
     counts = pair_counts(group) if len(group.compared) else None
     worst, p = _explain_pairs(scored, counts, settings)
     runs = () if scored.ranks is None else scored.ranks.groups[:MOST_ALIKE]
+    graph = None
+    if counts is not None:
+        pairs = np.stack([counts.i, counts.j], axis=1)
+        health, order = connectivity(group.items, pairs, paths=group.items <= MOST_WALKED), pair_dominance(counts)
+        shared = ("edges", "fraction", "components", "degree_min", "degree_mean", "degree_max", "diameter", "mean_path")
+        graph = GraphFigures(
+            items=group.items,
+            compared=group.items - len(order.uncompared),
+            **{name: getattr(health, name) for name in shared},
+            undefeated=tuple(group.members[i] for i in order.undefeated),
+            winless=tuple(group.members[i] for i in order.winless),
+        )
     return GroupFigures(
         criterion=group.criterion,
         group=group.label,
@@ -97,7 +109,7 @@ def group_figures(scored: ScoredGroup, settings: FuseSettings) -> GroupFigures:
         ties=float(np.mean(group.compared.outcome == 2)) if len(group.compared) else None,
         both_bad=group.both_bad,
         repeats=group.repeats,
-        graph=None if counts is None else _graph(group, counts),
+        graph=graph,
         solver=fit.solver,
         iterations=fit.iterations,
         gradient=fit.gradient,
@@ -111,26 +123,6 @@ def group_figures(scored: ScoredGroup, settings: FuseSettings) -> GroupFigures:
         alike=tuple(tuple(group.members[i] for i in run) for run in runs if len(run) > 1),
         errors=scored.errors,
         df=scored.df if np.isfinite(scored.df) else None,
-    )
-
-
-def _graph(group: FuseGroup, counts: PairCounts) -> GraphFigures:
-    pairs = np.stack([counts.i, counts.j], axis=1)
-    graph = connectivity(group.items, pairs, paths=group.items <= MOST_WALKED)
-    order = pair_dominance(counts)
-    return GraphFigures(
-        items=group.items,
-        compared=group.items - len(order.uncompared),
-        edges=graph.edges,
-        fraction=graph.fraction,
-        components=graph.components,
-        degree_min=graph.degree_min,
-        degree_mean=graph.degree_mean,
-        degree_max=graph.degree_max,
-        diameter=graph.diameter,
-        mean_path=graph.mean_path,
-        undefeated=tuple(group.members[i] for i in order.undefeated),
-        winless=tuple(group.members[i] for i in order.winless),
     )
 
 

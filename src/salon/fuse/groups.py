@@ -140,7 +140,7 @@ class FuseGroup:
         return replace(
             self,
             compared=select_rows(self.compared, compared),
-            ranked=_rankings_of(self.ranked, ranked),
+            ranked=self.ranked if ranked.all() else _ranked_rows(self.ranked, np.flatnonzero(ranked)),
             rated=select_rows(self.rated, rated),
         )
 
@@ -185,20 +185,6 @@ def select_rows(part: Any, keep: Any) -> Any:
     return replace(part, **{name: getattr(part, name)[keep] for name in part.__dataclass_fields__})
 
 
-def _rankings_of(part: GroupRankings, keep: Bools) -> GroupRankings:
-    if keep.all():
-        return part
-    length = np.diff(part.offsets)
-    inside = np.repeat(keep, length)
-    return GroupRankings(
-        offsets=np.concatenate([[0], np.cumsum(length[keep])]),
-        items=part.items[inside],
-        ranks=part.ranks[inside],
-        rater=part.rater[keep],
-        prompt=part.prompt[keep],
-    )
-
-
 @dataclass(frozen=True)
 class _Units:
     """What is scored, and where each item of the study belongs."""
@@ -216,8 +202,22 @@ def study_groups(study: Study, settings: FuseSettings, criteria: Sequence[str]) 
     """Every group of the study that holds judgments under one of `criteria`."""
     units = _units(study, settings)
     numbers = [n for n, criterion in enumerate(study.criteria) if not criteria or criterion.id in criteria]
+    raters = study.ids("raters").to_pylist()
     for number in numbers:
-        yield from _criterion_groups(study, settings, units, number)
+        criterion = study.criteria[number]
+        compared, both_bad, same, again = _read_comparisons(study, settings, units, number)
+        ranked, doubled, again_ranked, single = _read_rankings(study, units, number)
+        rated, again_rated = _read_ratings(study, units, number, criterion.scale)
+        repeats, same = again + again_ranked + again_rated, same + doubled
+        parts = [_by_group(part, code, len(units.group_labels)) for part, code in (compared, ranked, rated)]
+        for group, label in enumerate(units.group_labels):
+            mine = [part[group] for part in parts]
+            if any(len(part) for part in mine):
+                yield _renumbered(
+                    units, criterion.id, label, criterion.scale, *mine,
+                    both_bad=int(both_bad[group]), repeats=int(repeats[group]), same=int(same[group]),
+                    single=int(single[group]), rater_labels=raters,
+                )  # fmt: skip
 
 
 def _units(study: Study, settings: FuseSettings) -> _Units:
@@ -252,24 +252,6 @@ def item_column(study: Study, name: str) -> tuple[tuple[str, ...], Codes]:
     column = items.column(name).combine_chunks().dictionary_encode()
     codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return tuple(column.dictionary.to_pylist()), codes
-
-
-def _criterion_groups(study: Study, settings: FuseSettings, units: _Units, number: int) -> Iterator[FuseGroup]:
-    criterion = study.criteria[number]
-    compared, both_bad, same, again = _read_comparisons(study, settings, units, number)
-    ranked, doubled, again_ranked, single = _read_rankings(study, units, number)
-    rated, again_rated = _read_ratings(study, units, number, criterion.scale)
-    repeats, same = again + again_ranked + again_rated, same + doubled
-    raters = study.ids("raters").to_pylist()
-    parts = [_by_group(part, code, len(units.group_labels)) for part, code in (compared, ranked, rated)]
-    for group, label in enumerate(units.group_labels):
-        mine = [part[group] for part in parts]
-        if any(len(part) for part in mine):
-            yield _renumbered(
-                units, criterion.id, label, criterion.scale, *mine,
-                both_bad=int(both_bad[group]), repeats=int(repeats[group]), same=int(same[group]),
-                single=int(single[group]), rater_labels=raters,
-            )  # fmt: skip
 
 
 def _renumbered(

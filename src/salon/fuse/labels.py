@@ -279,11 +279,26 @@ def make_labels(study: Study, settings: LabelSettings | None = None, *, criteria
     empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and name not in counts]
     if empty:
         notes.append(f"no rows fell to {' or '.join(empty)}: {split.parts:,} groups are few for these shares")
+    counts_by_criterion = []
+    for number in numbers:
+        rows = labels.table.filter(pc.equal(labels.table.column("criterion").cast(pa.string()), criterion_ids[number]))
+        splits = _frequencies(rows, "split")
+        weight = next(name for name in ("rater", "votes", "n") if name in rows.column_names)
+        judgments = rows.num_rows if weight == "rater" else pc.sum(rows.column(weight)).as_py() or 0
+        criterion_labels = CriterionLabels(
+            criterion=criterion_ids[number],
+            rows=rows.num_rows,
+            judgments=int(judgments),
+            splits={name: splits.get(name, 0) for name in SPLITS},
+            buckets=_frequencies(rows, "bucket") if "bucket" in rows.column_names else {},
+            **{name: int(left_out[number]) for name, left_out in labels.left_out.items()},
+        )
+        counts_by_criterion.append(criterion_labels)
     report = LabelReport(
         study=study.name,
         simulated=study.simulated,
         rows=settings.rows,
-        criteria=tuple(_counts(labels, number, criterion_ids[number]) for number in numbers),
+        criteria=tuple(counts_by_criterion),
         units=labels.split.units,
         parts=labels.split.parts,
         notes=(*labels.notes, *(() if criteria else map(FLAG_NOTE.format, flags)), *notes),
@@ -346,21 +361,6 @@ def _from_ratings(study: Study, settings: LabelSettings, numbers: list[int]) -> 
 
 
 # -- the report ------------------------------------------------------------------------------------------------------
-
-
-def _counts(labels: _LabelTable, number: int, criterion: str) -> CriterionLabels:
-    rows = labels.table.filter(pc.equal(labels.table.column("criterion").cast(pa.string()), criterion))
-    splits = _frequencies(rows, "split")
-    weight = next(name for name in ("rater", "votes", "n") if name in rows.column_names)
-    judgments = rows.num_rows if weight == "rater" else pc.sum(rows.column(weight)).as_py() or 0
-    return CriterionLabels(
-        criterion=criterion,
-        rows=rows.num_rows,
-        judgments=int(judgments),
-        splits={name: splits.get(name, 0) for name in SPLITS},
-        buckets=_frequencies(rows, "bucket") if "bucket" in rows.column_names else {},
-        **{name: int(counts[number]) for name, counts in labels.left_out.items()},
-    )
 
 
 def _frequencies(rows: pa.Table, column: str) -> dict[str, int]:

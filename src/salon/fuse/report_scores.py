@@ -5,7 +5,7 @@ A board is the scores of one criterion in one group, best first. A page must sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
@@ -72,11 +72,16 @@ class ScoreNames:
         places: list[ScoreRow | GroupFigures] = [*report.scores, *report.groups]
         criteria = distinct_names((place.criterion for place in places), 48)
         short, start = without_shared_start(list(criteria.values()))
+        titles = {}  # a group by its id; a prompt also by its words, as on the terminal: `p1: A jazz night`
+        for group in (place.group for place in places):
+            text = (prompts or {}).get(group, "").strip()
+            titles[group] = f"{group}: {text}" if text and text != group else group
+        printed = distinct_names(titles.values(), LONGEST_NAME if prompts else 48)
         return cls(
-            distinct_names(item_label(row) for row in report.scores),
-            dict(zip(criteria, short)),
-            _group_names((place.group for place in places), prompts or {}),
-            start,
+            items=distinct_names(item_label(row) for row in report.scores),
+            criteria=dict(zip(criteria, short)),
+            groups={group: printed[title] for group, title in titles.items()},
+            start=start,
         )
 
     def item(self, label: str) -> str:
@@ -88,16 +93,6 @@ class ScoreNames:
         parts = [(part.criterion, self.criteria), (part.group, self.groups)]
         words = [printed[name] for name, printed in parts if name is not None and len(printed) > 1]
         return " · ".join(words) or (self.criteria[part.criterion] if part.criterion is not None else "all groups")
-
-
-def _group_names(groups: Iterable[str], prompts: Mapping[str, str]) -> dict[str, str]:
-    """A group by its id; a prompt also by its words, as on the terminal: `p1: A jazz night`."""
-    titles = {}
-    for group in groups:
-        text = prompts.get(group, "").strip()
-        titles[group] = f"{group}: {text}" if text and text != group else group
-    printed = distinct_names(titles.values(), LONGEST_NAME if prompts else 48)
-    return {group: printed[title] for group, title in titles.items()}
 
 
 @dataclass(frozen=True)
@@ -346,8 +341,13 @@ def _board_figure(
     rows, at, left = board.ends(most)
     small = width == SMALL
     labels, start = without_shared_start([names.item(item_label(row)) for row in rows])
+    marks = []
+    for row, label in zip(rows, labels):
+        note = f"rank {numbers.estimate(row.rank, row.rank_low, row.rank_high, 0)}, n {numbers.count(row.n)}"
+        name = brief(label, 18 if small else 30)
+        marks.append(charts.ScoreMark(name, row.value, row.low, row.high, row.tier, row.rating_anchor, note))
     drawing = charts.caterpillar(
-        [_mark(row, brief(label, 18 if small else 30)) for row, label in zip(rows, labels)],
+        marks,
         title=f"Scores: {board.name}",
         x_label="" if small else f"score ({scale_words(report)})",
         x_range=axis.ends,
@@ -359,11 +359,6 @@ def _board_figure(
     if left:
         words += Markup(" Drawn are the best and the worst; {} between them not.").format(count_noun(left, "score"))
     return Chart(drawing, words, board.name)
-
-
-def _mark(row: ScoreRow, label: str) -> charts.ScoreMark:
-    note = f"rank {numbers.estimate(row.rank, row.rank_low, row.rank_high, 0)}, n {numbers.count(row.n)}"
-    return charts.ScoreMark(label, row.value, row.low, row.high, row.tier, row.rating_anchor, note)
 
 
 def _score_table(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard], most: int) -> Table:

@@ -100,7 +100,15 @@ def read_metadata(folder: Path) -> Metadata:
     """study.toml as it stands in `folder`, or BadFile or BadValue with the place of the fault."""
     path = folder / METADATA_FILE
     record = _parse_toml(path)
-    _check_format(record.get("format"), path)
+    number = record.get("format")
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= FORMAT:
+        newer = isinstance(number, int) and number > FORMAT
+        raise BadFile(
+            f"study.toml with format = {FORMAT} is needed",
+            found="no format" if number is None else f"format = {number!r}",
+            where=str(path),
+            remedy="a newer Salon wrote it: update Salon" if newer else f"write format = {FORMAT} as its first line",
+        )
     return Metadata.parse(record, where=str(path))
 
 
@@ -115,18 +123,6 @@ def _parse_toml(path: Path) -> dict[str, Any]:
         raise BadFile("a study.toml in UTF-8 is needed", found=error, where=str(path), remedy=_TOML_REMEDY) from None
     except (OSError, RecursionError) as error:
         raise BadFile("a study.toml that can be read is needed", found=error, where=str(path)) from None
-
-
-def _check_format(number: object, path: Path) -> None:
-    if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= FORMAT:
-        return
-    newer = isinstance(number, int) and number > FORMAT
-    raise BadFile(
-        f"study.toml with format = {FORMAT} is needed",
-        found="no format" if number is None else f"format = {number!r}",
-        where=str(path),
-        remedy="a newer Salon wrote it: update Salon" if newer else f"write format = {FORMAT} as its first line",
-    )
 
 
 _TOML_REMEDY = "correct the line; docs/data.md shows a whole study.toml"
@@ -445,16 +441,14 @@ def studio_file(folder: Path) -> Path | None:
     A restore that failed, or a studio that was killed as it began, leaves a database without a study.
     """
     path = present_folder(folder.resolve()) / DATABASE
-    return path if path.is_file() and not _is_empty(path) else None
-
-
-def _is_empty(path: Path) -> bool:
+    if not path.is_file():
+        return None
     try:
         with closing(sqlite3.connect(path)) as database:
             (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            return not tables or database.execute("SELECT 1 FROM study").fetchone() is None
+            return path if tables and database.execute("SELECT 1 FROM study").fetchone() is not None else None
     except sqlite3.Error:  # reading it reports what is wrong
-        return False
+        return path
 
 
 def _read_database(url: str | Path) -> Study:

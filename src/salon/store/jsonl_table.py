@@ -143,18 +143,15 @@ def not_utf8(error: UnicodeDecodeError, where: str) -> BadFile:
 def write(kind: str, table: pa.Table, file: BinaryIO) -> None:
     """Write `table` a block of rows at a time, in columns."""
     for start in range(0, table.num_rows, ROWS_AT_ONCE):
-        lines = _lines(table.slice(start, ROWS_AT_ONCE).combine_chunks())
+        block = table.slice(start, ROWS_AT_ONCE).combine_chunks()
+        fields: list[pa.Array] = []
+        for name in block.column_names:
+            text = as_json(block.column(name).combine_chunks())
+            comma = "," if fields else ""  # the first column of every table is required
+            field = pc.binary_join_element_wise(f'{comma}"{name}":', text, "")
+            fields.append(field.fill_null(""))
+        lines = pc.binary_join_element_wise("{", *fields, "}\n", "")
         file.write("".join(lines.to_pylist()).encode())
-
-
-def _lines(table: pa.Table) -> pa.Array:
-    fields: list[pa.Array] = []
-    for name in table.column_names:
-        text = as_json(table.column(name).combine_chunks())
-        comma = "," if fields else ""  # the first column of every table is required
-        field = pc.binary_join_element_wise(f'{comma}"{name}":', text, "")
-        fields.append(field.fill_null(""))
-    return pc.binary_join_element_wise("{", *fields, "}\n", "")
 
 
 def as_json(array: pa.Array) -> pa.Array:

@@ -14,7 +14,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
+from importlib.metadata import entry_points, packages_distributions, version
 from typing import Any
 
 from salon.errors import BadValue
@@ -111,10 +111,21 @@ def installed_plugins(group: str, builtin: Collection[str] = ()) -> list[Plugin]
     """The installed plugins of a group by name; those that cannot be used say why."""
     points = sorted(
         entry_points(group=f"salon.{group}"),
-        key=lambda point: (point.name, (None if point.dist is None else point.dist.name) or ""),
+        key=lambda point: (point.name, "" if point.dist is None else point.dist.name),
     )
     names = [point.name for point in points]
-    return [_from_entry_point(group, point, _refusal(point.name, names, builtin)) for point in points]
+    plugins = []
+    for point in points:
+        refused = None
+        if point.name in builtin:
+            refused = "the name is built in"
+        elif ":" in point.name:
+            refused = "a name without a colon is needed"
+        elif names.count(point.name) > 1:
+            refused = "several packages have a plugin of this name"
+        name, release = (None, None) if point.dist is None else (point.dist.name, point.dist.version)
+        plugins.append(Plugin(group, point.name, point.module, point.attr or "", name, release, refused))
+    return plugins
 
 
 def find_plugin(group: str, word: str, builtin: Collection[str] = ()) -> Plugin | None:
@@ -232,19 +243,6 @@ def _make_part(part: Any, kind: PluginKind, where: str) -> Any:
             where=where,
             remedy="give every argument a default, or name a function that makes it",
         ) from error
-
-
-def _from_entry_point(group: str, point: EntryPoint, refused: str | None) -> Plugin:
-    name, release = (None, None) if point.dist is None else (point.dist.name, point.dist.version)
-    return Plugin(group, point.name, point.module, point.attr or "", name, release, refused)
-
-
-def _refusal(name: str, names: Sequence[str], builtin: Collection[str]) -> str | None:
-    if name in builtin:
-        return "the name is built in"
-    if ":" in name:
-        return "a name without a colon is needed"
-    return "several packages have a plugin of this name" if names.count(name) > 1 else None
 
 
 def _source_hash(module: Any) -> str:

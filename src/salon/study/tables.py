@@ -102,15 +102,12 @@ def table_from_nouns(kind: str, nouns: Iterable[Noun]) -> pa.Table:
 def table_from_records(kind: str, records: Sequence[dict[str, Any]]) -> pa.Table:
     """Records that are known to be valid (made by a reader or a noun) as one table."""
     columns = KINDS[kind].columns
-    data = {name: [record.get(name) for record in records] for name in columns}
-    return conform(kind, pa.table({name: _column(values, columns[name]) for name, values in data.items()}))
-
-
-def _column(values: list[Any], dtype: pa.DataType) -> pa.Array:
-    """An Arrow array of `dtype`; Arrow cannot make lists of references directly, so those go by text."""
-    if dtype == REFERENCES:
-        return pa.array(values, type=pa.list_(TEXT))
-    return pa.array(values, type=TEXT if dtype == REFERENCE else dtype)
+    by_text = {REFERENCE: TEXT, REFERENCES: pa.list_(TEXT)}  # Arrow cannot make lists of references directly
+    arrays = {
+        name: pa.array([record.get(name) for record in records], type=by_text.get(dtype, dtype))
+        for name, dtype in columns.items()
+    }
+    return conform(kind, pa.table(arrays))
 
 
 def conform(kind: str, table: pa.Table, *, where: str | None = None) -> pa.Table:

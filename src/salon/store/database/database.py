@@ -48,7 +48,13 @@ class BackupMethods(DatabaseConnection):
             if self.sqlite:
                 self.outside("VACUUM INTO ?", file.name)
             else:
-                _copy_out(self, Path(file.name))
+                target = _sqlite(Path(file.name))
+                try:
+                    migrate(target)
+                    with self.snapshot() as reader, target.writing() as writer:
+                        _copy(reader, writer)
+                finally:
+                    target.close()
 
 
 def restore(path: Path | str, database: DatabaseConnection) -> None:
@@ -87,16 +93,6 @@ def restore(path: Path | str, database: DatabaseConnection) -> None:
 
 def _sqlite(path: Path) -> DatabaseConnection:
     return DatabaseConnection(URL.create("sqlite+pysqlite", database=str(path)))
-
-
-def _copy_out(database: DatabaseConnection, path: Path) -> None:
-    target = _sqlite(path)
-    try:
-        migrate(target)
-        with database.snapshot() as reader, target.writing() as writer:
-            _copy(reader, writer)
-    finally:
-        target.close()
 
 
 def _copy(reader: Connection, writer: Connection) -> None:

@@ -110,7 +110,13 @@ class StudyMethods(DatabaseConnection):
         with self.snapshot() as connection:
             metadata = _metadata(connection, self.name)
             study_tables = {kind: _read_named(connection, kind) for kind in NAMED} | _read_judgments(connection)
-        metadata = _with_cohorts(metadata, study_tables["raters"])
+        raters = study_tables["raters"]
+        if metadata.cohorts and "cohort" in raters.column_names:
+            # Cohorts that came while the study was collected are named beside those it describes.
+            ids = {cohort.id for cohort in metadata.cohorts}
+            there = dict.fromkeys(raters.column("cohort").cast(pa.string()).drop_null().to_pylist())
+            more = tuple(Cohort(id=id) for id in there if id not in ids)
+            metadata = metadata.model_copy(update={"cohorts": (*metadata.cohorts, *more)})
         return metadata.study({kind: table for kind, table in study_tables.items() if table.num_rows}, where=self.name)
 
     def revision(self) -> int:
@@ -218,34 +224,20 @@ def _metadata(connection: Connection, where: str) -> Metadata:
     return Metadata.parse(json.loads(record) | {"revisions": revisions}, where=where)
 
 
-def _with_cohorts(metadata: Metadata, raters: pa.Table) -> Metadata:
-    """Where a study describes its cohorts, those that came while it was collected are named beside them."""
-    if not metadata.cohorts or "cohort" not in raters.column_names:
-        return metadata
-    ids = {cohort.id for cohort in metadata.cohorts}
-    there = dict.fromkeys(raters.column("cohort").cast(pa.string()).drop_null().to_pylist())
-    more = tuple(Cohort(id=id) for id in there if id not in ids)
-    return metadata.model_copy(update={"cohorts": (*metadata.cohorts, *more)})
-
-
 def _read_named(connection: Connection, kind: str) -> pa.Table:
     if kind == "raters":
-        return _read_raters(connection)
+        columns = ("id", "kind", "cohort")
+        active = (
+            select(*(tables.raters.c[name] for name in columns))
+            .where(tables.raters.c.status.not_in(tables.LEFT_OUT))
+            .order_by(tables.raters.c.number)
+        )
+        stored = connection.execute(active).all()
+        text = {name: pa.array([row[place] for row in stored], pa.string()) for place, name in enumerate(columns)}
+        return conform("raters", pa.table(text))
     table = _OWN_TABLE[kind]
     query = select(table.c.record).order_by(table.c.number)
     return _join_tables(kind, [_parse_lines(kind, [row[0] for row in rows]) for rows in _blocks(connection, query)])
-
-
-def _read_raters(connection: Connection) -> pa.Table:
-    columns = ("id", "kind", "cohort")
-    query = (
-        select(*(tables.raters.c[name] for name in columns))
-        .where(tables.raters.c.status.not_in(tables.LEFT_OUT))
-        .order_by(tables.raters.c.number)
-    )
-    rows = connection.execute(query).all()
-    text = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(columns)}
-    return conform("raters", pa.table(text))
 
 
 def _read_judgments(connection: Connection) -> dict[str, pa.Table]:

@@ -138,7 +138,13 @@ def read_records(source: Source, path: Path) -> list[dict[str, Any]]:
     if start == "[":
         records = _parse_json(text, path)
     elif start == "{":
-        records = _parse_objects(text, path)
+        lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        try:
+            json.loads(lines[0][1])
+        except (ValueError, RecursionError):  # one object that spans lines
+            records = [_parse_json(text, path)]
+        else:
+            records = [_parse_json(line, path, number) for number, line in lines]
     else:
         raise BadFile("a JSON list of objects, or JSON lines, is needed", found=repr(start), where=str(path))
     if not records:
@@ -148,16 +154,6 @@ def read_records(source: Source, path: Path) -> list[dict[str, Any]]:
             kind = type(record).__name__
             raise BadFile("every record must be a JSON object", found=kind, where=f"{path}, record {number}")
     return records
-
-
-def _parse_objects(text: str, path: Path) -> list[Any]:
-    """JSON lines, or one object that spans lines."""
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    try:
-        json.loads(lines[0][1])
-    except (ValueError, RecursionError):
-        return [_parse_json(text, path)]
-    return [_parse_json(line, path, number) for number, line in lines]
 
 
 def _parse_json(text: str, path: Path, line: int | None = None) -> Any:
