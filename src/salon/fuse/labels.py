@@ -35,6 +35,7 @@ from salon.fuse.splits import Split, check_splits, item_prompts, prompt_texts, s
 from salon.stats.rating_models import LARGEST_RATING
 from salon.study import Signature, Study
 from salon.study.nouns import Noun
+from salon.study.tables import to_references
 from salon.study.votes import BOTH_BAD, SPLITS, TIE, Votes, check_shares, study_votes
 
 Ints = NDArray[np.int64]
@@ -90,7 +91,7 @@ def vote_table(study: Study, votes: Votes, pairs: CountedPairs, split: Split, *,
     """One row for each vote that prefers an item, and for ties if they are kept."""
     usable = np.flatnonzero(votes.outcome <= (TIE if keep_ties else 1))
     rows = usable[np.argsort(pairs.of_vote[usable], kind="stable")]
-    own = {"rater": _reference(votes.rater[rows], study.ids("raters")), "label": _label_words(votes.outcome[rows])}
+    own = {"rater": to_references(votes.rater[rows], study.ids("raters")), "label": _label_words(votes.outcome[rows])}
     return pa.table(_pair_columns(study, pairs, split, pairs.of_vote[rows], own))
 
 
@@ -105,15 +106,15 @@ def rating_table(study: Study, rows: Ints, split: Split) -> pa.Table:
     item = once % items
     prompt = item_prompts(study)[item]
     columns = {
-        "criterion": _reference(once // items, study.ids("criteria")),
-        "group": _reference(study.item_groups[item], study.ids("groups")),
-        "split": _reference(split.of_item[item], pa.array(SPLITS)),
-        "item": _reference(item, study.ids("items")),
+        "criterion": to_references(once // items, study.ids("criteria")),
+        "group": to_references(study.item_groups[item], study.ids("groups")),
+        "split": to_references(split.of_item[item], pa.array(SPLITS)),
+        "item": to_references(item, study.ids("items")),
         "mean": pa.array(mean),
         "sd": pa.array(np.sqrt(squares / np.maximum(n - 1, 1)), mask=n < 2),
         "n": pa.array(n),
         "image": _images(study).take(pa.array(item)),
-        "prompt": _reference(prompt, study.ids("prompts")),
+        "prompt": to_references(prompt, study.ids("prompts")),
         "text": _texts(study, prompt),
     }
     return pa.table(columns)
@@ -133,13 +134,13 @@ def _pair_columns(study: Study, pairs: CountedPairs, split: Split, rows: Ints, o
     once, code = np.unique((np.maximum(w, l) * room + np.minimum(w, l)) * room + t, return_inverse=True)
     kinds = zip((once // room // room).tolist(), (once // room % room).tolist(), (once % room).tolist())
     names = [f"{more}-{less}-{ties}" if ties else f"{more}-{less}" for more, less, ties in kinds]
-    bucket_column = _reference(code, pa.array(names, pa.string()))
+    bucket_column = to_references(code, pa.array(names, pa.string()))
     return {
-        "criterion": _reference(pairs.criterion[rows], study.ids("criteria")),
-        "group": _reference(study.item_groups[a], study.ids("groups")),
-        "split": _reference(split.of_item[a], pa.array(SPLITS)),
-        "item_a": _reference(a, study.ids("items")),
-        "item_b": _reference(b, study.ids("items")),
+        "criterion": to_references(pairs.criterion[rows], study.ids("criteria")),
+        "group": to_references(study.item_groups[a], study.ids("groups")),
+        "split": to_references(split.of_item[a], pa.array(SPLITS)),
+        "item_a": to_references(a, study.ids("items")),
+        "item_b": to_references(b, study.ids("items")),
         **own,
         "share": pa.array(share),
         "votes": pa.array(n),
@@ -156,12 +157,8 @@ def _pair_columns(study: Study, pairs: CountedPairs, split: Split, rows: Ints, o
     }
 
 
-def _reference(codes: NDArray[Any], ids: pa.Array) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=codes < 0), ids)
-
-
 def _label_words(outcome: NDArray[Any]) -> pa.DictionaryArray:
-    return _reference(outcome, pa.array(["a", "b", "tie"]))
+    return to_references(outcome, pa.array(["a", "b", "tie"]))
 
 
 def _images(study: Study) -> pa.Array:

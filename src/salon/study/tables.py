@@ -212,6 +212,13 @@ def _encode_lists(lists: pa.Array) -> pa.ListArray:
     return pa.ListArray.from_arrays(lists.offsets, values, type=REFERENCES, mask=mask)
 
 
+def to_references(codes: NDArray[Any], ids: pa.Array) -> pa.DictionaryArray:
+    """Numbers into `ids` as an Arrow column of references; -1 is null."""
+    mask = codes < 0
+    indices = pa.array(codes.astype(np.int32, copy=False), mask=mask if mask.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, ids)
+
+
 def nouns_from_table(kind: str, table: pa.Table) -> Iterable[Noun]:
     """The nouns in `table`, made one at a time."""
     noun = KINDS[kind].noun

@@ -33,12 +33,13 @@ from pydantic import Field, model_validator
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from salon.collect.simulate.panel import Planted, as_references, number_ids
+from salon.collect.simulate.panel import Planted, number_ids
 from salon.errors import BadValue
 from salon.stats.budget import balanced_pairs
 from salon.study import Cohort, Design, Study, builtin_criterion
 from salon.study.nouns import Noun
 from salon.study.study import LEFTS, OUTCOMES
+from salon.study.tables import to_references
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -270,8 +271,8 @@ def ppaint_like_study(seed: int | None = None, **changes: Any) -> Study:
             "items": pa.table(
                 {
                     "id": items,
-                    "category": as_references(np.repeat(np.arange(s.categories), s.items), pa.array(categories)),
-                    "tier": as_references(np.tile(tiers(s), s.categories), pa.array(TIERS)),
+                    "category": to_references(np.repeat(np.arange(s.categories), s.items), pa.array(categories)),
+                    "tier": to_references(np.tile(tiers(s), s.categories), pa.array(TIERS)),
                 }
             ),
             "raters": pa.table({"id": raters, "cohort": np.repeat(categories, s.raters)}),
@@ -354,10 +355,10 @@ def _comparisons(draw: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
     def table(rng: np.random.Generator, where: NDArray[np.bool_], repeat: int) -> pa.Table:
         outcome = draw_comparisons(draw.perceived, pairs, draw.profile, rng)
         columns = {
-            "a": as_references(_where_asked(whole[:, None, :, 0, None], where), labels["item"]),
-            "b": as_references(_where_asked(whole[:, None, :, 1, None], where), labels["item"]),
-            "outcome": as_references(_where_asked(outcome, where), pa.array(OUTCOMES[:3])),
-            "left": as_references(np.zeros(int(where.sum()), np.int32), pa.array(LEFTS[:1])),
+            "a": to_references(_where_asked(whole[:, None, :, 0, None], where), labels["item"]),
+            "b": to_references(_where_asked(whole[:, None, :, 1, None], where), labels["item"]),
+            "outcome": to_references(_where_asked(outcome, where), pa.array(OUTCOMES[:3])),
+            "left": to_references(np.zeros(int(where.sum()), np.int32), pa.array(LEFTS[:1])),
         }
         return _by(s, where, labels, columns, repeat)
 
@@ -374,7 +375,7 @@ def _ratings(draw: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
     def table(rng: np.random.Generator, where: NDArray[np.bool_], repeat: int) -> pa.Table:
         value = draw_ratings(s, draw.perceived, draw.profile, rng)
         columns = {
-            "item": as_references(_where_asked(item, where), labels["item"]),
+            "item": to_references(_where_asked(item, where), labels["item"]),
             "value": pa.array(_where_asked(value, where)),
         }
         return _by(s, where, labels, columns, repeat)
@@ -392,8 +393,8 @@ def _by(
     criterion = np.arange(len(CRITERIA))[None, None, None]
     return pa.table(
         {
-            "criterion": as_references(_where_asked(criterion, where), labels["criterion"]),
-            "rater": as_references(_where_asked(rater, where), labels["rater"]),
+            "criterion": to_references(_where_asked(criterion, where), labels["criterion"]),
+            "rater": to_references(_where_asked(rater, where), labels["rater"]),
             **columns,
             "repeat": pa.array(np.full(int(where.sum()), repeat, np.int16)),
         }

@@ -17,7 +17,7 @@ from salon.store.formats.column_mapping import BLANKS, ColumnCells
 from salon.store.formats.files import CELL
 from salon.store.formats.source import CROWD, Source
 from salon.study import Criterion, Scale, builtin_criteria
-from salon.study.tables import conform
+from salon.study.tables import conform, to_references
 
 Codes = NDArray[np.int64]
 
@@ -32,13 +32,6 @@ class NumberedLabels:
     def refer(self, ids: pa.Array | None = None) -> pa.DictionaryArray:
         """The column as references, to `ids` instead of its own texts if they are given."""
         return to_references(self.codes, self.texts if ids is None else ids)
-
-
-def to_references(codes: NDArray[Any], ids: pa.Array) -> pa.DictionaryArray:
-    """Numbers into `ids` as an Arrow column of references; -1 is null."""
-    mask = codes < 0
-    indices = pa.array(codes.astype(np.int32), mask=mask if mask.any() else None)
-    return pa.DictionaryArray.from_arrays(indices, ids)
 
 
 def number_labels(columns: Sequence[pa.ChunkedArray]) -> NumberedLabels:

@@ -30,7 +30,6 @@ from salon.store.formats.column_labels import (
     number_labels,
     number_pairs,
     read_numbers,
-    to_references,
 )
 from salon.store.formats.column_mapping import (
     ANSWERS,
@@ -52,6 +51,7 @@ from salon.store.formats.column_mapping import (
 from salon.store.formats.files import ColumnFile, Head, require_columns
 from salon.store.formats.source import Draft, Source
 from salon.study.study import CompareWithin
+from salon.study.tables import to_references
 
 COMPARISON_NEEDED = ("left", "right", "outcome")
 COMPARISON_OPTIONAL = (

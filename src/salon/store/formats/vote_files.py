@@ -39,7 +39,6 @@ from salon.store.formats.column_labels import (
     name_prompts,
     name_raters,
     read_numbers,
-    to_references,
 )
 from salon.store.formats.column_mapping import ANSWERS, ColumnCells, load_cells, open_sheets
 from salon.store.formats.files import ColumnFile, Head, open_sheet, read_bytes, require_columns
@@ -47,6 +46,7 @@ from salon.store.formats.judgment_tables import read_outcomes, refuse_blank
 from salon.store.formats.records import JsonRecord, TableBuilder, list_records
 from salon.store.formats.source import Draft, Source
 from salon.study import Criterion, Design, builtin_criterion
+from salon.study.tables import to_references
 
 PREFERENCE = Criterion(id="preference")
 RATER_COLUMNS = ("judge", "user_id", "user", "evaluation_session_id")
