@@ -216,11 +216,7 @@ def fuse_study(
     groups, left_out = _usable(all_groups, method)
     chosen = [unit.reason] if unit.reason else []
     if method == "shrunk-mean" and settings.method == "auto":
-        counts = np.concatenate([np.bincount(group.rated.item, minlength=group.items) for group in groups])
-        chosen.append(
-            f"items have from {counts[counts > 0].min():,} to {counts.max():,} ratings: means are drawn to the mean of "
-            "all items, the more the fewer ratings an item has (--method mean takes them as they are)"
-        )
+        chosen.append(_shrinkage_note(groups))
     left_out = [*chosen, *left_out, *_unread_notes(all_groups, method)]
     if compare:
         _check_comparable(groups)
@@ -320,6 +316,14 @@ def _uneven(groups: Sequence[FuseGroup]) -> bool:
     counts = [count[count > 0] for count in rated]
     enough = all(len(count) >= ENOUGH_TO_SHRINK for count in counts)
     return enough and any(count.max() >= UNEVEN * count.min() for count in counts)
+
+
+def _shrinkage_note(groups: Sequence[FuseGroup]) -> str:
+    counts = np.concatenate([np.bincount(group.rated.item, minlength=group.items) for group in groups])
+    return (
+        f"items have from {counts[counts > 0].min():,} to {counts.max():,} ratings: means are drawn to the mean of all "
+        "items, the more the fewer ratings an item has (--method mean takes them as they are)"
+    )
 
 
 def _rated_too(group: FuseGroup) -> bool:
