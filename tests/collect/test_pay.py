@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salon.collect.settings import Pay
-from salon.collect.studio.owner_side import WorkPeriod, payment, worked_ms
+from salon.collect.studio.owner_side import payment, worked_ms
+from salon.store.database import RaterVisit
 
 MINUTE = 60_000
 
 
 def test_by_hand() -> None:
     """90 minutes at 90 an hour, 120 answers at 0.05, 20 for finishing: 135 + 6 + 20."""
-    visits = [WorkPeriod(0, 60 * MINUTE), WorkPeriod(100 * MINUTE, 130 * MINUTE)]
+    visits = [RaterVisit("r", 0, 60 * MINUTE), RaterVisit("r", 100 * MINUTE, 130 * MINUTE)]
     pay = Pay(per_hour=90, per_answer=0.05, flat=20)
     assert payment(visits, 120, finished=True, pay=pay).amount == Decimal("161.00")
     unfinished = payment(visits, 120, finished=False, pay=pay)
@@ -27,4 +28,4 @@ def test_by_hand() -> None:
 def test_two_devices_at_once_count_once(spans: list[tuple[int, int]]) -> None:
     """By definition: minutes covered by at least one visit."""
     covered = {minute for start, length in spans for minute in range(start, start + length)}
-    assert worked_ms(WorkPeriod(start, start + length) for start, length in spans) == len(covered)
+    assert worked_ms(RaterVisit("r", start, start + length) for start, length in spans) == len(covered)

@@ -163,7 +163,7 @@ def test_the_weight_of_a_correlation_by_definition() -> None:
     sign = correlation_sign(0.1, 31, honest=0.5)
     error = 1 / np.sqrt(28)
     z, honest = np.arctanh([0.1, 0.5])
-    assert sign.seen == pytest.approx(norm.logpdf(z, 0, error) - norm.logpdf(z, honest, error))
+    assert sign.observed == pytest.approx(norm.logpdf(z, 0, error) - norm.logpdf(z, honest, error))
     assert combine_signs([sign], alpha=0.005).p == pytest.approx(norm.cdf((z - honest) / error), rel=0.02)
 
 

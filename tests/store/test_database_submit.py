@@ -252,14 +252,14 @@ def test_one_submission_from_many_places_at_once_is_saved_once(database: Databas
 def test_of_two_answers_at_once_one_is_saved(database: Database) -> None:
     task = ask(database)
     got = at_once(*[lambda key=key: send(database, task, key=key) for key in "abcd"])
-    assert sorted(type(one).__name__ for one in got) == ["AlreadyAnswered"] * 3 + ["Saved"]
+    assert sorted(type(one).__name__ for one in got) == ["AlreadyAnswered"] * 3 + ["SavedSubmission"]
     assert len(rows(database)) == 1
 
 
 def test_one_key_for_two_tasks_at_once_is_saved_once(database: Database) -> None:
     tasks = [ask(database, position) for position in range(4)]
     got = at_once(*[lambda task=task: send(database, task, pair(repeat=task.position)) for task in tasks])
-    assert sorted(type(one).__name__ for one in got) == ["KeyReused"] * 3 + ["Saved"]
+    assert sorted(type(one).__name__ for one in got) == ["KeyReused"] * 3 + ["SavedSubmission"]
 
 
 def test_two_devices_that_ask_for_the_next_question_see_the_same(database: Database) -> None:

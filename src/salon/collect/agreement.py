@@ -1,8 +1,12 @@
-"""What quality control looks at: every answer of every rater as plain rows.
+"""Answers as plain rows, agreement between raters, and disagreements for an adjudicator.
 
 Answers about several items become pairs (a ranking of p items is p (p - 1) / 2 of them, a choice the chosen item
 against each other one); answers about one item become values. Rows of one screen share its number, because answers
 given together are not independent evidence.
+
+A ruling never changes what raters said. It gives a disputed question a final answer, or takes an item out of the study.
+Agreement is measured in two ways: Fleiss' kappa of the raters (without dropped items after the rulings), and the share
+of answers that equal the final one (the majority before, the ruling where there is one after).
 """
 
 from __future__ import annotations
@@ -77,10 +81,10 @@ class AnswerRecords:
 
 
 def answer_rows(
-    shown: RaterScreen, judgments: Iterable[Judgment], screen: int, *, step: float = 1.0
+    rater_screen: RaterScreen, judgments: Iterable[Judgment], screen: int, *, step: float = 1.0
 ) -> Iterator[PairAnswerRow | ValueRow]:
     """The rows of one answered screen; nothing for what was skipped, and for checklists."""
-    why = shown.question.why
+    why = rater_screen.question.why
     for judgment in judgments:
         if judgment.skipped is not None:
             continue
@@ -107,14 +111,12 @@ def _ordered_pairs(judgment: Judgment) -> Iterator[tuple[str, str, int]]:
         for (a, high), (b, low) in combinations(ranked, 2):
             yield a, b, int(high < low)
     elif isinstance(judgment, Choice) and judgment.chosen is not None:
-        for other in judgment.items:
-            if other != judgment.chosen:
-                yield judgment.chosen, other, 1
+        for loser in judgment.items:
+            if loser != judgment.chosen:
+                yield judgment.chosen, loser, 1
 
 
-# --------------------------------------------------------------------------------------------------
-# Agreement of a rater with the others and with themselves.
-# --------------------------------------------------------------------------------------------------
+# -- agreement with the panel and with oneself -------------------------------------------------------------------------
 
 PairKey = tuple[str, str, str]
 
@@ -144,10 +146,12 @@ def panel_agreement(rows: Sequence[PairAnswerRow]) -> dict[str, list[float]]:
     screens: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in ordinary:
         key = (row.criterion, row.low, row.high)
-        others = balance[key] - row.outcome
-        if row.outcome and others and raters[key] > 2:
-            screens[row.rater][row.screen].append(float(row.outcome * others > 0))
-    return {rater: [float(np.mean(shares)) for shares in found.values()] for rater, found in screens.items()}
+        balance_of_others = balance[key] - row.outcome
+        if row.outcome and balance_of_others and raters[key] > 2:
+            screens[row.rater][row.screen].append(float(row.outcome * balance_of_others > 0))
+    return {
+        rater: [float(np.mean(shares)) for shares in screen_shares.values()] for rater, screen_shares in screens.items()
+    }
 
 
 def panel_correlation(rows: Sequence[ValueRow]) -> dict[str, PanelCorrelation]:
@@ -164,19 +168,20 @@ def panel_correlation(rows: Sequence[ValueRow]) -> dict[str, PanelCorrelation]:
         total[row.criterion, row.item] += row.value
         raters[row.criterion, row.item] += 1
         mine[row.rater][row.criterion].append(row)
-    made = {}
+    correlations = {}
     for rater, by_criterion in mine.items():
         points: dict[str, list[tuple[float, float]]] = defaultdict(list)
-        for given in by_criterion.values():
-            shared = [row for row in given if raters[row.criterion, row.item] > 2]
+        for rows_of_rater in by_criterion.values():
+            shared = [row for row in rows_of_rater if raters[row.criterion, row.item] > 2]
             own = _centre([row.value for row in shared])
-            others = _centre([_rest(row, total, raters) for row in shared])
-            for row, x, y in zip(shared, own, others):
+            keys = [(row.criterion, row.item) for row in shared]
+            panel_means = _centre([(total[key] - row.value) / (raters[key] - 1) for key, row in zip(keys, shared)])
+            for row, x, y in zip(shared, own, panel_means):
                 points[row.item].append((x, y))
-        found = _correlation(np.array([np.mean(point, axis=0) for point in points.values()]).reshape(-1, 2))
-        if found is not None:
-            made[rater] = found
-    return made
+        correlation = _correlation(np.array([np.mean(point, axis=0) for point in points.values()]).reshape(-1, 2))
+        if correlation is not None:
+            correlations[rater] = correlation
+    return correlations
 
 
 def repeat_agreement(pairs: Sequence[PairAnswerRow], values: Sequence[ValueRow]) -> tuple[list[float], float]:
@@ -191,18 +196,18 @@ def repeat_agreement(pairs: Sequence[PairAnswerRow], values: Sequence[ValueRow])
         key = (row.criterion, row.low, row.high)
         if row.why == "repeat" and key in first:
             by_screen[row.screen].append(float(first[key] == row.outcome))
-    rated = {(one.criterion, one.item): one.value for one in values if one.why == "ordinary"}
-    for one in values:
-        if one.why == "repeat" and (one.criterion, one.item) in rated:
-            near = abs(rated[one.criterion, one.item] - one.value) <= one.step + 1e-9
-            by_screen[one.screen].append(float(near))
+    rated = {
+        (value_row.criterion, value_row.item): value_row.value for value_row in values if value_row.why == "ordinary"
+    }
+    for value_row in values:
+        if value_row.why == "repeat" and (value_row.criterion, value_row.item) in rated:
+            near = abs(rated[value_row.criterion, value_row.item] - value_row.value) <= value_row.step + 1e-9
+            by_screen[value_row.screen].append(float(near))
     alike = [float(np.mean(shares)) for shares in by_screen.values()]
-    return alike, _pair_chance(pairs) if pairs else _value_chance(values)
-
-
-def _pair_chance(pairs: Iterable[PairAnswerRow]) -> float:
+    if not pairs:
+        return alike, _value_chance(values)
     ties = float(np.mean([row.outcome == 0 for row in pairs]))
-    return ties**2 + (1 - ties) ** 2 / 2
+    return alike, ties**2 + (1 - ties) ** 2 / 2
 
 
 def _value_chance(values: Sequence[ValueRow]) -> float:
@@ -213,16 +218,11 @@ def _value_chance(values: Sequence[ValueRow]) -> float:
     if not by_criterion:
         return 0.5
     largest = max(by_criterion.values(), key=len)
-    given = np.array([row.value for row in largest])
-    levels, counts = np.unique(given, return_counts=True)
+    values_given = np.array([row.value for row in largest])
+    levels, counts = np.unique(values_given, return_counts=True)
     near = np.abs(levels[:, None] - levels[None, :]) <= largest[0].step + 1e-9
     share = counts / counts.sum()
     return float(share @ near @ share)
-
-
-def _rest(row: ValueRow, total: dict[tuple[str, str], float], raters: dict[tuple[str, str], int]) -> float:
-    key = (row.criterion, row.item)
-    return (total[key] - row.value) / (raters[key] - 1)
 
 
 def _centre(values: Sequence[float]) -> NDArray[np.float64]:
@@ -238,15 +238,7 @@ def _correlation(points: NDArray[np.float64]) -> PanelCorrelation | None:
     return PanelCorrelation(float(np.clip(r, -0.999999, 0.999999)), len(points))
 
 
-# --------------------------------------------------------------------------------------------------
-# Disagreements for an adjudicator to settle or drop, and agreement before and after.
-#
-# A ruling never changes what raters said. It gives a disputed question a final answer, or takes an item out of the
-# study.
-# Agreement is told in two ways: Fleiss' kappa of the raters among themselves (dropped items left out afterwards), and
-# the
-# share of their answers that equal the final one (the majority before, the ruling where there is one after).
-# --------------------------------------------------------------------------------------------------
+# -- disagreements and rulings -----------------------------------------------------------------------------------------
 
 QuestionKey = tuple[str, tuple[str, ...]]
 """A criterion and the items asked about, in the order of their ids."""
@@ -289,40 +281,41 @@ class Agreement:
 
 def disagreements(judgments: Iterable[Judgment], *, least_raters: int = 2, below: float = 0.8) -> list[Disagreement]:
     """Questions with enough raters of whom fewer than a share `below` agree, the most disputed first."""
-    found = []
+    disputed = []
     for (criterion, items), votes in _count_votes(judgments).items():
         share = max(votes.values()) / votes.total()
         if votes.total() >= least_raters and share < below:
-            found.append(Disagreement(criterion, items, dict(votes.most_common()), share))
-    return sorted(found, key=lambda one: (one.share, -sum(one.votes.values()), one.criterion, one.items))
+            disputed.append(Disagreement(criterion, items, dict(votes.most_common()), share))
+    return sorted(
+        disputed, key=lambda dispute: (dispute.share, -sum(dispute.votes.values()), dispute.criterion, dispute.items)
+    )
 
 
 def agreement(judgments: Iterable[Judgment], rulings: Sequence[Ruling] = ()) -> list[Agreement]:
     """One row for each criterion; with `rulings`, as it stands after them."""
     dropped = {item for ruling in rulings if ruling.answer is None for item in ruling.items}
-    final = {_key(ruling): ruling.answer for ruling in rulings if ruling.answer is not None}
+    final = {
+        (ruling.criterion, tuple(sorted(ruling.items))): ruling.answer
+        for ruling in rulings
+        if ruling.answer is not None
+    }
     by_criterion: dict[str, dict[QuestionKey, Counter[str]]] = defaultdict(dict)
-    for asked, votes in _count_votes(judgments).items():
-        if not dropped.intersection(asked[1]):
-            by_criterion[asked[0]][asked] = votes
-    return [_agreement_row(criterion, asked, final) for criterion, asked in by_criterion.items()]
+    for question, votes in _count_votes(judgments).items():
+        if not dropped.intersection(question[1]):
+            by_criterion[question[0]][question] = votes
+    rows = []
+    for criterion, asked_votes in by_criterion.items():
+        answers = sum(votes.total() for votes in asked_votes.values())
+        hits = sum(votes[final[key]] if key in final else max(votes.values()) for key, votes in asked_votes.items())
+        rows.append(Agreement(criterion, len(asked_votes), answers, _kappa(asked_votes), hits / answers))
+    return rows
 
 
-def _key(ruling: Ruling) -> QuestionKey:
-    return ruling.criterion, tuple(sorted(ruling.items))
-
-
-def _agreement_row(criterion: str, asked: dict[QuestionKey, Counter[str]], final: dict[QuestionKey, str]) -> Agreement:
-    answers = sum(votes.total() for votes in asked.values())
-    hits = sum(votes[final[key]] if key in final else max(votes.values()) for key, votes in asked.items())
-    return Agreement(criterion, len(asked), answers, _kappa(asked), hits / answers)
-
-
-def _kappa(asked: dict[QuestionKey, Counter[str]]) -> Estimate | None:
-    """Answers are told apart by what they say: a value, or the place of the winner among the items' ids."""
+def _kappa(votes_by_question: dict[QuestionKey, Counter[str]]) -> Estimate | None:
+    """Answers count by what they say: a value, or the place of the winner among the items' ids."""
     rows = [
         {str(key[1].index(vote)) if vote in key[1] else vote: n for vote, n in votes.items()}
-        for key, votes in asked.items()
+        for key, votes in votes_by_question.items()
         if votes.total() > 1
     ]
     if not rows:
@@ -339,12 +332,12 @@ def _kappa(asked: dict[QuestionKey, Counter[str]]) -> Estimate | None:
 
 def _count_votes(judgments: Iterable[Judgment]) -> dict[QuestionKey, Counter[str]]:
     """First answers only: a repeat tells about the rater."""
-    found: dict[QuestionKey, Counter[str]] = defaultdict(Counter)
+    votes_by_question: dict[QuestionKey, Counter[str]] = defaultdict(Counter)
     for judgment in judgments:
         vote = vote_word(judgment)
         if vote is not None and judgment.skipped is None and judgment.repeat == 0:
-            found[judgment.criterion, _items(judgment)][vote] += 1
-    return found
+            votes_by_question[judgment.criterion, _items(judgment)][vote] += 1
+    return votes_by_question
 
 
 def _items(judgment: Judgment) -> tuple[str, ...]:

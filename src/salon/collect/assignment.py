@@ -1,7 +1,13 @@
-"""How many answers each question has, from whom they are awaited, and whether that is enough.
+"""Which question a rater gets next, and the screen it becomes.
 
-A `Tallies` is kept in memory by whoever serves the studio, and can be rebuilt at any time from the tasks and
-judgments in the database: it only steers which question comes next, it is never the record of an answer.
+`next_question(plan, state)` is a pure function of what a rater was asked so far, the tallies and the clock. It gives a
+question, a rest or the end. Where everyone answers everything, the n-th question of a rater depends on the studio's
+seed and the rater's name alone. Where a question needs R raters, the next one is the question with the fewest answers
+(ties in the rater's own order), so that raters who drop out leave no gaps. In an adaptive design it is the pair that is
+expected to tell most. Planted questions stand at places drawn beforehand.
+
+`Tallies` count the answers of each question in memory. They can be rebuilt at any time from the tasks and judgments in
+the database: they only decide what comes next, and are never the record of an answer.
 """
 
 from __future__ import annotations
@@ -9,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,21 +37,21 @@ class QuestionTally:
 
     raters: set[str] = field(default_factory=set)
     """Who answered; skipping does not count."""
-    held: dict[str, int] = field(default_factory=dict)
+    pending: dict[str, int] = field(default_factory=dict)
     """Who was asked and has not answered, and when, in milliseconds."""
     votes: dict[str, Counter[str]] = field(default_factory=dict)
     """By criterion: what was answered how often. A winning item by id; "tie" and "both_bad"; a value as text."""
 
     def awaited(self, now: int) -> int:
         """Answers that may still come from those who were asked not too long ago."""
-        return sum(now - asked < HOLD_MS for asked in self.held.values())
+        return sum(now - asked_at < HOLD_MS for asked_at in self.pending.values())
 
 
 _NOTHING = QuestionTally()
 
 
 class Tallies:
-    """The tally of every question, by `Question.key`."""
+    """The tally of every question, by `RaterQuestion.key`."""
 
     def __init__(self) -> None:
         self._tallies: dict[str, QuestionTally] = {}
@@ -60,7 +66,7 @@ class Tallies:
     def ask(self, question: RaterQuestion, rater: str, at: int) -> None:
         """Note that `rater` is being asked, at `at` milliseconds."""
         if question.why == "ordinary":
-            self._own(question).held[rater] = at
+            self._own(question).pending[rater] = at
 
     def answer(self, question: RaterQuestion, rater: str, judgments: Iterable[Judgment]) -> None:
         """Note an answer. Repeats and planted questions say nothing new about the items."""
@@ -74,7 +80,7 @@ class Tallies:
         if question.why != "ordinary":
             return
         tally = self._own(question)
-        tally.held.pop(rater, None)
+        tally.pending.pop(rater, None)
         for judgment in judgments:
             vote = vote_word(judgment)
             if judgment.skipped is None and vote is not None:
@@ -122,9 +128,7 @@ def vote_word(judgment: Judgment) -> str | None:
     return f"{judgment.value:g}" if isinstance(judgment, Rating) and judgment.value is not None else None
 
 
-# --------------------------------------------------------------------------------------------------
-# Planted questions: a repeat, gold, and a screen that says which answer to give.
-# --------------------------------------------------------------------------------------------------
+# -- planted questions -------------------------------------------------------------------------------------------------
 
 
 def repeat_question(
@@ -193,18 +197,18 @@ def ask_gold(plan: StudioPlan, number: int, cohort: str, why: Why, **more: Any) 
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Who may begin: the eligibility screener and the qualification.
-# --------------------------------------------------------------------------------------------------
+# -- screener and qualification ----------------------------------------------------------------------------------------
 
 
-class TaskLike(Protocol):
-    """A question a rater was asked, and whether its known answer was hit."""
+@dataclass(frozen=True)
+class AskedQuestion:
+    """One task of a rater."""
 
-    @property
-    def question(self) -> RaterQuestion: ...
-    @property
-    def right(self) -> bool | None: ...
+    question: RaterQuestion
+    answered: int | None = None
+    """When it was answered, in milliseconds; None while it is open."""
+    right: bool | None = None
+    """Gold, attention and qualification: whether the answer was right."""
 
 
 @dataclass(frozen=True)
@@ -229,19 +233,19 @@ def is_eligible(settings: StudioSettings, answers: Mapping[str, str]) -> bool:
     return all(answers[question.id] in question.accept for question in settings.screener)
 
 
-def attempts(test: Qualification, asked: Sequence[TaskLike]) -> list[Attempt]:
+def attempts(test: Qualification, tasks_so_far: Sequence[AskedQuestion]) -> list[Attempt]:
     """The tries so far, the one under way included."""
-    tasks = [task for task in asked if task.question.why == "qualification"]
-    made = []
+    tasks = [task for task in tasks_so_far if task.question.why == "qualification"]
+    attempts_so_far = []
     for start in range(0, len(tasks), test.questions):
         part = tasks[start : start + test.questions]
         right = sum(task.right is True for task in part)
-        made.append(Attempt(len(part), right, len(part) == test.questions and right >= test.right))
-    return made
+        attempts_so_far.append(Attempt(len(part), right, len(part) == test.questions and right >= test.right))
+    return attempts_so_far
 
 
 def entry_question(
-    plan: StudioPlan, rater: str, cohort: str, asked: Sequence[TaskLike]
+    plan: StudioPlan, rater: str, cohort: str, tasks_so_far: Sequence[AskedQuestion]
 ) -> RaterQuestion | Literal["failed"] | None:
     """The next question of the qualification; None when there is none or it is passed.
 
@@ -251,13 +255,13 @@ def entry_question(
     test = plan.settings.qualification
     if test is None:
         return None
-    made = attempts(test, asked)
-    if any(attempt.passed for attempt in made):
+    attempts_so_far = attempts(test, tasks_so_far)
+    if any(attempt.passed for attempt in attempts_so_far):
         return None
-    done = sum(attempt.answered for attempt in made)
-    if done >= test.questions * test.attempts:
+    answered = sum(attempt.answered for attempt in attempts_so_far)
+    if answered >= test.questions * test.attempts:
         return "failed"
-    return _qualification_question(plan, rater, cohort, done)
+    return _qualification_question(plan, rater, cohort, answered)
 
 
 def _qualification_question(plan: StudioPlan, rater: str, cohort: str, place: int) -> RaterQuestion:
@@ -273,9 +277,7 @@ def _qualification_question(plan: StudioPlan, rater: str, cohort: str, place: in
     return ask_gold(plan, number, cohort, "qualification", phase="", criteria=(criterion,))
 
 
-# --------------------------------------------------------------------------------------------------
-# The next pair of an adaptive design: which group is behind with its budget, and what its answers tell so far.
-# --------------------------------------------------------------------------------------------------
+# -- adaptive pairs ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -298,38 +300,38 @@ def group_budget(run: PhaseRun, group: PairGroup) -> int:
 
 
 def choose_adaptive_unit(
-    run: PhaseRun, tallies: Tallies, *, rater: str, number: int, now: int, seen: Iterable[int]
+    run: PhaseRun, tallies: Tallies, *, rater: str, number: int, now: int, seen_units: Iterable[int]
 ) -> int | None:
     """The most telling unit of the group that has had the smallest part of its budget; None when all is spent."""
-    seen = list(seen)
-    rng = seeded_rng(run.seed, "adaptive", *run.name, rater, len(seen))
+    seen_units = list(seen_units)
+    rng = seeded_rng(run.seed, "adaptive", *run.name, rater, len(seen_units))
     free = run.allowed(number).copy()
-    free[seen] = False
+    free[seen_units] = False
     spent = []
     for place, group in enumerate(run.pair_groups):
-        used = _spent(run, group, tallies, now) / group_budget(run, group)
+        open_tallies = tallies.begun(run.keys[unit] for unit in group.units)
+        answers_spent = sum(len(tally.raters) + tally.awaited(now) for _, tally in open_tallies)
+        used = answers_spent / group_budget(run, group)
         if used < 1 and free[group.units].any():
             spent.append((used, rng.random(), place))
     if not spent:
         return None
     group = run.pair_groups[min(spent)[2]]
-    known = _pair_standing(run, group, tallies, now)
+    standing = _pair_standing(run, group, tallies, now)
+    mine = np.isin(group.units, seen_units)
+    own = np.bincount(group.pairs[mine].ravel(), minlength=group.items)
+    everybody = np.bincount(group.pairs.ravel(), np.repeat(standing.answers, 2), group.items)
+    surplus = own - everybody / max(standing.raters, 1)
     chosen = next_adaptive_pair(
         group.items,
         group.pairs,
-        known.votes,
-        known.awaited,
+        standing.votes,
+        standing.awaited,
         free[group.units],
-        surplus=_surplus(group, known, np.isin(group.units, seen)),
+        surplus=surplus,
         rng=rng,
     )
     return None if chosen is None else int(group.units[chosen])
-
-
-def _spent(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) -> int:
-    """Answers a group has had, and those it awaits."""
-    begun = tallies.begun(run.keys[unit] for unit in group.units)
-    return sum(len(tally.raters) + tally.awaited(now) for _, tally in begun)
 
 
 def _pair_standing(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) -> _PairStanding:
@@ -338,44 +340,18 @@ def _pair_standing(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) 
     raters: set[str] = set()
     for row, tally in tallies.begun(run.keys[unit] for unit in group.units):
         first, second = run.units[group.units[row]].items
-        for counted in tally.votes.values():
-            votes[row] += counted[first], counted[second], counted["tie"] + counted["both_bad"]
+        for votes_by_word in tally.votes.values():
+            votes[row] += votes_by_word[first], votes_by_word[second], votes_by_word["tie"] + votes_by_word["both_bad"]
         awaited[row], answers[row] = tally.awaited(now), len(tally.raters)
         raters |= tally.raters
     return _PairStanding(votes, awaited, answers, len(raters))
 
 
-def _surplus(group: PairGroup, known: _PairStanding, mine: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(items,) how many more questions about each item this rater had than the others who answered, on average."""
-    own = np.bincount(group.pairs[mine].ravel(), minlength=group.items)
-    everybody = np.bincount(group.pairs.ravel(), np.repeat(known.answers, 2), group.items)
-    return own - everybody / max(known.raters, 1)
-
-
-# --------------------------------------------------------------------------------------------------
-# Which question a rater gets next.
-#
-# `next_question(plan, state)` is a pure function: what a rater was asked so far, the tallies and the clock go in, a
-# question, a rest or the end comes out. Where everyone answers everything, the n-th question of a rater follows from
-# the studio's seed and the rater's name alone; where a question needs R raters, the next one is the question that has
-# the fewest answers so far (ties in the rater's own order), so that raters who drop out leave no holes; in an adaptive
-# design it is the most telling pair. Planted questions stand at places drawn beforehand.
-# --------------------------------------------------------------------------------------------------
+# -- the next question -------------------------------------------------------------------------------------------------
 
 HOUR_MS = 60 * 60 * 1000
 
 Status = Literal["invited", "active", "paused", "removed", "withdrawn", "done"]
-
-
-@dataclass(frozen=True)
-class AskedQuestion:
-    """One task of a rater."""
-
-    question: RaterQuestion
-    answered: int | None = None
-    """When it was answered, in milliseconds; None while it is open."""
-    right: bool | None = None
-    """Gold, attention and qualification: whether the answer was right."""
 
 
 @dataclass(frozen=True)
@@ -389,7 +365,7 @@ class AssignmentState:
     now: int
     """Milliseconds since 1970."""
     status: Status = "active"
-    asked: Sequence[AskedQuestion] = ()
+    history: Sequence[AskedQuestion] = ()
     """Every task so far, by position."""
     tallies: Tallies = field(default_factory=Tallies)
 
@@ -421,10 +397,10 @@ def next_question(plan: StudioPlan, state: AssignmentState) -> NextStep:
     """The open question, if there is one (after a reload or an undo); else what comes next."""
     if state.status in ("paused", "removed", "withdrawn"):
         return NoMoreQuestions(state.status)
-    waiting = next((task.question for task in state.asked if task.answered is None), None)
+    waiting = next((task.question for task in state.history if task.answered is None), None)
     if waiting is not None:
         return waiting
-    entry = entry_question(plan, state.rater, state.cohort, state.asked)
+    entry = entry_question(plan, state.rater, state.cohort, state.history)
     if entry == "failed":
         return NoMoreQuestions("not qualified")
     return entry if isinstance(entry, RaterQuestion) else _next_in_runs(plan, state)
@@ -432,47 +408,35 @@ def next_question(plan: StudioPlan, state: AssignmentState) -> NextStep:
 
 def _next_in_runs(plan: StudioPlan, state: AssignmentState) -> NextStep:
     runs = plan.runs[state.cohort]
-    questions = [task.question for task in state.asked]
-    histories = [_history(run, questions) for run in runs]
-    begun = max((k for k, history in enumerate(histories) if history), default=0)
-    for run, history in zip(runs[begun:], histories[begun:]):
-        question = _next_in_run(plan, run, state, history)
+    questions = [task.question for task in state.history]
+    histories = [
+        [question for question in questions if question.phase == run.phase.id and question.criteria == run.criteria]
+        for run in runs
+    ]
+    current = max((k for k, history in enumerate(histories) if history), default=0)
+    for run, history in zip(runs[current:], histories[current:]):
+        place = len(history)
+        planned = run.planned(state.rater, expected_questions(run, state.number))
+        why = planned[place] if place < len(planned) else "ordinary"
+        planted = None if why == "ordinary" else _PLANTED_QUESTIONS[why](plan, run, state.rater, history)
+        question = planted or _ordinary(run, state, history)
         if question is None:
             continue
         until = _rest_end(plan, run, state)
         return Rest(until, run.phase.id) if until > state.now else question
-    asked = sum(question.why == "ordinary" for history in histories for question in history)
-    return NoMoreQuestions("done" if asked >= sum(_quota(run, state.number) for run in runs) else "enough answers")
-
-
-def _history(run: PhaseRun, asked: Sequence[RaterQuestion]) -> list[RaterQuestion]:
-    return [question for question in asked if question.phase == run.phase.id and question.criteria == run.criteria]
+    ordinary = sum(question.why == "ordinary" for history in histories for question in history)
+    return NoMoreQuestions("done" if ordinary >= sum(_quota(run, state.number) for run in runs) else "enough answers")
 
 
 def _rest_end(plan: StudioPlan, run: PhaseRun, state: AssignmentState) -> int:
     """When the rest before `run` is over; it counts from the last answer to an earlier phase."""
     earlier = set()
-    for other in plan.runs[state.cohort]:
-        if other.phase.id == run.phase.id:
+    for earlier_run in plan.runs[state.cohort]:
+        if earlier_run.phase.id == run.phase.id:
             break
-        earlier.add(other.phase.id)
-    ended = [task.answered or 0 for task in state.asked if task.question.phase in earlier]
+        earlier.add(earlier_run.phase.id)
+    ended = [task.answered or 0 for task in state.history if task.question.phase in earlier]
     return max(ended, default=0) + int(run.phase.rest_hours * HOUR_MS) if ended else 0
-
-
-def _next_in_run(
-    plan: StudioPlan, run: PhaseRun, state: AssignmentState, history: list[RaterQuestion]
-) -> RaterQuestion | None:
-    """The next question of a run; None when it is over for this rater."""
-    why = _slot(run, state, len(history))
-    planted = None if why == "ordinary" else _PLANTED_QUESTIONS[why](plan, run, state.rater, history)
-    return planted or _ordinary(run, state, history)
-
-
-def _slot(run: PhaseRun, state: AssignmentState, place: int) -> Why:
-    """What stands at `place` of the run: planned for as many ordinary questions as the rater is expected to get."""
-    planned = run.planned(state.rater, expected_questions(run, state.number))
-    return planned[place] if place < len(planned) else "ordinary"
 
 
 def _quota(run: PhaseRun, number: int) -> int:
@@ -497,20 +461,22 @@ def _ordinary(run: PhaseRun, state: AssignmentState, history: list[RaterQuestion
     ordinary = [question for question in history if question.why == "ordinary"]
     if len(ordinary) >= _quota(run, state.number):
         return None
-    seen = {run.place[question.key] for question in ordinary if question.key in run.place}
+    seen_units = {run.place[question.key] for question in ordinary if question.key in run.place}
     if run.phase.design.kind == "adaptive":
         unit = choose_adaptive_unit(
-            run, state.tallies, rater=state.rater, number=state.number, now=state.now, seen=seen
+            run, state.tallies, rater=state.rater, number=state.number, now=state.now, seen_units=seen_units
         )
     else:
-        unit = _most_needed(run, state, seen, ordinary)
+        unit = _most_needed(run, state, seen_units, ordinary)
     return None if unit is None else run.question(unit)
 
 
-def _most_needed(run: PhaseRun, state: AssignmentState, seen: set[int], ordinary: list[RaterQuestion]) -> int | None:
+def _most_needed(
+    run: PhaseRun, state: AssignmentState, seen_units: set[int], ordinary: list[RaterQuestion]
+) -> int | None:
     """The unit with the fewest answers, in the rater's own order; a prompt once begun is finished first."""
     stop = run.phase.stop
-    unseen = (unit for unit in run.order(state.rater, state.number) if unit not in seen)
+    unseen = (unit for unit in run.order(state.rater, state.number) if unit not in seen_units)
     if stop.kind == "everyone":
         return next(unseen, None)
     order = list(unseen)
@@ -522,32 +488,25 @@ def _most_needed(run: PhaseRun, state: AssignmentState, seen: set[int], ordinary
     return free[int(np.argmin(answers))] if free else None
 
 
-# --------------------------------------------------------------------------------------------------
-# From a question to a screen: sides, places and code-names for one rater.
-# --------------------------------------------------------------------------------------------------
+# -- the screen --------------------------------------------------------------------------------------------------------
 
 
 def make_screen(plan: StudioPlan, question: RaterQuestion, *, rater: str, number: int, position: int) -> RaterScreen:
-    """The screen for task `position` of a rater, the same whenever it is made; `number` as in `State`."""
-    if question.counts:
-        order = _balanced(plan.find_run(question), question, number)
-    else:
+    """The screen for task `position` of a rater, the same whenever it is made; `number` as in `AssignmentState`."""
+    if not question.counts:
         order = rotated_order(question.items, 0, rng=seeded_rng(plan.settings.seed, "planted", rater, position))
+    else:
+        run = plan.find_run(question)
+        if question.kind == "compare":
+            couple, second = divmod(number, 2)
+            first_left = bool(run.first_left(couple)[run.place[question.key]]) != bool(second)
+            order = question.items if first_left else question.items[::-1]
+        else:
+            order = rotated_order(question.items, number, rng=seeded_rng(run.seed, "places", *run.name, question.key))
+        if question.why == "repeat":
+            order = order[::-1]
     return RaterScreen(
         question=question,
         order=order,
         code_names=code_names(len(order), plan.settings.seed, "names", rater, position),
     )
-
-
-def _balanced(run: PhaseRun, question: RaterQuestion, number: int) -> tuple[str, ...]:
-    if question.kind == "compare":
-        order = question.items if _first_left(run, question, number) else question.items[::-1]
-    else:
-        order = rotated_order(question.items, number, rng=seeded_rng(run.seed, "places", *run.name, question.key))
-    return order[::-1] if question.why == "repeat" else order
-
-
-def _first_left(run: PhaseRun, question: RaterQuestion, number: int) -> bool:
-    couple, second = divmod(number, 2)
-    return bool(run.first_left(couple)[run.place[question.key]]) != bool(second)

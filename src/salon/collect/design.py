@@ -1,4 +1,4 @@
-"""Which pairs of a prompt's or a category's items are compared.
+"""Which pairs are compared, in which order, on which side, and where planted questions stand.
 
 Balanced fraction. With n even, the pairs of n items fall into n - 1 rounds in which everybody meets one partner (the
 circle method); with n odd, into (n - 1) / 2 turns in which everybody meets two (i with i + d, for each distance d).
@@ -12,6 +12,15 @@ that are still awaited counted as given. A rater's own taste about an item is in
 of them tells less about what raters share: the gain is divided by 1 + OWN n for each of the two items, n being the
 answers this rater gave beyond the average rater's. Adaptive answers depend on earlier ones: the study's design must say
 so.
+
+Sides of pairs. The pairs of a design are edges of a graph. Walking along closed trails, with the item one comes from on
+the left, gives every item as many left as right places, within one (an Eulerian orientation). Raters of a cohort are
+taken two by two in the order they came: both get the same trails, the second walks backwards. So every pair is shown
+as often one way as the other, within one over all such couples, and a lean to one side favours no item.
+
+Places of several items. Each set of items has an order drawn at random, turned by one place from rater to rater: over p
+raters every item stands once in every place. A repeat is shown the other way round: a rater who always takes the left
+contradicts themselves every time.
 
 Statistics are imported when a design needs them: complete pairs need none, and a studio starts faster.
 
@@ -66,10 +75,13 @@ def balanced_fraction(items: int, pairs: int, *, rng: np.random.Generator) -> li
     best: list[Pair] = []
     smallest = items  # no diameter is that large
     for _ in range(_DRAWS):
-        found = _relabel_pairs(draw(items, pairs, rng), items, rng)
-        diameter = connectivity(items, found).diameter or items
+        drawn_pairs = draw(items, pairs, rng)
+        roles = rng.permutation(items)  # the same design with items in other roles and pairs in another order
+        renamed = [sorted((int(roles[a]), int(roles[b]))) for a, b in drawn_pairs]
+        candidate = [(renamed[k][0], renamed[k][1]) for k in rng.permutation(len(renamed))]
+        diameter = connectivity(items, candidate).diameter or items
         if diameter < smallest:
-            best, smallest = found, diameter
+            best, smallest = candidate, diameter
         if smallest <= 2:
             break
     return best
@@ -95,8 +107,8 @@ def next_adaptive_pair(
         return None
     from salon.stats.adaptive_design import expected_posterior, order_gains
 
-    known = expected_posterior(_posterior(items, pairs, votes), np.repeat(pairs, awaited, axis=0))
-    gains = order_gains(known)[pairs[:, 0], pairs[:, 1]]
+    posterior = expected_posterior(_posterior(items, pairs, votes), np.repeat(pairs, awaited, axis=0))
+    gains = order_gains(posterior)[pairs[:, 0], pairs[:, 1]]
     if surplus is not None:
         gains /= (1 + OWN * np.maximum(surplus, 0)[pairs]).prod(axis=1)
     best = np.flatnonzero(allowed & (gains >= gains[allowed].max() * (1 - 1e-9)))
@@ -113,16 +125,9 @@ def _posterior(items: int, pairs: Ints, votes: NDArray[np.float64]) -> PairPoste
         return prior_posterior(items)
     low, high = np.sort(pairs[met], axis=1).T
     turned = pairs[met, 0] > pairs[met, 1]
-    counted = np.where(turned[:, None], votes[met][:, [1, 0, 2]], votes[met])
+    counts = np.where(turned[:, None], votes[met][:, [1, 0, 2]], votes[met])
     order = np.lexsort((high, low))
-    return pair_posterior(PairCounts(items, low[order], high[order], *counted[order].T))
-
-
-def _relabel_pairs(pairs: list[Pair], items: int, rng: np.random.Generator) -> list[Pair]:
-    """The same design with items in other roles and pairs in another order."""
-    roles = rng.permutation(items)
-    made = [tuple(sorted((int(roles[a]), int(roles[b])))) for a, b in pairs]
-    return [(made[k][0], made[k][1]) for k in rng.permutation(len(made))]
+    return pair_posterior(PairCounts(items, low[order], high[order], *counts[order].T))
 
 
 def _rounds(items: int, pairs: int, rng: np.random.Generator) -> list[Pair]:
@@ -130,8 +135,8 @@ def _rounds(items: int, pairs: int, rng: np.random.Generator) -> list[Pair]:
     whole, rest = divmod(pairs, items // 2)
     later = 2 + rng.permutation(max(items - 3, 0))
     order = [0, 1, *later.tolist()]
-    made = [pair for number in order[:whole] for pair in _round(items, number)]
-    return made + (_round(items, order[whole])[:rest] if rest else [])
+    pairs_so_far = [pair for number in order[:whole] for pair in _round(items, number)]
+    return pairs_so_far + (_round(items, order[whole])[:rest] if rest else [])
 
 
 def _round(items: int, number: int) -> list[Pair]:
@@ -149,8 +154,8 @@ def _turns(items: int, pairs: int, rng: np.random.Generator) -> list[Pair]:
     distances = [1, *(3 + rng.permutation(max((items - 1) // 2 - 2, 0))).tolist()]
     if whole == (items - 1) // 2:
         distances = list(range(1, whole + 1))
-    made = [(i, (i + d) % items) for d in distances[:whole] for i in range(items)]
-    return made + _part_of_turn(items, 2, rest)
+    pairs_so_far = [(i, (i + d) % items) for d in distances[:whole] for i in range(items)]
+    return pairs_so_far + _part_of_turn(items, 2, rest)
 
 
 def _part_of_turn(items: int, distance: int, pairs: int) -> list[Pair]:
@@ -164,12 +169,7 @@ def _part_of_turn(items: int, distance: int, pairs: int) -> list[Pair]:
     return [step for step in steps if step not in left_out]
 
 
-# --------------------------------------------------------------------------------------------------
-# Chance that can be repeated: a generator for each purpose, from the studio's seed and the names of things.
-#
-# Every order, side and draw of a studio follows from its seed, so position n of a rater's questions is the same
-# whenever, wherever and however often it is asked for.
-# --------------------------------------------------------------------------------------------------
+# -- repeatable chance -------------------------------------------------------------------------------------------------
 
 
 def seeded_rng(seed: int, *names: object) -> np.random.Generator:
@@ -178,9 +178,7 @@ def seeded_rng(seed: int, *names: object) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest, "little"))
 
 
-# --------------------------------------------------------------------------------------------------
-# Prompts drawn at random by category, and orders in which categories keep their shares from the start.
-# --------------------------------------------------------------------------------------------------
+# -- prompts and their order -------------------------------------------------------------------------------------------
 
 Shares = Literal["proportional", "equal"]
 
@@ -210,14 +208,14 @@ def shared_order(categories: Sequence[str | None], shares: Shares, *, rng: np.ra
     """
     size = Counter(categories)
     start = {category: rng.random() for category in sorted(size, key=str)}
-    seen: Counter[str | None] = Counter()
+    count: Counter[str | None] = Counter()
     times = np.zeros(len(categories))
     for place in rng.permutation(len(categories)).tolist():
         category = categories[place]
-        times[place] = seen[category] + start[category]
+        times[place] = count[category] + start[category]
         if shares == "proportional":
             times[place] /= size[category]
-        seen[category] += 1
+        count[category] += 1
     order: list[int] = np.argsort(times, kind="stable").tolist()
     return order
 
@@ -238,19 +236,7 @@ def _quotas(size: Counter[str | None], number: int, shares: Shares, rng: np.rand
     return quota
 
 
-# --------------------------------------------------------------------------------------------------
-# Who stands left and who right.
-#
-# Pairs. The pairs of a design are edges of a graph. Walking along closed trails and putting the item one comes from on
-# the left gives every item as many left as right places, within one (an Eulerian orientation). Raters of a cohort are
-# taken two by two in the order they came: both get the same trails, the second walks backwards. So every pair is shown
-# as often one way as the other, within one over all such couples, and a lean to one side favours no item.
-#
-# Several items. Each set of items has an order drawn at random, turned by one place from rater to rater: over p raters
-# every item stands once in every place.
-#
-# A repeat is shown the other way round: whoever always takes the left contradicts themselves every time.
-# --------------------------------------------------------------------------------------------------
+# -- sides and places --------------------------------------------------------------------------------------------------
 
 
 def balanced_sides(pairs: Sequence[tuple[str, str]], *, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -296,14 +282,12 @@ def _walk(
 
 def rotated_order(items: Sequence[str], by: int, *, rng: np.random.Generator) -> tuple[str, ...]:
     """`items` in an order drawn at random, turned by `by` places."""
-    drawn = [items[k] for k in rng.permutation(len(items)).tolist()]
-    shift = by % len(drawn)
-    return tuple(drawn[shift:] + drawn[:shift])
+    order = [items[k] for k in rng.permutation(len(items)).tolist()]
+    shift = by % len(order)
+    return tuple(order[shift:] + order[:shift])
 
 
-# --------------------------------------------------------------------------------------------------
-# Where planted questions stand among the ordinary ones.
-# --------------------------------------------------------------------------------------------------
+# -- places of planted questions ---------------------------------------------------------------------------------------
 
 
 def plan_slots(
@@ -322,24 +306,24 @@ def plan_slots(
         + [(_spread(place, attention, 0, total), "attention") for place in rng.random(attention) + np.arange(attention)]
         + [(_spread(place, repeats, gap + 1, total), "repeat") for place in rng.random(repeats) + np.arange(repeats)]
     )
-    made: list[Why] = []
+    planned: list[Why] = []
     left = ordinary
     while left or due:
-        chosen = _first_possible(due, made, gap, at_any_time=not left)
+        chosen = _first_possible(due, planned, gap, at_any_time=not left)
         if chosen is not None:
-            made.append(due.pop(chosen)[1])  # type: ignore[arg-type]  # one of the three words above
+            planned.append(due.pop(chosen)[1])  # type: ignore[arg-type]  # one of the three words above
         elif left:
-            made.append("ordinary")
+            planned.append("ordinary")
             left -= 1
         else:
             break
-    return tuple(made)
+    return tuple(planned)
 
 
-def free_to_repeat(asked: Sequence[tuple[Why, int | None]], gap: int) -> list[int]:
+def free_to_repeat(history: Sequence[tuple[Why, int | None]], gap: int) -> list[int]:
     """Places of ordinary questions that may be repeated next, from (why, place repeated) of all asked so far."""
-    repeated = {source for why, source in asked if why == "repeat"}
-    far = asked[: max(len(asked) - gap, 0)]
+    repeated = {source for why, source in history if why == "repeat"}
+    far = history[: max(len(history) - gap, 0)]
     return [place for place, (why, _) in enumerate(far) if why == "ordinary" and place not in repeated]
 
 
@@ -347,12 +331,12 @@ def _spread(place: float, number: int, start: int, stop: int) -> float:
     return start + (stop - start) * place / number
 
 
-def _first_possible(due: list[tuple[float, str]], made: list[Why], gap: int, *, at_any_time: bool) -> int | None:
+def _first_possible(due: list[tuple[float, str]], planned: list[Why], gap: int, *, at_any_time: bool) -> int | None:
     """Index of the first planted question whose time has come and that can stand here."""
     for index, (time, why) in enumerate(due):
-        if time > len(made) and not at_any_time:
+        if time > len(planned) and not at_any_time:
             return None
-        far = made[: max(len(made) - gap, 0)]
-        if why != "repeat" or far.count("ordinary") > made.count("repeat"):
+        far = planned[: max(len(planned) - gap, 0)]
+        if why != "repeat" or far.count("ordinary") > planned.count("repeat"):
             return index
     return None

@@ -1,4 +1,4 @@
-"""Units and runs: what there is to ask, and the order in which each rater walks through it.
+"""The plan of a studio: what there is to ask, in which order each rater is asked, and how much work that is.
 
 A unit is what one screen shows: a pair, all items of a prompt, or one item. A run is a phase's units under the criteria
 of one screen.
@@ -31,7 +31,7 @@ from salon.study import Design, Item, Study
 from salon.study.nouns import Part
 
 MOST_RATERS = 1024
-"""Raters whose orders are remembered: more than are at work at once, or every question would draw them anew."""
+"""Raters whose orders are remembered: more than are at work at once, or every question would draw them again."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,10 @@ class PhaseRun:
     @cached_property
     def pair_groups(self) -> tuple[PairGroup, ...]:
         """Of a run of pairs: the pairs by what they are compared within."""
-        found: dict[str, list[int]] = defaultdict(list)
+        units_by_group: dict[str, list[int]] = defaultdict(list)
         for number, unit in enumerate(self.units):
-            found[unit.group].append(number)
-        return tuple(self._pair_group(units) for units in found.values())
+            units_by_group[unit.group].append(number)
+        return tuple(self._pair_group(units) for units in units_by_group.values())
 
     def _pair_group(self, units: list[int]) -> PairGroup:
         code: dict[str, int] = {}
@@ -105,14 +105,14 @@ class PhaseRun:
 
     def question(self, unit: int) -> RaterQuestion:
         """The ordinary question about `unit`."""
-        one = self.units[unit]
+        chosen = self.units[unit]
         return RaterQuestion(
             kind=self.phase.protocol,
             cohort=self.cohort.id,
             phase=self.phase.id,
             criteria=self.criteria,
-            items=one.items,
-            prompt=one.prompt,
+            items=chosen.items,
+            prompt=chosen.prompt,
             view=self.view,
             points=self.phase.points,
             grid=self.phase.grid,
@@ -185,9 +185,7 @@ class StudioPlan:
         raise UnknownReference("a question of this studio is needed", found=f"phase {question.phase!r}")
 
 
-# --------------------------------------------------------------------------------------------------
-# The plan of a studio: the units of every phase, laid out once from the study and the settings.
-# --------------------------------------------------------------------------------------------------
+# -- from study and settings to a plan ---------------------------------------------------------------------------------
 
 _KEPT_AS: dict[ScreenKind, str] = {
     "compare": "comparisons",
@@ -208,15 +206,15 @@ def make_plan(study: Study, settings: StudioSettings) -> StudioPlan:
     _check_criteria(study, settings)
     _check_gold(study, settings, items)
     aside = {item for gold in settings.gold for item in gold.items}
-    asked = [item for item in items.values() if item.id not in aside]
+    askable = [item for item in items.values() if item.id not in aside]
     categories = {prompt.id: prompt.category for prompt in study.nouns("prompts")}
-    runs = {cohort.id: _cohort_runs(study, settings, cohort, asked, categories) for cohort in settings.cohorts}
+    runs = {cohort.id: _cohort_runs(study, settings, cohort, askable, categories) for cohort in settings.cohorts}
     gold_prompts = tuple(_unit([items[id] for id in gold.items], categories, "").prompt for gold in settings.gold)
     return StudioPlan(settings, gold_prompts, runs)
 
 
 def check_views(study: Study, plan: StudioPlan) -> None:
-    """DesignError where a prompt lacks a part it would be shown by: told at the start, not when a rater meets it."""
+    """DesignError if a prompt lacks a part that it would be shown by: found at the start, not in front of a rater."""
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
     for run in (run for runs in plan.runs.values() for run in runs):
         for id in dict.fromkeys(unit.prompt for unit in run.units if unit.prompt in prompts):
@@ -265,13 +263,13 @@ def _cohort_runs(
     rng = seeded_rng(settings.seed, "prompts", cohort.id)
     prompts = sorted({item.prompt for item in items if item.prompt is not None})
     place = {prompts[k]: n for n, k in enumerate(rng.permutation(len(prompts)).tolist())}
-    drawn: set[str] = set()
+    used_prompts: set[str] = set()
     runs = []
     screens = [(phase, screen) for phase in cohort.phases for screen in phase.screens]
     views = tuple(dict.fromkeys(_view(study, cohort, phase, screen) for phase, screen in screens))
     for phase in cohort.phases:
-        chosen = _phase_prompts(phase, prompts, categories, drawn, rng)
-        drawn |= chosen
+        chosen = _phase_prompts(phase, prompts, categories, used_prompts, rng)
+        used_prompts |= chosen
         among = [item for item in items if item.prompt is None or item.prompt in chosen]
         units = tuple(_units(study, phase, among, categories, seeded_rng(settings.seed, "design", cohort.id, phase.id)))
         if not units:
@@ -283,7 +281,9 @@ def _cohort_runs(
                 remedy=f"{phase.protocol} needs {needs}",
             )
         for screen in phase.screens:
-            levels = _shared_levels(study, screen)
+            scales = [criterion.scale for criterion in study.criteria if criterion.id in screen]
+            shared = set.intersection(*(set(scale.levels) if scale else set() for scale in scales))
+            levels = tuple(sorted(shared))
             view = _view(study, cohort, phase, screen)
             runs.append(PhaseRun(settings.seed, cohort, phase, screen, units, view, views, levels, place))
     _check_asked_once(cohort, runs)
@@ -296,12 +296,12 @@ def _check_asked_once(cohort: CohortSettings, runs: Sequence[PhaseRun]) -> None:
     for run in runs:
         for criterion, unit in product(run.criteria, run.units):
             view = run.view if unit.prompt is not None else ()  # a prompt is seen in one view only
-            asked = (_KEPT_AS[run.phase.protocol], criterion, view, frozenset(unit.items))
-            other = met.setdefault(asked, run.phase.id)
-            if other != run.phase.id:
+            question = (_KEPT_AS[run.phase.protocol], criterion, view, frozenset(unit.items))
+            phase_id = met.setdefault(question, run.phase.id)
+            if phase_id != run.phase.id:
                 raise DesignError(
                     f"phases of one cohort ask different things; {_KEPT_AS[run.phase.protocol]} are kept once",
-                    found=f"phases {other!r} and {run.phase.id!r}, both about {criterion!r} of the same items",
+                    found=f"phases {phase_id!r} and {run.phase.id!r}, both about {criterion!r} of the same items",
                     where=f"cohort {cohort.id!r}",
                     remedy="another criterion for one of them, prompts.fresh, or another cohort",
                 )
@@ -316,9 +316,13 @@ def _view(study: Study, cohort: CohortSettings, phase: Phase, screen: Sequence[s
 
 
 def _phase_prompts(
-    phase: Phase, prompts: list[str], categories: dict[str, str | None], drawn: set[str], rng: np.random.Generator
+    phase: Phase,
+    prompts: list[str],
+    categories: dict[str, str | None],
+    used_prompts: set[str],
+    rng: np.random.Generator,
 ) -> set[str]:
-    free = [prompt for prompt in prompts if not (phase.prompts.fresh and prompt in drawn)]
+    free = [prompt for prompt in prompts if not (phase.prompts.fresh and prompt in used_prompts)]
     if phase.prompts.number is None:
         return set(free)
     if phase.prompts.number > len(free):
@@ -346,17 +350,14 @@ def _units(
     for group, members in groups.items():
         if len(members) < 2:
             continue
-        for chosen in _sets(phase, len(members), rng):
+        count = len(members)
+        together: Sequence[tuple[int, ...]] = [tuple(range(count))]
+        if phase.protocol == "compare" and phase.design.kind == "fraction":
+            together = balanced_fraction(count, phase.design.pairs_of(count), rng=rng)
+        elif phase.protocol == "compare":
+            together = complete_pairs(count)
+        for chosen in together:
             yield _unit([members[k] for k in chosen], categories, group)
-
-
-def _sets(phase: Phase, items: int, rng: np.random.Generator) -> Sequence[tuple[int, ...]]:
-    """Which of a group's items are shown together."""
-    if phase.protocol != "compare":
-        return [tuple(range(items))]
-    if phase.design.kind == "fraction":
-        return balanced_fraction(items, phase.design.pairs_of(items), rng=rng)
-    return complete_pairs(items)
 
 
 def _group(study: Study, item: Item) -> str | None:
@@ -372,21 +373,15 @@ def _unit(items: list[Item], categories: dict[str, str | None], group: str) -> Q
     return QuestionUnit(tuple(item.id for item in items), prompt, category, group)
 
 
-def _shared_levels(study: Study, criteria: Sequence[str]) -> tuple[float, ...]:
-    scales = [criterion.scale for criterion in study.criteria if criterion.id in criteria]
-    shared = set.intersection(*(set(scale.levels) if scale else set() for scale in scales))
-    return tuple(sorted(shared))
-
-
 def _check_criteria(study: Study, settings: StudioSettings) -> None:
-    known = {criterion.id: criterion for criterion in study.criteria}
+    criteria = {criterion.id: criterion for criterion in study.criteria}
     for c, cohort in enumerate(settings.cohorts):
         for p, phase in enumerate(cohort.phases):
             for criterion in phase.criteria:
                 key = f"cohorts[{c}].phases[{p}].criteria"
-                if criterion not in known:
-                    raise _unknown_reference(key, "a criterion of the study", criterion, known)
-                if phase.protocol in ("rate", "flag") and known[criterion].scale is None:
+                if criterion not in criteria:
+                    raise _unknown_reference(key, "a criterion of the study", criterion, criteria)
+                if phase.protocol in ("rate", "flag") and criteria[criterion].scale is None:
                     raise DesignError(
                         f"{key}: {phase.protocol} needs a criterion with a scale",
                         found=repr(criterion),
@@ -395,25 +390,21 @@ def _check_criteria(study: Study, settings: StudioSettings) -> None:
 
 
 def _check_gold(study: Study, settings: StudioSettings, items: dict[str, Item]) -> None:
-    known = {criterion.id for criterion in study.criteria}
+    criterion_ids = {criterion.id for criterion in study.criteria}
     for g, gold in enumerate(settings.gold):
-        if gold.criterion not in known:
-            raise _unknown_reference(f"gold[{g}].criterion", "a criterion of the study", gold.criterion, known)
+        if gold.criterion not in criterion_ids:
+            raise _unknown_reference(f"gold[{g}].criterion", "a criterion of the study", gold.criterion, criterion_ids)
         for item in gold.items:
             if item not in items:
                 raise _unknown_reference(f"gold[{g}].items", "an item of the study", item, ())
 
 
-def _unknown_reference(key: str, needed: str, found: str, known: Iterable[str]) -> UnknownReference:
-    among = ", ".join(known)
-    return UnknownReference(
-        f"{key}: {needed} is needed", found=repr(found), remedy=f"one of {among}" if among else None
-    )
+def _unknown_reference(key: str, needed: str, name: str, names: Iterable[str]) -> UnknownReference:
+    among = ", ".join(names)
+    return UnknownReference(f"{key}: {needed} is needed", found=repr(name), remedy=f"one of {among}" if among else None)
 
 
-# --------------------------------------------------------------------------------------------------
-# How much a studio asks of one person: questions and minutes, before anybody is invited.
-# --------------------------------------------------------------------------------------------------
+# -- workload ----------------------------------------------------------------------------------------------------------
 
 SECONDS = {"together": 10.0, "alone": 8.0, "prompt": 5.0}
 """What people take when nothing holds them back: for several items, for one, and for reading a new prompt."""
@@ -433,30 +424,22 @@ class Workload:
 
 def workloads(plan: StudioPlan) -> list[Workload]:
     """The work of each cohort's raters, planted questions and waiting times among it."""
-    return [_cohort_workload(cohort, runs, plan.settings.times) for cohort, runs in plan.runs.items()]
+    times = plan.settings.times
+    work = []
+    for cohort, runs in plan.runs.items():
+        questions, seconds = 0, 0.0
+        for run in runs:
+            ordinary = min(len(run.units), run.phase.questions_each or len(run.units))
+            count = ordinary + min(run.phase.repeats, ordinary) + run.phase.checks.gold + run.phase.checks.attention
+            prompts = min(len({unit.prompt for unit in run.units}), ordinary)
+            several = run.phase.protocol in SEVERAL_ITEMS
+            each = max(times.compare, SECONDS["together"]) if several else max(times.rate, SECONDS["alone"])
+            questions += count
+            seconds += count * each + prompts * max(times.ready_after, SECONDS["prompt"])
+        work.append(Workload(cohort, questions, seconds / 60))
+    return work
 
 
 def questions_within(minutes: float, times: Times, prompts: int) -> int:
     """Comparisons that one rater answers within `minutes`, about so many prompts."""
     return max(1, int((60 * minutes - prompts * SECONDS["prompt"]) / max(times.compare, SECONDS["together"])))
-
-
-def _cohort_workload(cohort: str, runs: Sequence[PhaseRun], times: Times) -> Workload:
-    questions, seconds = 0, 0.0
-    for run in runs:
-        ordinary = min(len(run.units), run.phase.questions_each or len(run.units))
-        asked = ordinary + _count_planted(run.phase, ordinary)
-        prompts = min(len({unit.prompt for unit in run.units}), ordinary)
-        questions += asked
-        seconds += asked * _seconds(run.phase, times) + prompts * max(times.ready_after, SECONDS["prompt"])
-    return Workload(cohort, questions, seconds / 60)
-
-
-def _count_planted(phase: Phase, ordinary: int) -> int:
-    return min(phase.repeats, ordinary) + phase.checks.gold + phase.checks.attention
-
-
-def _seconds(phase: Phase, times: Times) -> float:
-    if phase.protocol in SEVERAL_ITEMS:
-        return max(times.compare, SECONDS["together"])
-    return max(times.rate, SECONDS["alone"])

@@ -1,15 +1,40 @@
-"""Several signs of answering by chance, weighed together.
+"""Which raters should be looked at, and why.
 
-Each sign is a test of its own: a share of n hits that an honest rater reaches with chance h at worst and a coin with
-chance c, or a correlation that is h at worst and c for a coin (Fisher's z, normal with variance 1 / (n - 3)). Its
-weight of evidence is ln P(seen | coin) / P(seen | honest at worst); weights of independent signs add up. Of all ways to
-combine them their sum finds coins most often at a given rate of false flags (Neyman and Pearson 1933): twenty gold
-questions weigh more than three, where Fisher's sum of ln p takes them for equals.
+Each reason is a test of an honest rater: the null says how an honest rater may behave at worst, the p value is the
+exact binomial chance of what was seen or worse (of a correlation: by Fisher's z), and a flag is raised at p <= `alpha`.
+So for every rater within the null the chance of a false flag is at most `alpha` for each reason, 9 `alpha` for any.
 
-The p value is the chance of this sum or a larger one for the honest rater at worst: exact up to the steps of a grid,
-which are rounded in the rater's favour.
+    reason           statistic                                                    an honest rater, at worst
+    too fast         share of screens answered as soon as the server allows       `fast_share` of them
+    one side         share of decided pairs won by one side                       `side_share` to one side
+    one value        share of the commonest value                                 half way from the others' share to 1
+    repeats          planted repeats answered alike                               chance + `repeat_kappa` (1 - chance)
+    gold             known answers hit                                            `gold_right` of them
+    attention        instructed answers missed                                    `attention_missed` of them
+    intransitive     triples that run in circles, no two sharing a pair           `cycle_share` of them
+    panel            pairs answered as the majority of the others                 chance + `panel_part` (usual - chance)
+                     values: correlation with the mean of the others              `panel_part` of the usual
+    at random        how much likelier a coin is than an honest rater at worst,   as in the five reasons
+                     by the five reasons above taken together
 
-Edges. A sign on which a coin is no worse than an honest rater says nothing and is left out.
+Answering at random. Each sign is a test of its own: a share of n hits that an honest rater reaches with chance h at
+worst and a coin with chance c, or a correlation that is h at worst and c for a coin (Fisher's z, normal with variance
+1 / (n - 3)). Its weight of evidence is ln P(seen | coin) / P(seen | honest at worst); weights of independent signs add
+up. Of all ways to combine them their sum finds coins most often at a given rate of false flags (Neyman and Pearson
+1933): twenty gold questions weigh more than three, where Fisher's sum of ln p takes them for equals. The p value is the
+chance of this sum or a larger one for the honest rater at worst: exact up to the steps of a grid, which are rounded in
+the rater's favour. A sign on which a coin is no worse than an honest rater says nothing and is left out.
+
+Independence. Answers of one screen are averaged and count once. Triples share no pair. Sides are balanced by design,
+so a lean is the rater's own. Pairs that share an item are not quite independent given a rater's taste: that is why the
+nulls leave room. The five reasons of "at random" look at different answers, or at different sides of them.
+
+Edges. Without repeats, gold, other raters and so on the test is left out. If nobody can tell the items apart, every
+rater looks random: repeats, circles and panel then flag honest raters too, and a `usual` agreement near chance shows
+it. A flag means "look", never "remove".
+
+Source: random raters have 1/4 circular triples (Kendall & Babington Smith 1940). PPaint A.2: of experts, 78% to 93% of
+repeats alike, at most 4.5% circular triples, medians of 21 to 28 s where 10 s are the least.
 """
 
 from __future__ import annotations
@@ -48,7 +73,7 @@ class Sign:
 
     weights: Floats
     chances: Floats
-    seen: float
+    observed: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +95,8 @@ def share_sign(hits: float, n: int, *, honest: float, coin: float) -> Sign | Non
 
     count = np.arange(n + 1)
     weights = count * np.log(coin / honest) + (n - count) * np.log((1 - coin) / (1 - honest))
-    seen = np.ceil(hits - 1e-9) if honest > coin else np.floor(hits + 1e-9)
-    return Sign(weights, binom.pmf(count, n, honest), float(weights[int(seen)]))
+    hits_seen = np.ceil(hits - 1e-9) if honest > coin else np.floor(hits + 1e-9)
+    return Sign(weights, binom.pmf(count, n, honest), float(weights[int(hits_seen)]))
 
 
 def correlation_sign(r: float, n: int, *, honest: float, coin: float = 0.0) -> Sign | None:
@@ -81,12 +106,12 @@ def correlation_sign(r: float, n: int, *, honest: float, coin: float = 0.0) -> S
     from scipy.stats import norm
 
     error = 1 / np.sqrt(n - 3)
-    z, at_worst, tossed = np.arctanh([r, honest, coin])
+    z, at_worst, by_coin = np.arctanh([r, honest, coin])
     there = at_worst + error * np.linspace(-_REACH, _REACH, 2001)
     chances = norm.pdf(there, at_worst, error)
 
     def weight(z: Floats) -> Floats:
-        return np.asarray(((z - at_worst) ** 2 - (z - tossed) ** 2) / (2 * error**2))
+        return np.asarray(((z - at_worst) ** 2 - (z - by_coin) ** 2) / (2 * error**2))
 
     return Sign(weight(there), chances / chances.sum(), float(weight(z)))
 
@@ -95,54 +120,20 @@ def combine_signs(signs: Sequence[Sign], *, alpha: float) -> Evidence:
     """The evidence of independent signs; of none: nothing at all."""
     from scipy.signal import fftconvolve
 
-    law, first, seen = np.ones(1), 0, 0
+    law, first, weight_seen = np.ones(1), 0, 0
     for sign in signs:
         steps = np.ceil(sign.weights / _STEP).astype(np.int64)  # up for the law, down for what was seen
         law = fftconvolve(law, np.bincount(steps - steps.min(), sign.chances))
         first += int(steps.min())
-        seen += int(np.floor(sign.seen / _STEP))
+        weight_seen += int(np.floor(sign.observed / _STEP))
     tail = np.clip(np.cumsum(law[::-1])[::-1], 0.0, 1.0)
-    p = float(tail[np.clip(seen - first, 0, len(tail) - 1)])
+    p = float(tail[np.clip(weight_seen - first, 0, len(tail) - 1)])
     rare = np.flatnonzero(tail <= alpha)
     limit = first + (int(rare[0]) if len(rare) else len(tail))
-    return Evidence(sum(sign.seen for sign in signs), limit * _STEP, max(p, _TINIEST))
+    return Evidence(sum(sign.observed for sign in signs), limit * _STEP, max(p, _TINIEST))
 
 
-# --------------------------------------------------------------------------------------------------
-# Which raters should be looked at, and why.
-#
-# Each reason is a test of an honest rater: the null says how an honest rater may behave at worst, the p value is the
-# exact binomial chance of what was seen or worse (of a correlation: by Fisher's z), and a flag is raised at p <=
-# `alpha`.
-# So for every rater within the null the chance of a false flag is at most `alpha` for each reason, 9 `alpha` for any.
-#
-#     reason           statistic                                                    an honest rater, at worst
-#     too fast         share of screens answered as soon as the server allows       `fast_share` of them
-#     one side         share of decided pairs won by one side                       `side_share` to one side
-#     one value        share of the commonest value                                 half way from the others' share to 1
-#     repeats          planted repeats answered alike                               chance + `repeat_kappa` (1 - chance)
-#     gold             known answers hit                                            `gold_right` of them
-#     attention        instructed answers missed                                    `attention_missed` of them
-#     intransitive     triples that run in circles, no two sharing a pair           `cycle_share` of them
-#     panel            pairs answered as the majority of the others                 chance + `panel_part` (usual -
-# chance)
-#                      values: correlation with the mean of the others              `panel_part` of the usual
-#     at random        how much likelier a coin is than an honest rater at worst,   as in the five reasons
-#                      by the five reasons above taken together (`tossed`)
-#
-# Independence. Answers of one screen are averaged and count once. Triples share no pair. Sides are balanced by design,
-# so a lean is the rater's own. Pairs that share an item are not quite independent given a rater's taste: that is why
-# the
-# nulls leave room. The five reasons of "at random" look at different answers, or at different sides of them.
-#
-# Edges. Without repeats, gold, other raters and so on the test is left out. Items that nobody can tell apart make every
-# rater look random: repeats, circles and panel then flag honest raters too, and `usual` agreement near chance says so.
-# A flag means "look", never "remove".
-#
-# Source: random raters have 1/4 circular triples (Kendall & Babington Smith 1940). PPaint A.2: of experts, 78% to 93%
-# of
-# repeats alike, at most 4.5% circular triples, medians of 21 to 28 s where 10 s are the least.
-# --------------------------------------------------------------------------------------------------
+# -- the reasons -------------------------------------------------------------------------------------------------------
 
 Reason = Literal[
     "too fast", "one side", "one value", "repeats", "gold", "attention", "intransitive", "panel", "at random"
@@ -199,7 +190,7 @@ class RaterFindings:
     @property
     def flags(self) -> tuple[QualityFinding, ...]:
         """The findings that should be looked at, the surest first."""
-        return tuple(sorted((one for one in self.findings if one.flagged), key=lambda one: one.p))
+        return tuple(sorted((finding for finding in self.findings if finding.flagged), key=lambda finding: finding.p))
 
 
 def rater_flags(records: AnswerRecords, settings: QualitySettings | None = None) -> tuple[RaterFindings, ...]:
@@ -208,35 +199,56 @@ def rater_flags(records: AnswerRecords, settings: QualitySettings | None = None)
     screens, pairs, values = _by_rater(records.screens), _by_rater(records.pairs), _by_rater(records.values)
     to_panel, along = panel_agreement(records.pairs), panel_correlation(records.values)
     usual = _usual([float(np.mean(shares)) for shares in to_panel.values()])
-    usual_along = _usual([one.r for one in along.values()])
+    usual_along = _usual([finding.r for finding in along.values()])
     commonest = Counter((row.criterion, row.value) for row in records.values)
-    made = []
+    results = []
     for rater, answered in screens.items():
         mine, rated = pairs.get(rater, []), values.get(rater, [])
-        looked = [
-            _too_fast(answered, rule),
+        fast = sum(row.seconds < (row.least + rule.fast_margin if row.least > 0 else rule.no_least) for row in answered)
+        alike, chance = repeat_agreement(mine, rated)
+        gold = [row.right is True for row in answered if row.why == "gold"]
+        missed = [row.right is not True for row in answered if row.why == "attention"]
+        side_by_side = [row for row in mine if row.left is not None and row.why == "ordinary"]
+        circular, triples = circular_triples(side_by_side)
+        checks = [
+            _at_least(
+                *("too fast", fast, len(answered), rule.fast_share, rule),
+                "answers {:.0%} of screens as soon as it is allowed",
+            ),
             _one_side(mine, rule),
             _one_value(rated, commonest, rule),
-            _repeats(mine, rated, rule),
-            _gold(answered, rule),
-            _attention(answered, rule),
-            _intransitive(mine, rule),
+            _at_most(
+                *("repeats", sum(alike), len(alike), chance + rule.repeat_kappa * (1 - chance), rule),
+                "answers {:.0%} of repeated questions alike",
+                chance,
+            ),
+            _at_most("gold", sum(gold), len(gold), rule.gold_right, rule, "hits {:.0%} of known answers", 0.5),
+            _at_least(
+                *("attention", sum(missed), len(missed), rule.attention_missed, rule),
+                "misses {:.0%} of attention checks",
+                0.5,
+            ),
+            _at_least(
+                *("intransitive", circular, triples, rule.cycle_share, rule),
+                "runs in circles in {:.0%} of triples",
+                0.25,
+            ),
             _panel(to_panel.get(rater, []), usual, rule)
             or _correlation_with_panel(along.get(rater), usual_along, rule),
         ]
-        found = [one for one in looked if one is not None]
-        made.append(RaterFindings(rater, len(answered), (*found, *_at_random(found, rule))))
-    return tuple(made)
+        findings = [finding for finding in checks if finding is not None]
+        results.append(RaterFindings(rater, len(answered), (*findings, *_at_random(findings, rule))))
+    return tuple(results)
 
 
 Row = TypeVar("Row", ScreenRow, PairAnswerRow, ValueRow)
 
 
 def _by_rater(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+    by_rater: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        found[row.rater].append(row)
-    return found
+        by_rater[row.rater].append(row)
+    return by_rater
 
 
 def _at_least(
@@ -257,12 +269,6 @@ def _at_most(
 
     p = float(binom.cdf(np.ceil(hits - 1e-9), n, limit)) if n else 1.0
     return QualityFinding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n), coin) if n else None
-
-
-def _too_fast(screens: list[ScreenRow], rule: QualitySettings) -> QualityFinding | None:
-    fast = sum(row.seconds < (row.least + rule.fast_margin if row.least > 0 else rule.no_least) for row in screens)
-    words = "answers {:.0%} of screens as soon as it is allowed"
-    return _at_least("too fast", fast, len(screens), rule.fast_share, rule, words)
 
 
 def _one_side(pairs: list[PairAnswerRow], rule: QualitySettings) -> QualityFinding | None:
@@ -287,38 +293,12 @@ def _one_value(
     criterion = Counter(row.criterion for row in ordinary).most_common(1)[0][0]
     mine = Counter(row.value for row in values if row.criterion == criterion)
     value, hits = mine.most_common(1)[0]
-    others = {other: n - mine[other] for (name, other), n in everyone.items() if name == criterion}
-    total = sum(others.values())
-    limit = (1 + (others.get(value, 0) / total if total else 0.8)) / 2
+    counts_of_others = {level: n - mine[level] for (name, level), n in everyone.items() if name == criterion}
+    total = sum(counts_of_others.values())
+    limit = (1 + (counts_of_others.get(value, 0) / total if total else 0.8)) / 2
     return _at_least(
         "one value", hits, mine.total(), min(limit, 0.999), rule, f"gives {value:g} in {{:.0%}} of answers"
     )
-
-
-def _repeats(pairs: list[PairAnswerRow], values: list[ValueRow], rule: QualitySettings) -> QualityFinding | None:
-    alike, chance = repeat_agreement(pairs, values)
-    limit = chance + rule.repeat_kappa * (1 - chance)
-    return _at_most(
-        "repeats", sum(alike), len(alike), limit, rule, "answers {:.0%} of repeated questions alike", chance
-    )
-
-
-def _gold(screens: list[ScreenRow], rule: QualitySettings) -> QualityFinding | None:
-    gold = [row.right is True for row in screens if row.why == "gold"]
-    return _at_most("gold", sum(gold), len(gold), rule.gold_right, rule, "hits {:.0%} of known answers", 0.5)
-
-
-def _attention(screens: list[ScreenRow], rule: QualitySettings) -> QualityFinding | None:
-    missed = [row.right is not True for row in screens if row.why == "attention"]
-    words = "misses {:.0%} of attention checks"
-    return _at_least("attention", sum(missed), len(missed), rule.attention_missed, rule, words, 0.5)
-
-
-def _intransitive(pairs: list[PairAnswerRow], rule: QualitySettings) -> QualityFinding | None:
-    side_by_side = [row for row in pairs if row.left is not None and row.why == "ordinary"]
-    circular, triples = circular_triples(side_by_side)
-    words = "runs in circles in {:.0%} of triples"
-    return _at_least("intransitive", circular, triples, rule.cycle_share, rule, words, 0.25)
 
 
 def _panel(shares: Sequence[float], usual: float | None, rule: QualitySettings) -> QualityFinding | None:
@@ -343,9 +323,9 @@ def _correlation_with_panel(
     return QualityFinding("panel", mine.r, mine.n, limit, p, p <= rule.alpha, words, 0.0, "correlation")
 
 
-def _at_random(found: Sequence[QualityFinding], rule: QualitySettings) -> Iterator[QualityFinding]:
+def _at_random(findings: Sequence[QualityFinding], rule: QualitySettings) -> Iterator[QualityFinding]:
     """Several small signs of answering by chance, taken together."""
-    signs = [sign for one in found if (sign := _sign(one)) is not None]
+    signs = [sign for finding in findings if (sign := _sign(finding)) is not None]
     if len(signs) < 2:
         return
     all_in_all = combine_signs(signs, alpha=rule.alpha)
@@ -356,12 +336,12 @@ def _at_random(found: Sequence[QualityFinding], rule: QualitySettings) -> Iterat
     )
 
 
-def _sign(one: QualityFinding) -> Sign | None:
-    if one.coin is None:
+def _sign(finding: QualityFinding) -> Sign | None:
+    if finding.coin is None:
         return None
-    if one.kind == "correlation":
-        return correlation_sign(one.value, one.n, honest=one.limit, coin=one.coin)
-    return share_sign(one.value * one.n, one.n, honest=one.limit, coin=one.coin)
+    if finding.kind == "correlation":
+        return correlation_sign(finding.value, finding.n, honest=finding.limit, coin=finding.coin)
+    return share_sign(finding.value * finding.n, finding.n, honest=finding.limit, coin=finding.coin)
 
 
 def _usual(figures: Sequence[float]) -> float | None:
@@ -369,9 +349,7 @@ def _usual(figures: Sequence[float]) -> float | None:
     return float(np.median(figures)) if len(figures) >= _USUAL_RATERS else None
 
 
-# --------------------------------------------------------------------------------------------------
-# Triples of one rater that run in circles: x over y, y over z, z over x.
-# --------------------------------------------------------------------------------------------------
+# -- circular triples --------------------------------------------------------------------------------------------------
 
 
 def circular_triples(pairs: Sequence[PairAnswerRow]) -> tuple[int, int]:
@@ -401,6 +379,6 @@ def _count_triples(rows: list[PairAnswerRow]) -> tuple[int, int]:
             continue
         triples += 1
         circular += beats[y][third] == 1 and beats[third][x] == 1
-        for one in (x, y):
-            del beats[one][third], beats[third][one]
+        for item in (x, y):
+            del beats[item][third], beats[third][item]
     return circular, triples

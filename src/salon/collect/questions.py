@@ -1,8 +1,18 @@
-"""A question, the screen it becomes, the answer given, and the judgments that follow.
+"""Questions, screens, answers and the judgments they become; least times; rankings by pairs; the interface's sentences.
 
-A `Question` knows items by id. A `Shown` fixes who stands where and under which code-name; `Shown.screen` is all a
-browser gets, and it names no item, no generator and no reason for asking. A `Given` speaks of places on the screen
-only, and `answers.to_judgments` turns it back into the study's nouns.
+A `RaterQuestion` knows items by id. A `RaterScreen` fixes where each item stands and under which code-name;
+`RaterScreen.screen` is all that a browser gets, and it names no item, no generator and no reason for asking. A `Given`
+speaks of places on the screen only, and `to_judgments` turns it back into the study's nouns. Regions become a checklist
+of cells ("1,1" is the top left), true where marked. Key points in free text become a checklist of the lines, all true.
+
+Least times. Only the server's clock decides: when it sent the screen, when it heard "I'm ready", when the answer came.
+If that clock was set back to before the screen was sent, the time on the screen is unknown and the answer is accepted:
+otherwise one hour back would lock every open screen for an hour.
+
+Merge ranking. Items are inserted one after the other into the order so far, by halves: at most 5 questions for 4 items
+(6 would be all pairs), 8 for 5 and, in general, the sum of ceil(log2(k)) for k = 2 ... p. Answers cannot contradict
+each other, so no intransitive triple can be seen: the study's design is `merge_ranking`. "Equally good" puts an item
+into the rank of the other, where ties are allowed.
 """
 
 from __future__ import annotations
@@ -131,7 +141,7 @@ class Given(Noun):
 
 
 def question_key(cohort: str, phase: str, criteria: tuple[str, ...], items: tuple[str, ...]) -> str:
-    """16 hex digits; see `Question.key`."""
+    """16 hex digits; see `RaterQuestion.key`."""
     parts = [cohort, phase, list(criteria), sorted(items)]
     return hashlib.blake2b(json.dumps(parts, ensure_ascii=False).encode(), digest_size=8).hexdigest()
 
@@ -149,12 +159,7 @@ def code_names(places: int, *parts: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-# --------------------------------------------------------------------------------------------------
-# From the answer on a screen to the study's judgments, and whether a known answer was hit.
-#
-# Regions become a checklist of cells ("1,1" is the top left), true where marked. Key points in free text become a
-# checklist of the lines written, all true: both are kept and read like any other judgment.
-# --------------------------------------------------------------------------------------------------
+# -- from answers to judgments -----------------------------------------------------------------------------------------
 
 MOST_LINES, LONGEST_LINE = 100, 2000
 
@@ -178,8 +183,8 @@ class ScreenTimes:
 
 
 def to_judgments(
-    shown: RaterScreen,
-    given: Given,
+    screen: RaterScreen,
+    raw_answer: Given,
     *,
     rater: str,
     moments: ScreenTimes,
@@ -190,61 +195,61 @@ def to_judgments(
 
     `phase` says which answers are allowed; without one (the qualification) ties and rationales are not.
     """
-    question = shown.question
-    _check_criteria(question, given)
+    question = screen.question
+    _check_criteria(question, raw_answer)
     facts: dict[str, Any] = {
         "rater": rater,
         "repeat": int(question.why == "repeat"),
-        "rationale": _rationale(given, phase),
-        "confidence": given.confidence,
+        "rationale": _rationale(raw_answer, phase),
+        "confidence": raw_answer.confidence,
         "seconds": moments.seconds,
         "at": moments.at,
-        "skipped": given.skipped,
+        "skipped": raw_answer.skipped,
     }
     make = _MAKERS[question.kind]
-    made = []
+    judgments = []
     for criterion in question.criteria:
-        answer = None if given.skipped else given.answers[criterion]
-        made.append(make(_CriterionQuestion(shown, criteria.get(criterion), phase, criterion, facts), answer))
-    return made
+        answer = None if raw_answer.skipped else raw_answer.answers[criterion]
+        judgments.append(make(_CriterionQuestion(screen, criteria.get(criterion), phase, criterion, facts), answer))
+    return judgments
 
 
-def is_right(shown: RaterScreen, given: Given) -> bool | None:
+def is_right(screen: RaterScreen, raw_answer: Given) -> bool | None:
     """Whether a known answer was hit on every criterion; None for questions without one. Skipped is not right."""
-    q = shown.question
+    q = screen.question
     if q.expected_item is None and q.expected_value is None:
         return None
-    if given.skipped:
+    if raw_answer.skipped:
         return False
-    return all(_hits(shown, given.answers.get(criterion)) for criterion in q.expected_for or q.criteria)
+    return all(_hits(screen, raw_answer.answers.get(criterion)) for criterion in q.expected_for or q.criteria)
 
 
-def _hits(shown: RaterScreen, answer: Any) -> bool:
-    q = shown.question
+def _hits(screen: RaterScreen, answer: Any) -> bool:
+    q = screen.question
     if q.expected_value is not None:
         return _is_number(answer) and abs(answer - q.expected_value) <= q.expected_within + 1e-9
-    place = shown.place(str(q.expected_item))
+    place = screen.place(str(q.expected_item))
     if q.kind == "compare":
         return bool(answer == ("left", "right")[place])
     return bool(answer == place if q.kind == "choose" else answer and answer[0] == [place])
 
 
-def _check_criteria(question: RaterQuestion, given: Given) -> None:
-    if given.skipped:
-        if given.answers:
-            raise _bad_answer("an answer or a reason to skip is needed, not both", list(given.answers))
+def _check_criteria(question: RaterQuestion, raw_answer: Given) -> None:
+    if raw_answer.skipped:
+        if raw_answer.answers:
+            raise _bad_answer("an answer or a reason to skip is needed, not both", list(raw_answer.answers))
         return
-    answered = {criterion for criterion, answer in given.answers.items() if answer is not None}
+    answered = {criterion for criterion, answer in raw_answer.answers.items() if answer is not None}
     if answered != set(question.criteria):
-        raise _bad_answer(f"one answer for each of {', '.join(question.criteria)} is needed", list(given.answers))
+        raise _bad_answer(f"one answer for each of {', '.join(question.criteria)} is needed", list(raw_answer.answers))
 
 
-def _rationale(given: Given, phase: Phase | None) -> str | None:
-    wanted = "none" if phase is None else phase.rationale
-    text = (given.rationale or "").strip() or None
-    if wanted == "required" and text is None and not given.skipped:
+def _rationale(raw_answer: Given, phase: Phase | None) -> str | None:
+    rule = "none" if phase is None else phase.rationale
+    text = (raw_answer.rationale or "").strip() or None
+    if rule == "required" and text is None and not raw_answer.skipped:
         raise _bad_answer("a reason is needed in the box", "nothing")
-    if wanted == "none" and text is not None:
+    if rule == "none" and text is not None:
         raise _bad_answer("this screen has no box for a reason", text)
     return text
 
@@ -253,7 +258,7 @@ def _rationale(given: Given, phase: Phase | None) -> str | None:
 class _CriterionQuestion:
     """One criterion of a screen."""
 
-    shown: RaterScreen
+    screen: RaterScreen
     criterion: Criterion | None
     phase: Phase | None
     id: str
@@ -261,102 +266,100 @@ class _CriterionQuestion:
 
     @property
     def item(self) -> str:
-        return self.shown.question.items[0]
+        return self.screen.question.items[0]
 
-    def bad(self, needed: str, found: object) -> BadValue:
-        return _bad_answer(f"{self.id}: {needed}", found)
+    def bad(self, needed: str, value: object) -> BadValue:
+        return _bad_answer(f"{self.id}: {needed}", value)
 
 
-def _to_comparison(asked: _CriterionQuestion, answer: Any) -> Comparison:
-    a, b = asked.shown.question.items
-    left = "a" if asked.shown.order[0] == a else "b"
+def _to_comparison(question: _CriterionQuestion, answer: Any) -> Comparison:
+    a, b = question.screen.question.items
+    left = "a" if question.screen.order[0] == a else "b"
     right = "b" if left == "a" else "a"
     outcomes = {"left": left, "right": right}
-    if asked.phase is not None and asked.phase.ties:
+    if question.phase is not None and question.phase.ties:
         outcomes["tie"] = "tie"
-    if asked.phase is not None and asked.phase.both_bad:
+    if question.phase is not None and question.phase.both_bad:
         outcomes["both_bad"] = "both_bad"
     if answer is not None and (not isinstance(answer, str) or answer not in outcomes):
-        raise asked.bad(f"one of {', '.join(outcomes)} is needed", answer)
+        raise question.bad(f"one of {', '.join(outcomes)} is needed", answer)
     outcome = None if answer is None else outcomes[answer]
-    return Comparison(criterion=asked.id, a=a, b=b, left=left, outcome=outcome, **asked.facts)
+    return Comparison(criterion=question.id, a=a, b=b, left=left, outcome=outcome, **question.facts)
 
 
-def _to_ranking(asked: _CriterionQuestion, answer: Any) -> Ranking:
+def _to_ranking(question: _CriterionQuestion, answer: Any) -> Ranking:
     if answer is None:
-        return Ranking(criterion=asked.id, items=(), ranks=(), **asked.facts)
+        return Ranking(criterion=question.id, items=(), ranks=(), **question.facts)
     tiers = answer if isinstance(answer, list) else []
     places = [place for tier in tiers if isinstance(tier, list) for place in tier]
-    if sorted(map(repr, places)) != sorted(map(repr, range(len(asked.shown.order)))) or not all(tiers):
-        raise asked.bad("every place of the screen once, in lists from best to worst, is needed", answer)
-    if len(places) > len(tiers) and not (asked.phase and asked.phase.ties):
-        raise asked.bad("a strict order is needed, without ties", answer)
+    if sorted(map(repr, places)) != sorted(map(repr, range(len(question.screen.order)))) or not all(tiers):
+        raise question.bad("every place of the screen once, in lists from best to worst, is needed", answer)
+    if len(places) > len(tiers) and not (question.phase and question.phase.ties):
+        raise question.bad("a strict order is needed, without ties", answer)
     ranks, above = [], 0
     for tier in tiers:
         ranks += [above + 1] * len(tier)
         above += len(tier)
-    items = tuple(asked.shown.item(place) for place in places)
-    return Ranking(criterion=asked.id, items=items, ranks=tuple(ranks), **asked.facts)
+    items = tuple(question.screen.item(place) for place in places)
+    return Ranking(criterion=question.id, items=items, ranks=tuple(ranks), **question.facts)
 
 
-def _to_rating(asked: _CriterionQuestion, answer: Any) -> Rating:
+def _to_rating(question: _CriterionQuestion, answer: Any) -> Rating:
     if answer is not None:
         if not _is_number(answer):
-            raise asked.bad("a number is needed", answer)
-        _check_scale(asked, float(answer))
-    return Rating(criterion=asked.id, item=asked.item, value=answer, **asked.facts)
+            raise question.bad("a number is needed", answer)
+        scale = None if question.criterion is None else question.criterion.scale
+        if scale is not None and not scale.low <= answer <= scale.high:
+            raise question.bad(f"a value from {scale.low:g} to {scale.high:g} is needed", float(answer))
+        if scale is not None and scale.levels and min(abs(answer - level) for level in scale.levels) > 1e-6:
+            raise question.bad(f"one of {', '.join(f'{level:g}' for level in scale.levels)} is needed", float(answer))
+    return Rating(criterion=question.id, item=question.item, value=answer, **question.facts)
 
 
-def _check_scale(asked: _CriterionQuestion, value: float) -> None:
-    scale = None if asked.criterion is None else asked.criterion.scale
-    if scale is None:
-        return
-    if not scale.low <= value <= scale.high:
-        raise asked.bad(f"a value from {scale.low:g} to {scale.high:g} is needed", value)
-    if scale.levels and min(abs(value - level) for level in scale.levels) > 1e-6:
-        raise asked.bad(f"one of {', '.join(f'{level:g}' for level in scale.levels)} is needed", value)
-
-
-def _to_choice(asked: _CriterionQuestion, answer: Any) -> Choice:
-    items = asked.shown.order
+def _to_choice(question: _CriterionQuestion, answer: Any) -> Choice:
+    items = question.screen.order
     if answer is not None and (type(answer) is not int or not 0 <= answer < len(items)):
-        raise asked.bad(f"a place from 0 to {len(items) - 1} is needed", answer)
+        raise question.bad(f"a place from 0 to {len(items) - 1} is needed", answer)
     chosen = None if answer is None else items[answer]
-    return Choice(criterion=asked.id, items=items, chosen=chosen, **asked.facts)
+    return Choice(criterion=question.id, items=items, chosen=chosen, **question.facts)
 
 
-def _to_checklist(asked: _CriterionQuestion, answer: Any) -> Checklist:
-    points = asked.shown.question.points
+def _to_checklist(question: _CriterionQuestion, answer: Any) -> Checklist:
+    points = question.screen.question.points
     if answer is None:
-        return _make_checklist(asked, (), ())
+        return _make_checklist(question, (), ())
     fits = isinstance(answer, list) and len(answer) == len(points)
-    if not fits or not all(one is None or type(one) is bool for one in answer):
-        raise asked.bad(f"true, false or null for each of {len(points)} points is needed", answer)
-    return _make_checklist(asked, points, tuple(answer))
+    if not fits or not all(point is None or type(point) is bool for point in answer):
+        raise question.bad(f"true, false or null for each of {len(points)} points is needed", answer)
+    return _make_checklist(question, points, tuple(answer))
 
 
-def _regions_to_checklist(asked: _CriterionQuestion, answer: Any) -> Checklist:
-    rows, columns = asked.shown.question.grid
+def _regions_to_checklist(question: _CriterionQuestion, answer: Any) -> Checklist:
+    rows, columns = question.screen.question.grid
     if answer is None:
-        return _make_checklist(asked, (), ())
-    if not isinstance(answer, list) or not all(type(one) is int and 0 <= one < rows * columns for one in answer):
-        raise asked.bad(f"numbers of cells from 0 to {rows * columns - 1} are needed", answer)
+        return _make_checklist(question, (), ())
+    if not isinstance(answer, list) or not all(
+        type(number) is int and 0 <= number < rows * columns for number in answer
+    ):
+        raise question.bad(f"numbers of cells from 0 to {rows * columns - 1} are needed", answer)
     cells = tuple(f"{row + 1},{column + 1}" for row in range(rows) for column in range(columns))
-    return _make_checklist(asked, cells, tuple(cell in answer for cell in range(len(cells))))
+    return _make_checklist(question, cells, tuple(cell in answer for cell in range(len(cells))))
 
 
-def _text_to_checklist(asked: _CriterionQuestion, answer: Any) -> Checklist:
+def _text_to_checklist(question: _CriterionQuestion, answer: Any) -> Checklist:
     if answer is None:
-        return _make_checklist(asked, (), ())
+        return _make_checklist(question, (), ())
     lines = [line.strip() for line in answer.splitlines()] if isinstance(answer, str) else []
     points = tuple(dict.fromkeys(line for line in lines if line))
     if not points or len(points) > MOST_LINES or max(map(len, points)) > LONGEST_LINE:
-        raise asked.bad(f"1 to {MOST_LINES} lines of at most {LONGEST_LINE:,} characters are needed", answer)
-    return _make_checklist(asked, points, (True,) * len(points))
+        raise question.bad(f"1 to {MOST_LINES} lines of at most {LONGEST_LINE:,} characters are needed", answer)
+    return _make_checklist(question, points, (True,) * len(points))
 
 
-def _make_checklist(asked: _CriterionQuestion, points: tuple[str, ...], answers: tuple[bool | None, ...]) -> Checklist:
-    return Checklist(criterion=asked.id, item=asked.item, points=points, answers=answers, **asked.facts)
+def _make_checklist(
+    question: _CriterionQuestion, points: tuple[str, ...], answers: tuple[bool | None, ...]
+) -> Checklist:
+    return Checklist(criterion=question.id, item=question.item, points=points, answers=answers, **question.facts)
 
 
 _MAKERS: dict[str, Callable[[_CriterionQuestion, Any], Judgment]] = {
@@ -375,18 +378,11 @@ def _is_number(answer: Any) -> bool:
     return isinstance(answer, int | float) and not isinstance(answer, bool) and abs(answer) < 1e300
 
 
-def _bad_answer(needed: str, found: object) -> BadValue:
-    return BadValue(needed, found=found, where="the answer", remedy="answer again; nothing was saved")
+def _bad_answer(needed: str, value: object) -> BadValue:
+    return BadValue(needed, found=value, where="the answer", remedy="answer again; nothing was saved")
 
 
-# --------------------------------------------------------------------------------------------------
-# Least times, kept by the server.
-#
-# Only the server's own clock decides: when it sent the screen, when it heard "I'm ready", when the answer came in.
-# Where
-# that clock was set back to before the screen was sent, nobody knows how long it was looked at, and nobody is held up:
-# else one hour back would lock every open screen for an hour.
-# --------------------------------------------------------------------------------------------------
+# -- least times -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -410,8 +406,8 @@ def check_time(
     """
     start = shown_at
     if prompt_first:
-        counted = shown_at + round(times.prompt * 1000)
-        start = counted if ready_at is None else min(max(ready_at, shown_at), counted)
+        countdown_end = shown_at + round(times.prompt * 1000)
+        start = countdown_end if ready_at is None else min(max(ready_at, shown_at), countdown_end)
     return _remaining_wait(shown_at, answered_at, least_seconds(kind, times), start)
 
 
@@ -435,24 +431,15 @@ def break_due(worked_ms: int, break_minutes: float) -> bool:
     return worked_ms >= break_minutes * 60_000
 
 
-def _remaining_wait(shown: int, end: int, least: float, start: int | None = None) -> RemainingWait | None:
+def _remaining_wait(shown_at: int, end: int, least: float, start: int | None = None) -> RemainingWait | None:
     """How long is left of `least` seconds, which begin at `start`, or as soon as the screen is shown."""
-    left = round(least * 1000) - (end - (shown if start is None else start))
-    if least <= 0 or left <= 0 or end < shown:
+    left = round(least * 1000) - (end - (shown_at if start is None else start))
+    if least <= 0 or left <= 0 or end < shown_at:
         return None
     return RemainingWait(min(left / 1000, least))
 
 
-# --------------------------------------------------------------------------------------------------
-# Ranking by pairwise questions: a merge sort that asks a person.
-#
-# Items are inserted one after the other into the order so far, by halves: at most 5 questions for 4 items (6 would be
-# all pairs), 8 for 5 and, in general, the sum of ceil(log2(k)) for k = 2 ... p. Answers cannot contradict each other,
-# so
-# no intransitive triple can be seen: the study's design is `merge_ranking`. "Equally good" puts an item into the rank
-# of
-# the other, where ties are allowed.
-# --------------------------------------------------------------------------------------------------
+# -- rankings by pairs -------------------------------------------------------------------------------------------------
 
 PairAnswer = Literal["first", "second", "tie"]
 
@@ -479,14 +466,14 @@ def most_questions(items: int) -> int:
 
 def next_merge_step(items: int, answers: Sequence[PairAnswer]) -> NextPair | MergedOrder:
     """What to ask after `answers`, or the order they settle. Places are 0 ... items - 1, as on the screen."""
-    given = iter(answers)
+    pending = iter(answers)
     tiers: list[list[int]] = [[0]] if items else []
     for place in range(1, items):
         low, high = 0, len(tiers)
         while low < high:
             middle = (low + high) // 2
             pair = NextPair(place, tiers[middle][0])
-            answer = next(given, None)
+            answer = next(pending, None)
             if answer is None:
                 return pair
             if answer == "tie":
@@ -495,16 +482,14 @@ def next_merge_step(items: int, answers: Sequence[PairAnswer]) -> NextPair | Mer
             low, high = (low, middle) if answer == "first" else (middle + 1, high)
         else:
             tiers.insert(low, [place])
-    if next(given, None) is not None:
+    if next(pending, None) is not None:
         raise BadValue(
             "no more answers than questions are needed", found=f"{len(answers)} answers", where="the ranking"
         )
     return MergedOrder(tuple(map(tuple, tiers)))
 
 
-# --------------------------------------------------------------------------------------------------
-# The sentences of the interface, by key, in the languages of collect/words.
-# --------------------------------------------------------------------------------------------------
+# -- sentences of the interface ----------------------------------------------------------------------------------------
 
 _FOLDER = "words"
 _ONE_ITEM = ("rate", "flag", "checklist", "regions", "text")
@@ -549,4 +534,4 @@ def languages() -> tuple[str, ...]:
 def sentences(language: str) -> dict[str, str]:
     """All sentences of a language by dotted key."""
     text = resources.files("salon.collect").joinpath(_FOLDER, f"{language}.toml").read_text(encoding="utf-8")
-    return {f"{part}.{key}": words for part, found in tomllib.loads(text).items() for key, words in found.items()}
+    return {f"{part}.{key}": words for part, texts in tomllib.loads(text).items() for key, words in texts.items()}

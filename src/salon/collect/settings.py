@@ -1,4 +1,8 @@
-"""What one phase of a studio is told: its protocol, criteria, design, stop rule and planted checks."""
+"""The settings of a studio, described once: studio.toml, the admin page and the docs read them here.
+
+A studio asks cohorts of raters. A cohort goes through phases in order; each phase has one protocol, its criteria, and
+its own design, stop rule and checks. `read_settings` names the TOML key of every mistake.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +37,8 @@ class PairDesign(Noun):
         everything = items * (items - 1) // 2
         if self.kind == "complete":
             return everything
-        wanted = round(self.fraction * everything) if self.pairs is None else self.pairs
-        return min(max(wanted, items - 1), everything)
+        pairs = round(self.fraction * everything) if self.pairs is None else self.pairs
+        return min(max(pairs, items - 1), everything)
 
 
 class Stop(Noun):
@@ -139,12 +143,7 @@ class Phase(Noun):
         return default if self.checks.gap is None else self.checks.gap
 
 
-# --------------------------------------------------------------------------------------------------
-# Everything a studio can be told, described once: studio.toml, the admin page and the docs read it here.
-#
-# A studio asks cohorts of raters. A cohort goes through phases in order; each phase has one protocol, its criteria, and
-# its own design, stop rule and checks. `read_settings` names the TOML key of every mistake.
-# --------------------------------------------------------------------------------------------------
+# -- the studio --------------------------------------------------------------------------------------------------------
 
 FILE = "studio.toml"
 
@@ -277,9 +276,9 @@ class StudioSettings(Noun):
     def _parts_fit(self) -> Self:
         _refuse_repeats([cohort.id for cohort in self.cohorts], "two cohorts have the id")
         _refuse_repeats([question.id for question in self.screener], "two screener questions have the id")
-        asked = [phase for cohort in self.cohorts for phase in cohort.phases if phase.checks.gold]
-        if asked and not self.gold:
-            raise ValueError(f"phase {asked[0].id!r} plants gold, but there is no [[gold]]")
+        gold_phases = [phase for cohort in self.cohorts for phase in cohort.phases if phase.checks.gold]
+        if gold_phases and not self.gold:
+            raise ValueError(f"phase {gold_phases[0].id!r} plants gold, but there is no [[gold]]")
         if self.qualification and len(self.gold) < self.qualification.questions:
             raise ValueError(
                 f"a qualification of {self.qualification.questions} questions needs as many [[gold]],"
@@ -308,7 +307,16 @@ def read_settings(text: str, *, where: str = FILE) -> StudioSettings:
     try:
         return StudioSettings.model_validate(record)
     except ValidationError as error:
-        raise _bad_key(error, where) from None
+        faults = error.errors(include_url=False)
+        first = faults[0]
+        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise BadValue(
+            f"{key or 'the studio'}: {first['msg'].removeprefix('Value error, ')}{more}",
+            found=None if isinstance(first.get("input"), dict) else repr(first.get("input")),
+            where=where,
+            remedy="docs/methods/collecting.md shows every key",
+        ) from None
 
 
 def read_settings_file(path: Path) -> StudioSettings:
@@ -318,20 +326,6 @@ def read_settings_file(path: Path) -> StudioSettings:
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile("a readable studio.toml is needed", found=str(error), where=str(path)) from None
     return read_settings(text, where=str(path))
-
-
-def _bad_key(error: ValidationError, where: str) -> BadValue:
-    """The first fault by its TOML key, such as cohorts[0].phases[1].protocol; the others counted."""
-    faults = error.errors(include_url=False)
-    first = faults[0]
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    return BadValue(
-        f"{key or 'the studio'}: {first['msg'].removeprefix('Value error, ')}{more}",
-        found=None if isinstance(first.get("input"), dict) else repr(first.get("input")),
-        where=where,
-        remedy="docs/methods/collecting.md shows every key",
-    )
 
 
 def _refuse_repeats(ids: list[str], what: str) -> None:

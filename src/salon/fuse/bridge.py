@@ -1,4 +1,14 @@
-"""What a bridge gives back: the JSON of `salon bridge score --json`."""
+"""The bridge: calibrated scores of many items from one rater's comparisons, without any labels.
+
+A pool of N items is compared exhaustively and scored. Every other item meets K pool items, and its posterior on the
+pool's scale is its score (PPaint section 4.1, Algorithm 1). The rater may be a person or a model. The answers live in
+the study, so every function here can be called again after more answers arrived:
+
+    plan_bridge(study)       every pair of the plan                 (random opponents)
+    next_questions(study)    the pairs to ask now, given the answers (adaptive opponents: round by round)
+    score_bridge(study)      scores with intervals, and where the calls went
+    run_bridge(items, ask)   all of it with a function that answers
+"""
 
 from __future__ import annotations
 
@@ -140,9 +150,7 @@ class BridgeQuestions(Noun):
     signature_line: str = Field(description="What reproduces these questions.")
 
 
-# --------------------------------------------------------------------------------------------------
-# From the answers of each group to the report of a bridge.
-# --------------------------------------------------------------------------------------------------
+# -- the report --------------------------------------------------------------------------------------------------------
 
 POLICIES = (
     "Items with fewer answers than planned keep a wider posterior; items without any keep the prior and are listed.",
@@ -184,7 +192,7 @@ def score_group(
         rows += _rows(name, items, criterion, plan, latent, settings)
         scales.append(_scale(name, criterion, plan, scale, met, latent, settings))
         fewest = np.minimum(fewest, latent.answers)
-        used += len(met.pool[0]) + len(met.others[0])
+        used += len(met.pool[0]) + len(met.placements[0])
     planned = min(settings.opponents, len(plan.pool)) * settings.orders
     return BridgeGroupScores(
         rows,
@@ -200,7 +208,9 @@ def bridge_report(
 ) -> BridgeReport:
     """All groups in one report."""
     unplaced = sorted({item for group in groups for item in group.unplaced})
-    accounting = _sum_accounting([group.accounting for group in groups])
+    parts = [group.accounting for group in groups]
+    names = BridgeAccounting.model_fields
+    accounting = BridgeAccounting(**{name: sum(getattr(part, name) for part in parts) for name in names})
     scales = tuple(scale for group in groups for scale in group.scales)
     incomplete = sum(group.incomplete for group in groups)
     return BridgeReport(
@@ -264,7 +274,7 @@ def _scale(
     latent: LatentScores,
     settings: BridgeSettings,
 ) -> BridgeScale:
-    outcomes = np.concatenate([met.pool[2], met.others[2]])
+    outcomes = np.concatenate([met.pool[2], met.placements[2]])
     mean, sd = latent.mean[plan.rest], latent.sd[plan.rest]
     spread = float(np.var(mean, ddof=1)) if len(mean) > 1 else None
     return BridgeScale(
@@ -303,44 +313,28 @@ def _accounting(plan: BridgePlan, answers: BridgeAnswers, used: int, settings: B
     )
 
 
-def _sum_accounting(parts: Sequence[BridgeAccounting]) -> BridgeAccounting:
-    names = BridgeAccounting.model_fields
-    return BridgeAccounting(**{name: sum(getattr(part, name) for part in parts) for name in names})
-
-
 def _warnings(
     scales: Sequence[BridgeScale], calls: BridgeAccounting, unplaced: int, incomplete: int, settings: BridgeSettings
 ) -> list[str]:
-    said = []
+    sentences = []
     if unplaced:
-        said.append(f"{unplaced:,} items have no answer under some criterion: their scores are the prior's mean.")
+        sentences.append(f"{unplaced:,} items have no answer under some criterion: their scores are the prior's mean.")
     if incomplete and not settings.adaptive:
-        said.append(f"{incomplete:,} items have fewer answers than planned: their intervals are wider.")
+        sentences.append(f"{incomplete:,} items have fewer answers than planned: their intervals are wider.")
     if calls.other_calls:
-        said.append(f"{calls.other_calls:,} calls name no pool item and were not used.")
+        sentences.append(f"{calls.other_calls:,} calls name no pool item and were not used.")
     for scale in scales:
         where = f"{scale.criterion}, {scale.group}"
         if scale.outlier_shift is not None and scale.outlier_shift > LARGE_SHIFT * (settings.high - settings.low):
-            said.append(
+            sentences.append(
                 f"{where}: leaving out one extreme item would move other scores by up to {scale.outlier_shift:.2f}."
             )
         if scale.reliability is not None and scale.reliability < 0.5:
-            said.append(f"{where}: more than half of the differences between placed items is error.")
-    return said
+            sentences.append(f"{where}: more than half of the differences between placed items is error.")
+    return sentences
 
 
-# --------------------------------------------------------------------------------------------------
-# The bridge: calibrated scores of many items from a rater's comparisons, without any labels.
-#
-# A pool of N items is compared exhaustively and scored; every other item meets K pool items, and its posterior on the
-# pool's scale is its score (PPaint section 4.1, Algorithm 1). The rater may be a person or a model. The answers live in
-# the study, so every function here can be called again after more of them arrived:
-#
-#     plan_bridge(study)       every pair of the plan                 (random opponents)
-#     next_questions(study)    the pairs to ask now, given the answers (adaptive opponents: round by round)
-#     score_bridge(study)      scores with intervals, and where the calls went
-#     run_bridge(items, ask)   all of it with a function that answers
-# --------------------------------------------------------------------------------------------------
+# -- running a bridge --------------------------------------------------------------------------------------------------
 
 AskFunction = Callable[[Ints], ArrayLike]
 """Pairs (m, 2) of item numbers, first shown first -> outcomes (m,) or (m, criteria): 0, 1, 2, 3 (both bad) or -1."""
@@ -371,7 +365,12 @@ def plan_bridge(study: Study, settings: BridgeSettings | None = None) -> tuple[p
     """Every pair of the plan that the study does not answer yet: the pool's and, unless adaptive, the placements'."""
     chosen = settings or BridgeSettings()
     groups = list(_groups(study, chosen))
-    parts = [(group, _planned_pairs(group, chosen)) for group in groups]
+    parts = []
+    for group in groups:
+        pairs = group.plan.pool_pairs
+        if len(group.plan.rest) and not chosen.adaptive:
+            pairs = np.concatenate([pairs, random_placements(group.plan, chosen)])
+        parts.append((group, group.plan.unasked(pairs, group.answers)))
     return _question_table(study, parts), _questions(study, groups, parts, chosen, "plan")
 
 
@@ -418,39 +417,32 @@ def run_bridge(
     if len(set(items)) != len(items):
         raise BadValue("every item needs an id of its own", found="the same id twice")
     plan = plan_group(items, chosen)
-    known = no_answers(len(criteria)) if answers is None else answers
-    while len(pairs := next_round(plan, known, chosen)):
-        progress(f"{len(known):,} calls made, {len(pairs):,} asked")
-        known = known.plus(pairs, ask(pairs))
-        save(known)
-    scored: BridgeGroupScores = score_group("all", tuple(items), plan, known, tuple(criteria), chosen)
+    answers_so_far = no_answers(len(criteria)) if answers is None else answers
+    while len(pairs := next_round(plan, answers_so_far, chosen)):
+        progress(f"{len(answers_so_far):,} calls made, {len(pairs):,} asked")
+        answers_so_far = answers_so_far.plus(pairs, ask(pairs))
+        save(answers_so_far)
+    scored: BridgeGroupScores = score_group("all", tuple(items), plan, answers_so_far, tuple(criteria), chosen)
     signature = Signature(method="bridge", settings=_plain_settings(chosen), seed=chosen.seed)
-    return BridgeRun(bridge_report([scored], chosen, study="", simulated=False, signature=signature), known)
+    return BridgeRun(bridge_report([scored], chosen, study="", simulated=False, signature=signature), answers_so_far)
 
 
 # -- the study's side ----------------------------------------------------------------------------------------------
-
-
-def _planned_pairs(group: _BridgeGroup, settings: BridgeSettings) -> Ints:
-    pairs = group.plan.pool_pairs
-    if len(group.plan.rest) and not settings.adaptive:
-        pairs = np.concatenate([pairs, random_placements(group.plan, settings)])
-    return group.plan.unasked(pairs, group.answers)
 
 
 def _groups(study: Study, settings: BridgeSettings) -> Iterator[_BridgeGroup]:
     """Groups of at least two items, each with its calls."""
     answers = study_answers(study, _criteria(study, settings), settings.rater)
     ids, of = study.ids("items").to_pylist(), study.item_groups
-    found = [number for number in range(int(of.max(initial=-1)) + 1) if (of == number).sum() >= 2]
-    if not found:
+    numbers = [number for number in range(int(of.max(initial=-1)) + 1) if (of == number).sum() >= 2]
+    if not numbers:
         raise TooFew(
             "a bridge needs at least 2 items that may be compared",
             found=f"{len(ids):,} items, compared within {study.compare_within}",
             where=f"study {study.name!r}",
             remedy="declare compare_within = 'all' or 'category' in study.toml",
         )
-    for number in found:
+    for number in numbers:
         items = np.flatnonzero(of == number)
         local = np.full(len(ids), -1)
         local[items] = np.arange(len(items))
@@ -464,11 +456,11 @@ def _criteria(study: Study, settings: BridgeSettings) -> tuple[str, ...]:
     if settings.criterion:
         return tuple(study.criterion(id).id for id in settings.criterion)
     table = study.table("comparisons")
-    named = set(study.codes("criteria", table.column("criterion")).tolist())
-    found = tuple(study.criteria[number].id for number in sorted(named) or study.ranking_criteria())
-    if not found:
+    codes = set(study.codes("criteria", table.column("criterion")).tolist())
+    criteria = tuple(study.criteria[number].id for number in sorted(codes) or study.ranking_criteria())
+    if not criteria:
         raise TooFew("a bridge needs a criterion", found="none", where=f"study {study.name!r}")
-    return found
+    return criteria
 
 
 def _question_table(study: Study, parts: Sequence[tuple[_BridgeGroup, Ints]]) -> pa.Table:
@@ -478,10 +470,10 @@ def _question_table(study: Study, parts: Sequence[tuple[_BridgeGroup, Ints]]) ->
     pairs = np.concatenate(rows) if rows else np.empty((0, 2), np.int64)
     stage = [
         "pool" if inside else "placement"
-        for group, asked in parts
-        for inside in np.asarray((group.plan.place[asked] >= 0).all(axis=1))
+        for group, questions in parts
+        for inside in np.asarray((group.plan.place[questions] >= 0).all(axis=1))
     ]
-    again = np.concatenate([_repeat_numbers(asked, group.answers) for group, asked in parts])
+    again = np.concatenate([_repeat_numbers(questions, group.answers) for group, questions in parts])
     return pa.table(
         {
             "a": pa.array(ids[pairs[:, 0]], pa.string()),
@@ -495,12 +487,12 @@ def _question_table(study: Study, parts: Sequence[tuple[_BridgeGroup, Ints]]) ->
 
 def _repeat_numbers(pairs: Ints, answers: BridgeAnswers) -> Ints:
     """1 for a pair that stands here or in the study in the other order already: a study keeps them apart by this."""
-    named = [tuple(pair) for pair in np.sort(pairs, axis=1).tolist()]
-    seen = {tuple(pair) for pair in np.sort(answers.pairs, axis=1).tolist()}
+    sorted_pairs = [tuple(pair) for pair in np.sort(pairs, axis=1).tolist()]
+    asked_pairs = {tuple(pair) for pair in np.sort(answers.pairs, axis=1).tolist()}
     again = np.zeros(len(pairs), np.int64)
-    for row, pair in enumerate(named):
-        again[row] = pair in seen
-        seen.add(pair)
+    for row, pair in enumerate(sorted_pairs):
+        again[row] = pair in asked_pairs
+        asked_pairs.add(pair)
     return again
 
 

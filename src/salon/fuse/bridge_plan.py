@@ -1,4 +1,10 @@
-"""Everything a bridge can be told, described once: flags, help, docs and signatures read it here."""
+"""The settings, the answers and the plan of a bridge.
+
+Answers have one row for each call and one column for each criterion: a judge that looks at two items once can answer
+for every criterion, so calls are counted. Everything random in the plan depends on the seed and the items' ids alone
+(64-bit hashes, sorted), not on their order or number: the same study planned twice gives the same questions, and an
+item added later rarely changes the pool.
+"""
 
 from __future__ import annotations
 
@@ -76,11 +82,7 @@ class BridgeSettings(Noun):
         return 2 if self.both_orders else 1
 
 
-# --------------------------------------------------------------------------------------------------
-# Answers to a bridge's questions: one row for each call, one column for each criterion.
-#
-# A judge that looks at two items once can answer for every criterion, so calls are what costs, and what is counted.
-# --------------------------------------------------------------------------------------------------
+# -- answers -----------------------------------------------------------------------------------------------------------
 
 Ints = NDArray[np.int64]
 
@@ -111,9 +113,9 @@ class BridgeAnswers:
             )
         return BridgeAnswers(np.concatenate([self.pairs, pairs]), np.concatenate([self.outcomes, new.astype(np.int8)]))
 
-    def where(self, kept: NDArray[np.bool_]) -> BridgeAnswers:
+    def where(self, mask: NDArray[np.bool_]) -> BridgeAnswers:
         """Only some calls."""
-        return BridgeAnswers(self.pairs[kept], self.outcomes[kept])
+        return BridgeAnswers(self.pairs[mask], self.outcomes[mask])
 
 
 def no_answers(criteria: int) -> BridgeAnswers:
@@ -129,15 +131,21 @@ def study_answers(study: Study, criteria: tuple[str, ...], raters: tuple[str, ..
     table = study.table("comparisons")
     columns = {name: study.codes("items", table.column(name)).astype(np.int64) for name in ("a", "b")}
     rater = study.codes("raters", table.column("rater")).astype(np.int64)
-    criterion = _places(study, criteria, study.codes("criteria", table.column("criterion")))
-    kept = (criterion >= 0) & _of_raters(study, rater, raters)
+    places = [criteria.index(entry.id) if entry.id in criteria else -1 for entry in study.criteria]
+    criterion = np.array([*places, -1])[study.codes("criteria", table.column("criterion"))]
+    ids = study.ids("raters").to_pylist()
+    unknown = [id for id in raters if id not in ids]
+    if unknown:
+        raise UnknownReference("a rater of the study is needed", found=repr(unknown[0]), where=f"study {study.name!r}")
+    of_raters = np.isin(rater, [ids.index(id) for id in raters]) if raters else np.ones(len(rater), bool)
+    mask = (criterion >= 0) & of_raters
     outcome = _word_codes(table, "outcome", ("a", "b", "tie", "both_bad"))
     first = np.where(_word_codes(table, "left", ("a", "b")) == 1, columns["b"], columns["a"])
     outcome = np.where(first == columns["a"], outcome, _SWAPPED[outcome])
     repeat = table.column("repeat").to_numpy() if "repeat" in table.column_names else np.zeros(len(rater), np.int64)
     second = columns["a"] + columns["b"] - first
-    key = np.stack([rater, first, second, repeat.astype(np.int64)], axis=1)[kept]
-    return _calls(key, criterion[kept], outcome[kept], len(criteria))
+    key = np.stack([rater, first, second, repeat.astype(np.int64)], axis=1)[mask]
+    return _calls(key, criterion[mask], outcome[mask], len(criteria))
 
 
 def _calls(key: Ints, criterion: Ints, outcome: Ints, criteria: int) -> BridgeAnswers:
@@ -154,40 +162,17 @@ def _calls(key: Ints, criterion: Ints, outcome: Ints, criteria: int) -> BridgeAn
     return BridgeAnswers(calls[:, 1:3], outcomes)
 
 
-def _places(study: Study, criteria: tuple[str, ...], codes: NDArray[np.int32]) -> Ints:
-    """Criterion numbers of the study as places in `criteria`; -1 for others."""
-    place = np.full(len(study.criteria) + 1, -1)
-    for number, criterion in enumerate(study.criteria):
-        if criterion.id in criteria:
-            place[number] = criteria.index(criterion.id)
-    return place[codes]
-
-
-def _of_raters(study: Study, rater: Ints, wanted: tuple[str, ...]) -> NDArray[np.bool_]:
-    ids = study.ids("raters").to_pylist()
-    unknown = [id for id in wanted if id not in ids]
-    if unknown:
-        raise UnknownReference("a rater of the study is needed", found=repr(unknown[0]), where=f"study {study.name!r}")
-    return np.isin(rater, [ids.index(id) for id in wanted]) if wanted else np.ones(len(rater), bool)
-
-
 def _word_codes(table: pa.Table, name: str, words: tuple[str, ...]) -> Ints:
     """A column of words as their numbers, -1 for others, nulls and a column that is not there."""
     if name not in table.column_names or not table.num_rows:
         return np.full(table.num_rows, -1)
     column = table.column(name).combine_chunks()
-    known = [words.index(word) if word in words else -1 for word in column.dictionary.to_pylist()]
-    values: Ints = np.array([*known, -1])[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    codes = [words.index(word) if word in words else -1 for word in column.dictionary.to_pylist()]
+    values: Ints = np.array([*codes, -1])[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
     return values
 
 
-# --------------------------------------------------------------------------------------------------
-# Which pairs a bridge asks: the pool, its pairs, and the opponents of every other item.
-#
-# Everything drawn by chance follows from the seed and the items' ids alone (64-bit hashes, sorted), not from their
-# order
-# or number: the same study planned twice gives the same questions, and an item added later rarely changes the pool.
-# --------------------------------------------------------------------------------------------------
+# -- the plan ----------------------------------------------------------------------------------------------------------
 
 Keys = NDArray[np.uint64]
 
@@ -218,31 +203,32 @@ class BridgePlan:
 
     def opponents(self, count: int) -> Ints:
         """(rest, count) places in the pool, drawn without replacement; fewer are the first of more."""
-        drawn = _mix_keys(self.keys[self.rest][:, None], self.keys[self.pool][None, :])
-        return np.argsort(drawn, axis=1, kind="stable")[:, :count]
+        lots = _mix_keys(self.keys[self.rest][:, None], self.keys[self.pool][None, :])
+        return np.argsort(lots, axis=1, kind="stable")[:, :count]
 
-    def questions(self, one: Ints, other: Ints) -> Ints:
+    def questions(self, first: Ints, second: Ints) -> Ints:
         """Pairs to ask: which item is shown first is drawn by chance, or both are once."""
-        a, b = self.keys[one], self.keys[other]
+        a, b = self.keys[first], self.keys[second]
         swap = _mix_keys(~a, b) > _mix_keys(~b, a)  # not the numbers that chose the opponent: those are small
-        pairs = np.stack([np.where(swap, other, one), np.where(swap, one, other)], axis=1)
+        pairs = np.stack([np.where(swap, second, first), np.where(swap, first, second)], axis=1)
         return np.concatenate([pairs, pairs[:, ::-1]]) if self.both_orders else pairs
 
     def unasked(self, pairs: Ints, answers: BridgeAnswers) -> Ints:
         """The pairs that no call has asked (in that order, where both orders are wanted)."""
-        asked = self._names(answers.pairs)
-        return pairs[~np.isin(self._names(pairs), asked)]
+        asked_names = self._names(answers.pairs)
+        return pairs[~np.isin(self._names(pairs), asked_names)]
 
     def _names(self, pairs: Ints) -> Ints:
-        named = pairs if self.both_orders else np.sort(pairs, axis=1)
-        return np.asarray(named[:, 0] * self.items + named[:, 1])
+        ordered = pairs if self.both_orders else np.sort(pairs, axis=1)
+        return np.asarray(ordered[:, 0] * self.items + ordered[:, 1])
 
 
 def plan_group(ids: Sequence[str], settings: BridgeSettings) -> BridgePlan:
     """The pool of a group of items; a group no larger than the pool is compared exhaustively."""
     if len(ids) < 2:
         raise TooFew("a bridge needs at least 2 items that may be compared", found=len(ids))
-    keys = np.array([_key(id, settings.seed) for id in ids], dtype=np.uint64)
+    hashes = (hashlib.blake2b(f"{settings.seed}\0{id}".encode(), digest_size=8).digest() for id in ids)
+    keys = np.array([int.from_bytes(digest) for digest in hashes], dtype=np.uint64)
     order = np.argsort(keys, kind="stable")
     pool, rest = np.sort(order[: settings.pool]), np.sort(order[settings.pool :])
     return BridgePlan(len(ids), keys, pool, rest, settings.both_orders)
@@ -252,10 +238,6 @@ def planned_calls(items: int, settings: BridgeSettings) -> int:
     """C(N, 2) + (n - N) K calls in one order."""
     pool = min(items, settings.pool)
     return pool * (pool - 1) // 2 + (items - pool) * min(settings.opponents, pool)
-
-
-def _key(id: str, seed: int) -> int:
-    return int.from_bytes(hashlib.blake2b(f"{seed}\0{id}".encode(), digest_size=8).digest())
 
 
 def _mix_keys(x: Keys, y: Keys) -> Keys:

@@ -1,4 +1,4 @@
-"""The arithmetic of a bridge for one group and one criterion: the pool's scale, placements, calibrated scores."""
+"""The arithmetic of a bridge for one group: the pool's scale, placements, calibrated scores, and what to ask next."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PoolAnswers:
 
     pool: tuple[Ints, Ints, Ints]
     """First, second (places in the pool) and outcome."""
-    others: tuple[Ints, Ints, Ints]
+    placements: tuple[Ints, Ints, Ints]
     """Item (place in the rest), opponent (place in the pool), outcome seen from the item."""
 
 
@@ -72,13 +72,13 @@ def pool_answers(plan: BridgePlan, answers: BridgeAnswers, criterion: int) -> Po
     places = plan.place[answers.pairs]
     inside, answered = places >= 0, (outcome >= 0) & (outcome <= 2)
     both = answered & inside.all(axis=1)
-    one = answered & (inside.sum(axis=1) == 1)
-    first_is_pool = inside[one, 0]
-    seen = np.where(first_is_pool & (outcome[one] < 2), 1 - outcome[one], outcome[one])
-    item = np.where(first_is_pool, answers.pairs[one, 1], answers.pairs[one, 0])
-    opponent = places[one].max(axis=1, initial=-1)
+    placement = answered & (inside.sum(axis=1) == 1)
+    first_is_pool = inside[placement, 0]
+    from_item = np.where(first_is_pool & (outcome[placement] < 2), 1 - outcome[placement], outcome[placement])
+    item = np.where(first_is_pool, answers.pairs[placement, 1], answers.pairs[placement, 0])
+    opponent = places[placement].max(axis=1, initial=-1)
     pool = (places[both, 0], places[both, 1], outcome[both])
-    return PoolAnswers(pool, (np.searchsorted(plan.rest, item), opponent, seen))
+    return PoolAnswers(pool, (np.searchsorted(plan.rest, item), opponent, from_item))
 
 
 def measure_pool(met: PoolAnswers, size: int, settings: BridgeSettings) -> PoolScale:
@@ -100,19 +100,21 @@ def measure_pool(met: PoolAnswers, size: int, settings: BridgeSettings) -> PoolS
 
 def sort_pool_answers(scale: PoolScale, met: PoolAnswers, rest: int) -> PlacementAnswers:
     """The answers of the items outside the pool, as the choice of opponents wants them."""
-    return sort_answers(scale.pool, *met.others, rest)
+    return sort_answers(scale.pool, *met.placements, rest)
 
 
 def latent_scores(plan: BridgePlan, scale: PoolScale, met: PoolAnswers, level: float) -> LatentScores:
     """Pool items keep the pool's fit; every other item is placed by its posterior."""
-    placed = place(scale.pool, *met.others, len(plan.rest), level=level)
+    placed = place(scale.pool, *met.placements, len(plan.rest), level=level)
     n = np.bincount(np.concatenate(met.pool[:2]), minlength=len(plan.pool))
     sd = np.full(len(plan.pool), np.nan) if scale.errors is None else scale.errors
     reach = ndtri((1 + level) / 2) * sd
     own = Placement(scale.pool.scores, sd, scale.pool.scores - reach, scale.pool.scores + reach, n, level)
-    return LatentScores(
-        *(_join_pool_and_rest(plan, own, placed, name) for name in ("mean", "sd", "low", "high", "answers"))
-    )
+    joined: dict[str, NDArray[Any]] = {}
+    for name in ("mean", "sd", "low", "high", "answers"):
+        joined[name] = np.zeros(plan.items, dtype=getattr(placed, name).dtype)
+        joined[name][plan.pool], joined[name][plan.rest] = getattr(own, name), getattr(placed, name)
+    return LatentScores(**joined)
 
 
 def calibration_curve(q: Floats, settings: BridgeSettings) -> Sigmoid:
@@ -130,17 +132,7 @@ def outlier_shift(q: Floats, settings: BridgeSettings) -> float | None:
     return float(max(np.abs(without_low - now[1:]).max(), np.abs(without_high - now[:-1]).max()))
 
 
-def _join_pool_and_rest(plan: BridgePlan, pool: Placement, rest: Placement, name: str) -> NDArray[Any]:
-    values = np.zeros(plan.items, dtype=getattr(rest, name).dtype)
-    values[plan.pool], values[plan.rest] = getattr(pool, name), getattr(rest, name)
-    return values
-
-
-# --------------------------------------------------------------------------------------------------
-# What a bridge asks next, given the answers so far: the pool's pairs first, then the other items' opponents.
-# --------------------------------------------------------------------------------------------------
-
-MeetingTable = NDArray[np.bool_]
+# -- the next questions ------------------------------------------------------------------------------------------------
 
 
 def next_round(plan: BridgePlan, answers: BridgeAnswers, settings: BridgeSettings) -> Ints:
@@ -165,32 +157,28 @@ def _adaptive_placements(plan: BridgePlan, answers: BridgeAnswers, settings: Bri
     room = np.minimum(settings.opponents, len(plan.pool)) - met.sum(axis=1)
     gains, certain = np.zeros(met.shape), np.ones(len(plan.rest), bool)
     for criterion in range(answers.outcomes.shape[1]):
-        found = pool_answers(plan, answers, criterion)
-        scale = measure_pool(found, len(plan.pool), settings)
-        placed = place(scale.pool, *found.others, len(plan.rest))
+        pool = pool_answers(plan, answers, criterion)
+        scale = measure_pool(pool, len(plan.pool), settings)
+        placed = place(scale.pool, *pool.placements, len(plan.rest))
         certain &= placed.sd < (0.0 if settings.target_sd is None else settings.target_sd * scale.unit)
-        gains += expected_gains(scale.pool, sort_pool_answers(scale, found, len(plan.rest)), np.arange(len(plan.rest)))
+        gains += expected_gains(scale.pool, sort_pool_answers(scale, pool, len(plan.rest)), np.arange(len(plan.rest)))
     waiting = np.flatnonzero((room > 0) & ~certain)
     rng = np.random.default_rng([settings.seed, len(answers)])
     opponents = choose_opponents(gains[waiting], met[waiting], batch=settings.batch, rng=rng)
-    wanted = (opponents >= 0) & (np.arange(opponents.shape[1]) < room[waiting][:, None])
+    within_room = (opponents >= 0) & (np.arange(opponents.shape[1]) < room[waiting][:, None])
     who = np.broadcast_to(plan.rest[waiting][:, None], opponents.shape)
-    fresh = plan.questions(who[wanted], plan.pool[opponents[wanted]])
+    fresh = plan.questions(who[within_room], plan.pool[opponents[within_room]])
     # With both orders, a round that was cut short left single orders: they go first.
-    half = plan.questions(*_pairs_met(plan, met)) if settings.both_orders else fresh[:0]
+    item, opponent = np.nonzero(met)
+    half = plan.questions(plan.rest[item], plan.pool[opponent]) if settings.both_orders else fresh[:0]
     return plan.unasked(np.concatenate([half, fresh]), answers)
 
 
-def _opponents_met(plan: BridgePlan, answers: BridgeAnswers) -> MeetingTable:
+def _opponents_met(plan: BridgePlan, answers: BridgeAnswers) -> NDArray[np.bool_]:
     """(rest, pool) was the item shown with the pool item, whatever the answer?"""
     places = plan.place[answers.pairs]
-    one = (places >= 0).sum(axis=1) == 1
-    item = np.where(places[one, 0] >= 0, answers.pairs[one, 1], answers.pairs[one, 0])
+    placement = (places >= 0).sum(axis=1) == 1
+    item = np.where(places[placement, 0] >= 0, answers.pairs[placement, 1], answers.pairs[placement, 0])
     met = np.zeros((len(plan.rest), len(plan.pool)), bool)
-    met[np.searchsorted(plan.rest, item), places[one].max(axis=1, initial=-1)] = True
+    met[np.searchsorted(plan.rest, item), places[placement].max(axis=1, initial=-1)] = True
     return met
-
-
-def _pairs_met(plan: BridgePlan, met: MeetingTable) -> tuple[Ints, Ints]:
-    item, opponent = np.nonzero(met)
-    return plan.rest[item], plan.pool[opponent]

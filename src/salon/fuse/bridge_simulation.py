@@ -20,7 +20,7 @@ from scipy.stats import norm, spearmanr
 
 from salon.fuse.bridge import run_bridge
 from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, BridgeSettings, Ints, plan_group, planned_calls
-from salon.fuse.bridge_scale import LatentScores, PoolScale, latent_scores, measure_pool, pool_answers
+from salon.fuse.bridge_scale import LatentScores, latent_scores, measure_pool, pool_answers
 from salon.study import Signature
 from salon.study.nouns import Noun
 
@@ -105,9 +105,9 @@ class SimulatedJudge:
         d = (self.truth[pairs[:, 0]] - self.truth[pairs[:, 1]]) / 2
         terms = np.stack([np.exp(d), np.exp(-d), np.full(len(d), self.nu)])
         below = np.cumsum(terms, axis=0) / terms.sum(axis=0)
-        said = (self.rng.random(len(d)) > below[:2]).sum(axis=0)
+        outcome = (self.rng.random(len(d)) > below[:2]).sum(axis=0)
         lapsed = self.rng.random(len(d)) < self.lapses
-        return np.where(lapsed, self.rng.integers(0, 2, len(d)), said)
+        return np.where(lapsed, self.rng.integers(0, 2, len(d)), outcome)
 
 
 def draw_judge(settings: RehearsalSettings, rng: np.random.Generator) -> SimulatedJudge:
@@ -130,14 +130,41 @@ def rehearse_bridge(
     adaptive = _adaptive_rounds(judge, chosen, pool)
     progress("scores")
     scale = measure_pool(pool_answers(plan, pool, 0), len(plan.pool), chosen.bridge(adaptive=False))
-    found = [[_latent(plan, scale, answers) for answers in rounds] for rounds in (random, adaptive)]
-    headline = found[chosen.adaptive]
-    srcc = [[_srcc(latent.mean, judge.truth) for latent in latents] for latents in found]
+    latents_by_way = [
+        [latent_scores(plan, scale, pool_answers(plan, answers, 0), 0.95) for answers in rounds]
+        for rounds in (random, adaptive)
+    ]
+    srcc = [[_srcc(latent.mean, judge.truth) for latent in latents] for latents in latents_by_way]
     points = tuple(
         RehearsalPoint(opponents=k + 1, calls=len(random[k]), random=srcc[0][k], adaptive=srcc[1][k])
         for k in range(len(random))
     )
-    return _rehearsal(chosen, points, srcc[chosen.adaptive][-1], _coverage(plan, headline[-1], judge.truth))
+    coverage = _coverage(plan, latents_by_way[chosen.adaptive][-1], judge.truth)
+    bridge, n, reached = chosen.bridge(adaptive=False), chosen.items, srcc[chosen.adaptive][-1]
+    planned, pool_pairs = planned_calls(n, bridge), bridge.pool * (bridge.pool - 1) // 2
+    needed = opponents_needed(points)
+    # Bonett & Wright 2000: the variance of Fisher's z of a Spearman correlation is (1 + r^2/2) / (n - 3).
+    reach = norm.ppf(0.975) * np.sqrt((1 + reached**2 / 2) / (n - 3))
+    low, high = np.tanh(np.arctanh(min(reached, 1 - 1e-12)) + np.array([-reach, reach]))
+    plain = {name: value for name, value in chosen if name != "seed"}
+    signature = Signature(method="bridge simulate", settings=plain, seed=chosen.seed)
+    return Rehearsal(
+        planned_one_order=planned,
+        planned_both_orders=2 * planned,
+        exhaustive=n * (n - 1) // 2,
+        opponents="adaptive" if chosen.adaptive else "random",
+        asked=points[-1].calls,
+        srcc=reached,
+        srcc_low=float(low),
+        srcc_high=float(high),
+        coverage=coverage,
+        curve=points,
+        adaptive_opponents=needed,
+        placement_share=None if needed is None else needed / chosen.opponents,
+        total_share=None if needed is None else (pool_pairs + needed * (n - bridge.pool)) / planned,
+        signature=signature,
+        signature_line=str(signature),
+    )
 
 
 def _random_rounds(plan: BridgePlan, judge: SimulatedJudge, settings: RehearsalSettings) -> list[BridgeAnswers]:
@@ -162,13 +189,9 @@ def _in_pool(plan: BridgePlan, answers: BridgeAnswers) -> NDArray[np.bool_]:
     return np.asarray((plan.place[answers.pairs] >= 0).all(axis=1))
 
 
-def _latent(plan: BridgePlan, scale: PoolScale, answers: BridgeAnswers) -> LatentScores:
-    return latent_scores(plan, scale, pool_answers(plan, answers, 0), 0.95)
-
-
-def _srcc(found: Floats, truth: Floats) -> float:
+def _srcc(scores: Floats, truth: Floats) -> float:
     """Items with the same answers have the same score; the last digits of a sum are no order."""
-    return float(spearmanr(np.round(found, 9), truth).statistic)
+    return float(spearmanr(np.round(scores, 9), truth).statistic)
 
 
 def _coverage(plan: BridgePlan, latent: LatentScores, truth: Floats) -> float | None:
@@ -190,36 +213,3 @@ def opponents_needed(points: tuple[RehearsalPoint, ...]) -> float | None:
     if first == 0:
         return 1.0
     return first + float((goal - adaptive[first - 1]) / (adaptive[first] - adaptive[first - 1]))
-
-
-def _rehearsal(
-    settings: RehearsalSettings, points: tuple[RehearsalPoint, ...], srcc: float, coverage: float | None
-) -> Rehearsal:
-    bridge, n = settings.bridge(adaptive=False), settings.items
-    planned, pool = planned_calls(n, bridge), bridge.pool * (bridge.pool - 1) // 2
-    needed = opponents_needed(points)
-    # Bonett & Wright 2000: the variance of Fisher's z of a Spearman correlation is (1 + r^2/2) / (n - 3).
-    reach = norm.ppf(0.975) * np.sqrt((1 + srcc**2 / 2) / (n - 3))
-    low, high = np.tanh(np.arctanh(min(srcc, 1 - 1e-12)) + np.array([-reach, reach]))
-    signature = Signature(
-        method="bridge simulate",
-        settings={name: value for name, value in settings if name != "seed"},
-        seed=settings.seed,
-    )
-    return Rehearsal(
-        planned_one_order=planned,
-        planned_both_orders=2 * planned,
-        exhaustive=n * (n - 1) // 2,
-        opponents="adaptive" if settings.adaptive else "random",
-        asked=points[-1].calls,
-        srcc=srcc,
-        srcc_low=float(low),
-        srcc_high=float(high),
-        coverage=coverage,
-        curve=points,
-        adaptive_opponents=needed,
-        placement_share=None if needed is None else needed / settings.opponents,
-        total_share=None if needed is None else (pool + needed * (n - bridge.pool)) / planned,
-        signature=signature,
-        signature_line=str(signature),
-    )

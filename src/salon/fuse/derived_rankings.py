@@ -81,17 +81,32 @@ def derive_rankings(
                           seed=seed)  # fmt: skip
     counts: Counter[str] = Counter()
     columns: dict[str, list[object]] = {name: [] for name in SCHEMA.names}
-    made = 0
+    count = 0
     for number, group in enumerate(groups):
         for rater, ranking in _group_rankings(group, equal, np.random.default_rng([seed, number]), counts):
-            made += 1
+            count += 1
             for item, rank, strength in ranking.rows():
                 values = (group.criterion, group.label, group.rater_labels[rater], group.members[item], rank, strength,
                           ranking.pairs, ranking.missing, ranking.cycles, str(signature))  # fmt: skip
                 for name, value in zip(columns, values):
                     columns[name].append(value)
-    policies = _policies(groups, equal, seed)
-    return DerivedRankings(pa.table(columns, schema=SCHEMA), made, dict(+counts), policies, signature)
+    fate = {
+        "shared": "share the better rank",
+        "drawn": f"are ordered by lot (seed {seed}), anew for each rater and group",
+        "leave-out": "leave the ranking out",
+    }[equal]
+    bad, repeats = sum(group.both_bad for group in groups), sum(group.repeats for group in groups)
+    ties = sum(int((group.compared.outcome == TIE).sum()) for group in groups)
+    policies = (
+        "Each ranking rests on one rater's own comparisons in one group under one criterion.",
+        "Order: share of points won (a tie is half a win) where every pair was answered equally often, else "
+        f"Bradley-Terry strength with a normal prior of {PRIOR:g} logits.",
+        f"Equal strengths {fate}; {ties:,} comparisons are ties.",
+        "Cycles are kept and counted in the column 'cycles'; no answer is dropped for one.",
+        "Missing pairs: a ranking is derived when the answered pairs join all items that the rater saw, else left out; "
+        f"{bad:,} 'both bad' answers count as missing, {repeats:,} repeated ones are left out.",
+    )
+    return DerivedRankings(pa.table(columns, schema=SCHEMA), count, dict(+counts), policies, signature)
 
 
 @dataclass(frozen=True)
@@ -161,22 +176,3 @@ def _cyclic_triples(pairs: PairCounts) -> int:
     beats[pairs.i[first], pairs.j[first]] = 1
     beats[pairs.j[second], pairs.i[second]] = 1
     return int(np.trace(beats @ beats @ beats)) // 3
-
-
-def _policies(groups: Sequence[FuseGroup], equal: Equal, seed: int) -> tuple[str, ...]:
-    fate = {
-        "shared": "share the better rank",
-        "drawn": f"are ordered by lot (seed {seed}), anew for each rater and group",
-        "leave-out": "leave the ranking out",
-    }[equal]
-    bad, repeats = sum(group.both_bad for group in groups), sum(group.repeats for group in groups)
-    ties = sum(int((group.compared.outcome == TIE).sum()) for group in groups)
-    return (
-        "Each ranking rests on one rater's own comparisons in one group under one criterion.",
-        "Order: share of points won (a tie is half a win) where every pair was answered equally often, else "
-        f"Bradley-Terry strength with a normal prior of {PRIOR:g} logits.",
-        f"Equal strengths {fate}; {ties:,} comparisons are ties.",
-        "Cycles are kept and counted in the column 'cycles'; no answer is dropped for one.",
-        "Missing pairs: a ranking is derived when the answered pairs join all items that the rater saw, else left out; "
-        f"{bad:,} 'both bad' answers count as missing, {repeats:,} repeated ones are left out.",
-    )

@@ -1,4 +1,4 @@
-"""Scored groups as the figures of a report: rows, graph health, residuals, raters, curves."""
+"""From scored groups to the figures, policies and warnings of a report."""
 
 from __future__ import annotations
 
@@ -86,6 +86,18 @@ def group_figures(scored: ScoredGroup, settings: FuseSettings) -> GroupFigures:
     counts = pair_counts(group) if len(group.compared) else None
     worst, p = _explain_pairs(scored, counts, settings)
     runs = () if scored.ranks is None else scored.ranks.groups[:MOST_ALIKE]
+    graph = None
+    if counts is not None:
+        pairs = np.stack([counts.i, counts.j], axis=1)
+        health, order = connectivity(group.items, pairs, paths=group.items <= MOST_WALKED), pair_dominance(counts)
+        shared = ("edges", "fraction", "components", "degree_min", "degree_mean", "degree_max", "diameter", "mean_path")
+        graph = GraphFigures(
+            items=group.items,
+            compared=group.items - len(order.uncompared),
+            **{name: getattr(health, name) for name in shared},
+            undefeated=tuple(group.members[i] for i in order.undefeated),
+            winless=tuple(group.members[i] for i in order.winless),
+        )
     return GroupFigures(
         criterion=group.criterion,
         group=group.label,
@@ -97,7 +109,7 @@ def group_figures(scored: ScoredGroup, settings: FuseSettings) -> GroupFigures:
         ties=float(np.mean(group.compared.outcome == 2)) if len(group.compared) else None,
         both_bad=group.both_bad,
         repeats=group.repeats,
-        graph=None if counts is None else _graph(group, counts),
+        graph=graph,
         solver=fit.solver,
         iterations=fit.iterations,
         gradient=fit.gradient,
@@ -114,26 +126,6 @@ def group_figures(scored: ScoredGroup, settings: FuseSettings) -> GroupFigures:
     )
 
 
-def _graph(group: FuseGroup, counts: PairCounts) -> GraphFigures:
-    pairs = np.stack([counts.i, counts.j], axis=1)
-    found = connectivity(group.items, pairs, paths=group.items <= MOST_WALKED)
-    order = pair_dominance(counts)
-    return GraphFigures(
-        items=group.items,
-        compared=group.items - len(order.uncompared),
-        edges=found.edges,
-        fraction=found.fraction,
-        components=found.components,
-        degree_min=found.degree_min,
-        degree_mean=found.degree_mean,
-        degree_max=found.degree_max,
-        diameter=found.diameter,
-        mean_path=found.mean_path,
-        undefeated=tuple(group.members[i] for i in order.undefeated),
-        winless=tuple(group.members[i] for i in order.winless),
-    )
-
-
 # -- what the fit explains -------------------------------------------------------------------------------------------
 
 
@@ -146,9 +138,9 @@ def _chances(scored: ScoredGroup, counts: PairCounts) -> tuple[Floats, Floats, F
     win, tie, loss = pair_probabilities(fit.model, d, fit.tie)
     if fit.model not in TIE_MODELS:
         win, tie, loss = spread_ties(win, counts.ties, counts.wins + counts.losses + counts.ties)
-    given = np.stack([counts.wins, counts.ties, counts.losses]) > 0
+    observed = np.stack([counts.wins, counts.ties, counts.losses]) > 0
     p = np.stack([win, tie, loss])
-    p[given & (p == 0)] = SLIGHTEST
+    p[observed & (p == 0)] = SLIGHTEST
     win, tie, loss = p / p.sum(axis=0)
     return win, tie, loss
 
@@ -160,18 +152,18 @@ def _explain_pairs(
     p = None if counts is None else _chances(scored, counts)
     if counts is None or p is None:
         return (), None
-    found = pair_residuals(counts.wins, counts.losses, counts.ties, *p)
-    size = np.where(np.isfinite(found.z), np.abs(found.z), -1.0)
+    residuals = pair_residuals(counts.wins, counts.losses, counts.ties, *p)
+    size = np.where(np.isfinite(residuals.z), np.abs(residuals.z), -1.0)
     worst = [int(pair) for pair in np.argsort(-size, kind="stable")[:WORST] if size[pair] > 0]
     members = scored.group.members
     rows = tuple(
         PairResidual(
             first=members[counts.i[pair]],
             second=members[counts.j[pair]],
-            n=float(found.n[pair]),
-            observed=float(found.observed[pair]),
-            expected=float(found.expected[pair]),
-            z=float(found.z[pair]),
+            n=float(residuals.n[pair]),
+            observed=float(residuals.observed[pair]),
+            expected=float(residuals.expected[pair]),
+            z=float(residuals.z[pair]),
         )
         for pair in worst
     )
@@ -198,35 +190,40 @@ def _fit_p(
 def rater_figures(study: Study, scored: Sequence[ScoredGroup]) -> list[RaterFit]:
     """How each rater's comparisons go with the fit, over all groups, and what the method learned of the rater."""
     learned: dict[int, dict[str, list[float]]] = {}
-    for one in scored:
-        for rater, facts in one.fit.raters.items():
+    for group in scored:
+        for rater, facts in group.fit.raters.items():
             for name, value in facts.items():
                 learned.setdefault(rater, {}).setdefault(name, []).append(value)
     size = len(study.ids("raters"))
     answers = np.zeros(size, np.int64)
-    for one in scored:
-        for part in one.group.by_kind.values():
+    for group in scored:
+        for part in group.group.by_kind.values():
             answers += np.bincount(part.rater, minlength=size)
-    found = _residuals(scored, size)
-    return [
-        _rater(study, int(rater), int(answers[rater]), found, learned.get(int(rater), {}))
-        for rater in np.flatnonzero(answers)
-    ]
+    residuals = _residuals(scored, size)
+    figures = []
+    for rater in np.flatnonzero(answers).tolist():
+        facts = {name: float(np.mean(values)) for name, values in learned.get(rater, {}).items()}
+        own = {
+            name: None if residuals is None else _finite_or_none(getattr(residuals, name)[rater])
+            for name in ("agreement", "expected_agreement", "z")
+        }
+        figures.append(RaterFit(rater=study.label("raters", rater), answers=int(answers[rater]), **own, **facts))
+    return figures
 
 
 def _residuals(scored: Sequence[ScoredGroup], raters: int) -> RaterResiduals | None:
     """All answers of all groups against the chances of their pairs; None where no model gives chances."""
     answers, chances, pairs = [], [], 0
-    for one in scored:
-        c, items = one.group.compared, one.group.items
-        counts = pair_counts(one.group) if len(c) and one.fit.model is not None else None
+    for group in scored:
+        c, items = group.group.compared, group.group.items
+        counts = pair_counts(group.group) if len(c) and group.fit.model is not None else None
         if counts is None:
             continue
         low, high = np.minimum(c.a, c.b).astype(np.int64), np.maximum(c.a, c.b)
         pair = pairs + np.searchsorted(counts.i * items + counts.j, low * items + high)
         turned = (c.outcome < 2) & (c.a != low)
         answers.append((c.rater, pair, np.where(turned, 1 - c.outcome, c.outcome)))
-        chances.append(_chances(one, counts))
+        chances.append(_chances(group, counts))
         pairs += len(counts.i)
     if not answers:
         return None
@@ -235,60 +232,34 @@ def _residuals(scored: Sequence[ScoredGroup], raters: int) -> RaterResiduals | N
     return rater_residuals(who, which, outcome, win, tie, loss, raters)
 
 
-def _rater(
-    study: Study, rater: int, answers: int, found: RaterResiduals | None, learned: dict[str, list[float]]
-) -> RaterFit:
-    def of(values: Floats) -> float | None:
-        return _finite_or_none(values[rater])
-
-    facts = {name: float(np.mean(values)) for name, values in learned.items()}
-    if found is None:
-        return RaterFit(
-            rater=study.label("raters", rater),
-            answers=answers,
-            agreement=None,
-            expected_agreement=None,
-            z=None,
-            **facts,
-        )
-    return RaterFit(
-        rater=study.label("raters", rater),
-        answers=answers,
-        agreement=of(found.agreement),
-        expected_agreement=of(found.expected_agreement),
-        z=of(found.z),
-        **facts,
-    )
-
-
 # -- rating anchors and curves ---------------------------------------------------------------------------------------
 
 
 def anchor_figures(scored: Sequence[ScoredGroup]) -> list[AnchorFigure]:
     """Every rating anchor with its place on the curve."""
-    made = []
-    for one in scored:
-        if one.anchors is None:
+    figures = []
+    for scored_group in scored:
+        if scored_group.anchors is None:
             continue
-        for place, item in enumerate(one.anchors.items.tolist()):
-            made.append(
+        for place, item in enumerate(scored_group.anchors.items.tolist()):
+            figures.append(
                 AnchorFigure(
-                    item=one.group.members[item],
-                    criterion=one.group.criterion,
-                    group=one.group.label,
-                    level=float(one.anchors.levels[place]),
-                    target=float(one.anchors.targets[place]),
-                    spread=float(one.anchors.sds[place]),
-                    latent=float(one.fit.latent[item]),
-                    fitted=float(one.value[item]),
+                    item=scored_group.group.members[item],
+                    criterion=scored_group.group.criterion,
+                    group=scored_group.group.label,
+                    level=float(scored_group.anchors.levels[place]),
+                    target=float(scored_group.anchors.targets[place]),
+                    spread=float(scored_group.anchors.sds[place]),
+                    latent=float(scored_group.fit.latent[item]),
+                    fitted=float(scored_group.value[item]),
                 )
             )
-    return made
+    return figures
 
 
 def curve_figures(scored: Sequence[ScoredGroup], settings: FuseSettings) -> list[CurveFigures]:
     """One curve for all groups, or one for each."""
-    curved = [(one.group, one.curve) for one in scored if one.curve is not None]
+    curved = [(scored_group.group, scored_group.curve) for scored_group in scored if scored_group.curve is not None]
     pooled = settings.calibration == "pooled"
     return [
         CurveFigures(
@@ -309,91 +280,75 @@ def _curve_error(curve: Sigmoid, place: int) -> float | None:
     return None if curve.covariance is None else float(np.sqrt(curve.covariance[place, place]))
 
 
-# --------------------------------------------------------------------------------------------------
-# What a fusion did with every kind of answer, in words that are printed with the numbers.
-# --------------------------------------------------------------------------------------------------
+# -- policies and warnings ---------------------------------------------------------------------------------------------
 
 MANY_ENDS = 0.95
 """A rater who takes one side at least this often among twenty decided answers or more answers the side."""
 FEW_ANSWERS = 20
 FEW_CLUSTERS = 20
-SHOWN = 10
+MOST_LISTED = 10
+TIE_POLICIES: dict[str, str] = {
+    **dict.fromkeys((*PAIRED, "elo", "anchored-elo", "crowd"), "Ties: half a win for each; errors allow for it."),
+    **dict.fromkeys(
+        ("davidson", "rao-kupper", "anchored-davidson"),
+        "Ties: an outcome with a parameter of its own, fitted with the scores.",
+    ),
+    "plackett-luce": "Ties in a ranking: the average over the strict orders that agree with it; of two items half a "
+    "win each.",
+}
+INTERVAL_POLICIES: dict[Cluster, str] = {
+    "answer": "Intervals: what new answers of the same raters on the same questions would change.",
+    "rater": "Intervals: what other raters of the same kind would change.",
+    "prompt": "Intervals: what other prompts of the same kind would change, with these raters.",
+    "both": "Intervals: what other raters and other prompts of the same kind would change (two-way clustering: "
+    "raters + prompts - cells, never below either; t with few clusters).",
+}
 
 
 def policies(
     study: Study, groups: Sequence[FuseGroup], method: str, settings: FuseSettings, cluster: Cluster
 ) -> tuple[str, ...]:
     """One sentence for each rule that decided about answers."""
-    said = [_missing(study), _ties(method), _both_bad(groups, settings), _intervals(cluster)]
+    skipped = study.comparisons.skipped + study.rankings.skipped + study.ratings.skipped
+    sentences = [f"Missing answers: each fit uses the answers there are; {skipped:,} skipped ones are left out."]
+    sentences.append(TIE_POLICIES.get(method, ""))
+    both_bad = sum(group.both_bad for group in groups)
+    if both_bad:
+        fate = "left out: it orders nothing" if settings.both_bad == "exclude" else "taken as a tie, as asked"
+        sentences.append(f"'Both bad': {both_bad:,} answers, {fate}.")
+    sentences.append(INTERVAL_POLICIES[cluster])
     if cluster != "answer" and (method not in RATED or cluster != "rater"):
-        said.append(
+        sentences.append(
             f"Errors: with fewer than {MANY_CLUSTERS} {_plural(cluster)} and at least {FEWEST_MODERATED} items in a "
             "group, each item's variance borrows from the others (moderated variances)."
         )
     repeats = sum(group.repeats for group in groups)
     if repeats:
-        said.append(f"Repeated answers: {repeats:,} left out; they measure a rater, not the items.")
+        sentences.append(f"Repeated answers: {repeats:,} left out; they measure a rater, not the items.")
     same = sum(group.same for group in groups)
     if same:
-        said.append(f"Generators met themselves in {same:,} answers: left out.")
+        sentences.append(f"Generators met themselves in {same:,} answers: left out.")
     single = sum(group.single for group in groups)
     if single:
-        said.append(f"Rankings of a single item: {single:,} left out; they order nothing.")
+        sentences.append(f"Rankings of a single item: {single:,} left out; they order nothing.")
     if method == "crowd":
-        said.append(_crowd_priors(settings))
+        prior = CrowdPrior() if settings.prior is None else CrowdPrior(scores=settings.prior)
+        sentences.append(
+            f"Priors: latent scores are normal with standard deviation {prior.scores:g}; a rater's reliability is "
+            f"Beta({prior.right:g}, {prior.wrong:g}), the pull to the left Cauchy of scale {prior.bias:g}."
+        )
     elif settings.prior is not None and method not in ("elo", "anchored-elo", *RATED):
-        said.append(
+        sentences.append(
             f"Prior: latent scores are normal with standard deviation {settings.prior:g} around the group's level."
         )
     if is_plugin_fit(method):
-        said.append(f"Scores are by the plugin {load_fit(method).name} ({load_fit(method).origin}).")
+        sentences.append(f"Scores are by the plugin {load_fit(method).name} ({load_fit(method).origin}).")
     if method in ANCHORED:
-        said.append(
+        sentences.append(
             "Rating anchors: at each of three middle levels the items whose ratings agree best; a level without any is "
             "listed, and the curve then rests on the others."
         )
-    return tuple(words for words in said if words)
-
-
-def _crowd_priors(settings: FuseSettings) -> str:
-    prior = CrowdPrior() if settings.prior is None else CrowdPrior(scores=settings.prior)
-    return (
-        f"Priors: latent scores are normal with standard deviation {prior.scores:g}; a rater's reliability is "
-        f"Beta({prior.right:g}, {prior.wrong:g}), the pull to the left Cauchy of scale {prior.bias:g}."
-    )
-
-
-def _missing(study: Study) -> str:
-    skipped = study.comparisons.skipped + study.rankings.skipped + study.ratings.skipped
-    return f"Missing answers: each fit uses the answers there are; {skipped:,} skipped ones are left out."
-
-
-def _ties(method: str) -> str:
-    if method in ("davidson", "rao-kupper", "anchored-davidson"):
-        return "Ties: an outcome with a parameter of its own, fitted with the scores."
-    if method in (*PAIRED, "elo", "anchored-elo", "crowd"):
-        return "Ties: half a win for each; errors allow for it."
-    if method == "plackett-luce":
-        return "Ties in a ranking: the average over the strict orders that agree with it; of two items half a win each."
-    return ""
-
-
-def _both_bad(groups: Sequence[FuseGroup], settings: FuseSettings) -> str:
-    count = sum(group.both_bad for group in groups)
-    if not count:
-        return ""
-    fate = "left out: it orders nothing" if settings.both_bad == "exclude" else "taken as a tie, as asked"
-    return f"'Both bad': {count:,} answers, {fate}."
-
-
-def _intervals(cluster: Cluster) -> str:
-    return {
-        "answer": "Intervals: what new answers of the same raters on the same questions would change.",
-        "rater": "Intervals: what other raters of the same kind would change.",
-        "prompt": "Intervals: what other prompts of the same kind would change, with these raters.",
-        "both": "Intervals: what other raters and other prompts of the same kind would change (two-way clustering: "
-        "raters + prompts - cells, never below either; t with few clusters).",
-    }[cluster]
+    return tuple(words for words in sentences if words)
 
 
 def _plural(cluster: Cluster) -> str:
@@ -409,33 +364,30 @@ def warnings(
     cluster: Cluster,
 ) -> tuple[str, ...]:
     """What a reader should know before trusting the numbers."""
-    said = ["simulated study: no person gave these answers"] if study.simulated else []
-    said += describe_model_raters(study.models)
-    said += list(left_out[:SHOWN])
-    if len(left_out) > SHOWN:
-        said.append(f"{len(left_out) - SHOWN} more groups or items are not scored")
+    sentences = ["simulated study: no person gave these answers"] if study.simulated else []
+    sentences += describe_model_raters(study.models)
+    sentences += list(left_out[:MOST_LISTED])
+    if len(left_out) > MOST_LISTED:
+        sentences.append(f"{len(left_out) - MOST_LISTED} more groups or items are not scored")
     if study.design.adaptive:
-        said.append(
+        sentences.append(
             "the design is adaptive: which pairs were asked depends on the answers, so intervals are approximate"
         )
-    said += _few_clusters(scored, cluster)
-    said += _raters_as_given(study, scored, settings, cluster)
-    said += _unknown(scored)
-    said += _missing_levels(scored)
-    said += _one_sided(study, scored)
+    fewest = min((group.df for group in scored if np.isfinite(group.df)), default=np.inf)
+    if fewest < FEW_CLUSTERS - 1:
+        sentences.append(
+            f"errors rest on as few as {fewest:.0f} degrees of freedom: intervals are wide because "
+            f"{_plural(cluster)} are few"
+        )
+    sentences += _raters_as_given(study, scored, settings, cluster)
+    sentences += _unknown(scored)
+    sentences += _missing_levels(scored)
+    sentences += _one_sided(study, scored)
     if method in ("elo", "anchored-elo"):
-        said += _elo_driven_apart(scored)
+        sentences += _elo_driven_apart(scored)
     if method in ("elo", "anchored-elo") and settings.shuffles == 1:
-        said.append("Elo depends on the order of the answers: one seeded run; --shuffles 20 averages several")
-    return tuple(said)
-
-
-def _few_clusters(scored: Sequence[ScoredGroup], cluster: Cluster) -> list[str]:
-    fewest = min((one.df for one in scored if np.isfinite(one.df)), default=np.inf)
-    if fewest >= FEW_CLUSTERS - 1:
-        return []
-    few = _plural(cluster)
-    return [f"errors rest on as few as {fewest:.0f} degrees of freedom: intervals are wide because {few} are few"]
+        sentences.append("Elo depends on the order of the answers: one seeded run; --shuffles 20 averages several")
+    return tuple(sentences)
 
 
 def _raters_as_given(
@@ -444,7 +396,7 @@ def _raters_as_given(
     """Leaderboards whose raters cannot stand for others: one or two of them, or a crowd without names."""
     if settings.by != "generator" or cluster != "prompt" or settings.cluster != "auto":
         return []
-    raters = np.unique(np.concatenate([one.group.raters for one in scored]))
+    raters = np.unique(np.concatenate([group.group.raters for group in scored]))
     if study.crowds[raters].any():
         return ["raters without names: intervals are over prompts alone, and do not say what other raters would change"]
     who = "one rater" if len(raters) == 1 else f"{len(raters)} raters"
@@ -453,30 +405,34 @@ def _raters_as_given(
 
 def _unknown(scored: Sequence[ScoredGroup]) -> list[str]:
     """Scores that stand without an interval, and why."""
-    bare = [one for one in scored if np.isnan(one.error).any()]
+    bare = [group for group in scored if np.isnan(group.error).any()]
     if not bare:
         return []
-    items = sum(int(np.isnan(one.error).sum()) for one in bare)
-    why = "; ".join(sorted({one.errors for one in bare})[:SHOWN])
+    items = sum(int(np.isnan(group.error).sum()) for group in bare)
+    why = "; ".join(sorted({group.errors for group in bare})[:MOST_LISTED])
     first = f"{bare[0].group.where}{f' and {len(bare) - 1:,} more groups' if len(bare) > 1 else ''}"
     return [f"{first}: {items:,} scores without an interval ({why})"]
 
 
 def _missing_levels(scored: Sequence[ScoredGroup]) -> list[str]:
     short = [
-        (one.group.where, one.anchors.missing_levels)
-        for one in scored
-        if one.anchors is not None and len(one.anchors.missing_levels)
+        (scored_group.group.where, scored_group.anchors.missing_levels)
+        for scored_group in scored
+        if scored_group.anchors is not None and len(scored_group.anchors.missing_levels)
     ]
     if not short:
         return []
-    shown = "; ".join(f"{where}: {', '.join(f'{level:g}' for level in levels)}" for where, levels in short[:SHOWN])
-    return [f"rating levels without a rating anchor, so the curve rests on the others there: {shown}"]
+    listed = "; ".join(
+        f"{where}: {', '.join(f'{level:g}' for level in levels)}" for where, levels in short[:MOST_LISTED]
+    )
+    return [f"rating levels without a rating anchor, so the curve rests on the others there: {listed}"]
 
 
 def _elo_driven_apart(scored: Sequence[ScoredGroup]) -> list[str]:
     """Groups in which some items only win: Elo moves them on with every pass, which its errors do not see."""
-    apart = [one.group for one in scored if not pair_dominance(pair_counts(one.group)).identified]
+    apart = [
+        scored_group.group for scored_group in scored if not pair_dominance(pair_counts(scored_group.group)).identified
+    ]
     if not apart:
         return []
     more = f" and {len(apart) - 1:,} more groups" if len(apart) > 1 else ""
@@ -488,23 +444,23 @@ def _elo_driven_apart(scored: Sequence[ScoredGroup]) -> list[str]:
 
 def _one_sided(study: Study, scored: Sequence[ScoredGroup]) -> list[str]:
     """Raters who take one side whatever stands there."""
-    rater = np.concatenate([one.group.compared.rater for one in scored])
-    outcome = np.concatenate([one.group.compared.outcome for one in scored])
-    left = np.concatenate([one.group.compared.left for one in scored])
-    known = (left < 2) & (outcome < 2)
-    if not known.any():
+    rater = np.concatenate([scored_group.group.compared.rater for scored_group in scored])
+    outcome = np.concatenate([scored_group.group.compared.outcome for scored_group in scored])
+    left = np.concatenate([scored_group.group.compared.left for scored_group in scored])
+    decided = (left < 2) & (outcome < 2)
+    if not decided.any():
         return []
     size = int(rater.max()) + 1
-    count = np.bincount(rater[known], minlength=size)
-    took = np.bincount(rater[known], (outcome == left)[known], minlength=size)
+    count = np.bincount(rater[decided], minlength=size)
+    took = np.bincount(rater[decided], (outcome == left)[decided], minlength=size)
     with np.errstate(invalid="ignore"):
         share = took / count
-    said = []
+    sentences = []
     for side, part in (("left", share), ("right", 1 - share)):
         who = np.flatnonzero((count >= FEW_ANSWERS) & (part >= MANY_ENDS))
         if len(who):
-            names = ", ".join(repr(study.label("raters", r)) for r in who[:SHOWN])
-            said.append(
+            names = ", ".join(repr(study.label("raters", r)) for r in who[:MOST_LISTED])
+            sentences.append(
                 f"always answers {side}: {names}; such answers carry no preference (--method crowd models the side)"
             )
-    return said
+    return sentences

@@ -1,4 +1,7 @@
-"""Fits of other people: judgments of one group in, one score for each item out."""
+"""One group, one method: latent scores, how the fit went, and errors where the method has a likelihood.
+
+A method is built in, or a plugin with the interface `Fit`.
+"""
 
 from __future__ import annotations
 
@@ -95,8 +98,8 @@ def fit_plugin(group: FuseGroup, method: str, settings: FuseSettings, cluster: C
     """The scores of one group by a plugin."""
     loaded = load_fit(method)
     try:
-        found = loaded.part.fit(group.by_kind[loaded.part.reads], group.items)
-        scores, errors = found if isinstance(found, tuple) else (found, None)
+        result = loaded.part.fit(group.by_kind[loaded.part.reads], group.items)
+        scores, errors = result if isinstance(result, tuple) else (result, None)
         latent = np.asarray(scores, np.float64)
         se = None if errors is None else np.asarray(errors, np.float64)
     except SalonError:
@@ -122,9 +125,7 @@ def _check_plugin_values(values: Floats, what: str, group: FuseGroup, loaded: Lo
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# The comparisons of one group: can they identify scores, the fit of a pair model, its errors, and rating anchors.
-# --------------------------------------------------------------------------------------------------
+# -- models of comparisons ---------------------------------------------------------------------------------------------
 
 MOST_NAMED = 5
 """Items named in a message before the rest are counted."""
@@ -140,28 +141,30 @@ def pair_counts(group: FuseGroup) -> PairCounts:
     return count_pairs(c.a, c.b, c.outcome, group.items)
 
 
-def pair_dominance(counts: PairCounts, held: Ints | None = None) -> Dominance:
-    """Who beat whom; items `held` by rating anchors count as tied."""
+def pair_dominance(counts: PairCounts, anchored: Ints | None = None) -> Dominance:
+    """Who beat whom; items `anchored` by ratings count as tied."""
     won, lost, tied = (np.flatnonzero(x > 0) for x in (counts.wins, counts.losses, counts.ties))
     pairs = np.stack([counts.i, counts.j], axis=1)
-    ties = pairs[tied] if held is None else np.vstack([pairs[tied], np.stack([held[:-1], held[1:]], axis=1)])
+    ties = (
+        pairs[tied] if anchored is None else np.vstack([pairs[tied], np.stack([anchored[:-1], anchored[1:]], axis=1)])
+    )
     return dominance(counts.items, np.vstack([pairs[won], pairs[lost][:, ::-1]]), ties)
 
 
-def _check_identified(group: FuseGroup, counts: PairCounts, held: Ints | None = None) -> None:
+def _check_identified(group: FuseGroup, counts: PairCounts, anchored: Ints | None = None) -> None:
     """Without a prior every item must be reachable from every other by wins (Ford 1957); says who is not."""
-    found = pair_dominance(counts, held)
-    if found.identified:
+    order = pair_dominance(counts, anchored)
+    if order.identified:
         return
     for what, items in (
-        ("never lost", found.undefeated),
-        ("never won", found.winless),
-        ("were never compared", found.uncompared),
+        ("never lost", order.undefeated),
+        ("never won", order.winless),
+        ("were never compared", order.uncompared),
     ):
         if len(items):
             raise _not_identified(f"{label_items(group, items)} {what}", group)
-    sizes = np.bincount(found.labels)
-    part = np.flatnonzero(found.labels == np.argmin(sizes))
+    sizes = np.bincount(order.labels)
+    part = np.flatnonzero(order.labels == np.argmin(sizes))
     raise _not_identified(
         f"{len(sizes)} sets of items between which all decisions go one way, or none exist; one is "
         f"{label_items(group, part)}",
@@ -169,10 +172,10 @@ def _check_identified(group: FuseGroup, counts: PairCounts, held: Ints | None = 
     )
 
 
-def _not_identified(found: str, group: FuseGroup) -> NotIdentified:
+def _not_identified(reason: str, group: FuseGroup) -> NotIdentified:
     return NotIdentified(
         "finite scores need every item to win and lose along some chain of comparisons",
-        found=found,
+        found=reason,
         where=group.where,
         remedy="--prior 3 gives such items finite scores (a normal prior of 3 logits), or collect more comparisons",
     )
@@ -180,8 +183,8 @@ def _not_identified(found: str, group: FuseGroup) -> NotIdentified:
 
 def label_items(group: FuseGroup, items: Ints | Codes) -> str:
     """Items by label, the first few."""
-    shown = ", ".join(repr(group.members[i]) for i in items[:MOST_NAMED])
-    return shown if len(items) <= MOST_NAMED else f"{shown} and {len(items) - MOST_NAMED} more"
+    labels = ", ".join(repr(group.members[i]) for i in items[:MOST_NAMED])
+    return labels if len(items) <= MOST_NAMED else f"{labels} and {len(items) - MOST_NAMED} more"
 
 
 def fit_paired(group: FuseGroup, method: str, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
@@ -201,11 +204,11 @@ def _pair_errors(
     clusters = {kind: _clusters(group, kind) for kind in kinds}
     try:
         if cluster == "answer" and settings.interval != "bootstrap":
-            made = independent_errors(fit, counts)
-            return made if fit.prior is None else floor_errors(made, fit, counts)
+            errors = independent_errors(fit, counts)
+            return errors if fit.prior is None else floor_errors(errors, fit, counts)
         parts = [_clustered(group, counts, fit, settings, kind, *clusters[kind]) for kind in kinds]
-        made = crossed_errors(parts)
-        return floor_errors(made, fit, counts)
+        errors = crossed_errors(parts)
+        return floor_errors(errors, fit, counts)
     except TooFew:
         return mark_unvarying(hessian_errors(fit, counts))
 
@@ -257,10 +260,10 @@ def _clustered(
     if settings.interval != "bootstrap":
         return clustered_errors(fit, counts, sums)
     rng = np.random.default_rng([settings.seed, 2])
-    drawn = bootstrap_scores(fit, counts, sums, draws=settings.draws, rng=rng)
-    covariance = np.cov(drawn, rowvar=False) if group.items <= DENSE_ITEMS else None
+    scores = bootstrap_scores(fit, counts, sums, draws=settings.draws, rng=rng)
+    covariance = np.cov(scores, rowvar=False) if group.items <= DENSE_ITEMS else None
     method = f"bootstrap of {clusters:,} {cluster}s, {settings.draws:,} draws, one Newton step each"
-    se = drawn.std(axis=0, ddof=1)
+    se = scores.std(axis=0, ddof=1)
     return Errors(se=se, covariance=covariance, df=clusters - 1, method=method)
 
 
@@ -286,11 +289,11 @@ def raise_to_floor(errors: Errors, least: Errors) -> Errors:
     return replace(errors, se=errors.se * by, covariance=covariance, differences=differences)
 
 
-def floor_jackknife_errors(group: FuseGroup, fit: PairFit, made: Errors) -> Errors:
+def floor_jackknife_errors(group: FuseGroup, fit: PairFit, errors: Errors) -> Errors:
     """Errors from left-out clusters, held to the same floor as those of a sandwich."""
     counts = pair_counts(group)
     try:
-        return floor_errors(made, fit, counts)
+        return floor_errors(errors, fit, counts)
     except TooFew:
         return mark_unvarying(hessian_errors(fit, counts))
 
@@ -323,8 +326,8 @@ def fit_anchored_davidson(group: FuseGroup, anchors: Ints, targets: Floats, sett
         return _pair_fit(fit_pairs(counts, "davidson", prior=settings.prior, pull=pull))
     plain = fit_pairs(counts, "davidson", prior=settings.prior)
     level = _level(plain.scores, pull)
-    made = _pair_fit(fit_pairs(counts, "davidson", prior=settings.prior, pull=_lowered(pull, level)))
-    return replace(made, latent=made.latent + level, plain=plain)
+    centred = _pair_fit(fit_pairs(counts, "davidson", prior=settings.prior, pull=_lowered(pull, level)))
+    return replace(centred, latent=centred.latent + level, plain=plain)
 
 
 def _pull(anchors: Ints, targets: Floats, settings: FuseSettings) -> Pull | None:
@@ -358,9 +361,7 @@ def step_anchored_davidson(
     return newton_step(fit.pairs, counts, pull=_lowered(pull, level)) + level
 
 
-# --------------------------------------------------------------------------------------------------
-# One group, one method: latent scores, how the fit went, and errors where the method has a likelihood.
-# --------------------------------------------------------------------------------------------------
+# -- any method --------------------------------------------------------------------------------------------------------
 
 
 def fit_group(
@@ -371,17 +372,25 @@ def fit_group(
         raise TooFew(
             "a group needs at least two items to be scored", found=", ".join(group.members) or 0, where=group.where
         )
-    _check_protocol(group, method)
+    protocol, sizes = protocol_of(method), {name: len(part) for name, part in group.by_kind.items()}
+    if not sizes[protocol]:
+        methods = {"comparisons": "davidson", "rankings": "plackett-luce", "ratings": "mean"}
+        raise DesignError(
+            f"{method} reads {protocol}",
+            found=", ".join(f"{size:,} {name}" for name, size in sizes.items()),
+            where=group.where,
+            remedy=" or ".join(f"--method {methods[name]}" for name, size in sizes.items() if size),
+        )
     try:
         return _METHODS.get(method, fit_plugin)(group, method, settings, cluster if errors else None)
     except StatsError as error:
         if error.where is not None:
             raise
-        found = _labelled(error.found or "", group, method)
-        raise type(error)(error.needed, found=found, where=group.where, remedy=error.remedy) from None
+        message = _labelled(error.found or "", group, method)
+        raise type(error)(error.needed, found=message, where=group.where, remedy=error.remedy) from None
 
 
-def _labelled(found: str, group: FuseGroup, method: str) -> str:
+def _labelled(message: str, group: FuseGroup, method: str) -> str:
     """A finding of the maths, which knows items and raters by number, in the words of the study."""
     raters = np.unique(group.rated.rater) if method in RATED else group.raters
 
@@ -391,7 +400,7 @@ def _labelled(found: str, group: FuseGroup, method: str) -> str:
         labels = [group.rater_labels[raters[n]] if of_rater else group.members[n] for n in numbers]
         return ", ".join(map(repr, labels))
 
-    return re.sub(r"\b(items?|raters?) (\d+(?:, \d+)*)", names, found)
+    return re.sub(r"\b(items?|raters?) (\d+(?:, \d+)*)", names, message)
 
 
 def protocol_of(method: str) -> str:
@@ -413,28 +422,12 @@ def count_judgments(group: FuseGroup, method: str) -> int:
     return len(group.by_kind[protocol_of(method)])
 
 
-def _check_protocol(group: FuseGroup, method: str) -> None:
-    wanted, sizes = protocol_of(method), {name: len(part) for name, part in group.by_kind.items()}
-    if not sizes[wanted]:
-        other = {"comparisons": "davidson", "rankings": "plackett-luce", "ratings": "mean"}
-        usable = [f"--method {other[name]}" for name, size in sizes.items() if size]
-        raise DesignError(
-            f"{method} reads {wanted}",
-            found=", ".join(f"{size:,} {name}" for name, size in sizes.items()),
-            where=group.where,
-            remedy=" or ".join(usable),
-        )
-
-
-def _elo_settings(settings: FuseSettings) -> EloSettings:
-    settled = settings.elo == "settled"
-    how = EloSettings(passes=settings.passes, pull=settings.pull, gap=settings.gap, settled=settled)
-    return how if settings.tau is None else replace(how, tau=settings.tau)
-
-
 def fit_anchored_elo(group: FuseGroup, anchors: Ints, targets: Floats, settings: FuseSettings) -> GroupFit:
     """Anchored Elo with rating anchors pulled to `targets` (levels from the middle one); none: plain Elo."""
-    how = _elo_settings(settings)
+    settled = settings.elo == "settled"
+    how = EloSettings(passes=settings.passes, pull=settings.pull, gap=settings.gap, settled=settled)
+    if settings.tau is not None:
+        how = replace(how, tau=settings.tau)
     c = group.compared
     goal = how.start + how.gap * targets[: len(anchors)]
     runs = [
@@ -444,19 +437,15 @@ def fit_anchored_elo(group: FuseGroup, anchors: Ints, targets: Floats, settings:
         )
         for run in range(settings.shuffles)
     ]  # fmt: skip
+    result = "mean of the second half" if settled else "the last one"
+    averaged = f", mean of {settings.shuffles} runs" if settings.shuffles > 1 else ""
     return GroupFit(
         latent=np.mean(runs, axis=0),
-        solver=_elo_solver(settings),
+        solver=f"Elo, {settings.passes} shuffled passes, {result}{averaged}",
         iterations=settings.passes,
         model="bradley-terry",
         per_logit=how.tau,
     )
-
-
-def _elo_solver(settings: FuseSettings) -> str:
-    result = "mean of the second half" if settings.elo == "settled" else "the last one"
-    runs = f", mean of {settings.shuffles} runs" if settings.shuffles > 1 else ""
-    return f"Elo, {settings.passes} shuffled passes, {result}{runs}"
 
 
 def _fit_elo(group: FuseGroup, method: str, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
@@ -503,8 +492,8 @@ def _rater_facts(raters: Codes, learned: Mapping[str, Floats | None]) -> dict[in
 def _fit_plackett_luce(group: FuseGroup, method: str, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
     k = group.ranked
     fit = fit_rankings(k.offsets, k.items, k.ranks, group.items, prior=settings.prior)
-    wanted = group.items <= DENSE_ITEMS
-    errors = _ranking_errors(group, fit, cluster) if cluster is not None and wanted else None
+    dense = group.items <= DENSE_ITEMS
+    errors = _ranking_errors(group, fit, cluster) if cluster is not None and dense else None
     return GroupFit(
         latent=fit.scores,
         solver=fit.convergence.solver,
@@ -523,8 +512,8 @@ def _ranking_errors(group: FuseGroup, fit: RankFit, cluster: Cluster) -> Errors:
     codes = [None if kind == "answer" else cluster_codes(group.ranked, kind) for kind in kinds]
     try:
         parts = [ranking_errors(fit, cluster=code) for code in codes]
-        made = crossed_errors(parts)
-        return made if fit.prior is None else raise_to_floor(made, least)
+        errors = crossed_errors(parts)
+        return errors if fit.prior is None else raise_to_floor(errors, least)
     except TooFew:
         return mark_unvarying(least)
 

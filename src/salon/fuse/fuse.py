@@ -1,9 +1,4 @@
-"""Whether items or their generators are scored, where nobody said.
-
-An arena shows two of many generators under each of many prompts, once. Scores of the items of one prompt then rest on a
-vote or two, or do not hang together at all, while the generators met under hundreds of prompts: they are what such
-votes can order.
-"""
+"""The fusion of a study: choose what is scored and by which method, score every group, report."""
 
 from __future__ import annotations
 
@@ -67,8 +62,8 @@ def choose_unit(study: Study, settings: FuseSettings, criteria: Sequence[str]) -
         return item
     names, generator = item_column(study, "generator")
     view = study.comparisons
-    wanted = [n for n, criterion in enumerate(study.criteria) if not criteria or criterion.id in criteria]
-    rows = np.isin(view.criterion, wanted) & (view.repeat == 0) & (view.outcome != BOTH_BAD)
+    numbers = [n for n, criterion in enumerate(study.criteria) if not criteria or criterion.id in criteria]
+    rows = np.isin(view.criterion, numbers) & (view.repeat == 0) & (view.outcome != BOTH_BAD)
     a, b, criterion = view.a[rows], view.b[rows], view.criterion[rows]
     if len(names) < 2 or not len(a) or (generator[a] < 0).any() or (generator[b] < 0).any():
         return item
@@ -76,10 +71,13 @@ def choose_unit(study: Study, settings: FuseSettings, criteria: Sequence[str]) -
     for number in np.unique(criterion):
         of = criterion == number
         first, second = generator[a[of]], generator[b[of]]
-        if _count_parts(np.unique(np.concatenate([first, second])), first, second) > 1:
+        units = np.unique(np.concatenate([first, second]))
+        place = np.searchsorted(units, first), np.searchsorted(units, second)
+        graph = sparse.coo_array((np.ones(len(first)), place), shape=(len(units), len(units)))
+        if csgraph.connected_components(graph, directed=False)[0] > 1:
             return item  # generators would not share a scale either
-        held = _connected_prompts(study.item_groups, a[of], b[of])
-        loose, prompts = loose + int((~held).sum()), prompts + len(held)
+        connected = _connected_prompts(study.item_groups, a[of], b[of])
+        loose, prompts = loose + int((~connected).sum()), prompts + len(connected)
     met = len(np.unique(generator[np.concatenate([a, b])]))
     items = len(np.unique(np.concatenate([a, b])))
     if prompts < FEWEST_PROMPTS or loose * 2 <= prompts or items < 2 * met:
@@ -103,16 +101,7 @@ def _connected_prompts(group_of: Codes, a: Codes, b: Codes) -> np.ndarray:
     return np.asarray((parts == 1) & (votes >= np.bincount(of_item, minlength=len(groups))))
 
 
-def _count_parts(units: Codes, a: Codes, b: Codes) -> int:
-    """Into how many parts the comparisons a, b hold the units together."""
-    place = np.searchsorted(units, a), np.searchsorted(units, b)
-    graph = sparse.coo_array((np.ones(len(a)), place), shape=(len(units), len(units)))
-    return int(csgraph.connected_components(graph, directed=False)[0])
-
-
-# --------------------------------------------------------------------------------------------------
-# Do methods agree? Anchored and plain Elo and Davidson on the same comparisons, rating anchors and scale.
-# --------------------------------------------------------------------------------------------------
+# -- comparing methods -------------------------------------------------------------------------------------------------
 
 GAPS: tuple[tuple[str, float], ...] = (
     ("group", 1200.0),
@@ -133,22 +122,25 @@ def compare_methods(
     groups: Sequence[FuseGroup], settings: FuseSettings, progress: Callable[[str], None]
 ) -> CompareFigures:
     """The cross-method table and the ablation of the gap between rating levels."""
-    made: dict[str, list[Floats]] = {}
+    scores: dict[str, list[Floats]] = {}
     for method, pulled in ((ELO, True), (DAVIDSON, True), (DAVIDSON, False), (ELO, False)):
         name = method if pulled else method.removeprefix("anchored-")
         progress(f"comparing: {name}")
-        made[name] = calibrated_scores(fit_anchored(groups, method, settings, None, pulled=pulled))
-    by_group = [_agreement(x, y, settings) for x, y in zip(made[ELO], made[DAVIDSON])]
+        scores[name] = calibrated_scores(fit_anchored(groups, method, settings, None, pulled=pulled))
+    by_group = [_agreement(x, y, settings) for x, y in zip(scores[ELO], scores[DAVIDSON])]
     gaps = []
     for calibration, gap in GAPS:
         progress(f"gap {gap:g}")
-        gaps.append(_gap_row(groups, settings, calibration, gap))
+        changed = settings.model_copy(update={"calibration": calibration, "gap": gap})
+        elo, davidson = (calibrated_scores(fit_anchored(groups, method, changed, None)) for method in (ELO, DAVIDSON))
+        agreement = _mean(ELO, DAVIDSON, [_agreement(x, y, settings) for x, y in zip(elo, davidson)])
+        gaps.append(GapRow(calibration=calibration, gap=gap, agreement=agreement))
     return CompareFigures(
         pairs=tuple(
-            _mean(first, second, [_agreement(x, y, settings) for x, y in zip(made[first], made[second])])
-            for first, second in combinations(made, 2)
+            _mean(first, second, [_agreement(x, y, settings) for x, y in zip(scores[first], scores[second])])
+            for first, second in combinations(scores, 2)
         ),
-        by_group=tuple(_mean(ELO, DAVIDSON, [one]) for one in by_group),
+        by_group=tuple(_mean(ELO, DAVIDSON, [agreement]) for agreement in by_group),
         group_names=tuple((group.criterion, group.label) for group in groups),
         gaps=tuple(gaps),
         tie_margin=settings.tie_margin,
@@ -160,38 +152,28 @@ def calibrated_scores(fused: AnchoredFusion) -> list[Floats]:
     return [curve.apply(fit.latent) for curve, fit in zip(fused.curves, fused.fits)]
 
 
-def _gap_row(groups: Sequence[FuseGroup], settings: FuseSettings, calibration: str, gap: float) -> GapRow:
-    changed = settings.model_copy(update={"calibration": calibration, "gap": gap})
-    elo = calibrated_scores(fit_anchored(groups, ELO, changed, None))
-    davidson = calibrated_scores(fit_anchored(groups, DAVIDSON, changed, None))
-    agreement = _mean(ELO, DAVIDSON, [_agreement(x, y, settings) for x, y in zip(elo, davidson)])
-    return GapRow(calibration=calibration, gap=gap, agreement=agreement)
-
-
 def _agreement(x: Floats, y: Floats, settings: FuseSettings) -> MethodAgreement:
     return method_agreement(x, y, tie_margin=settings.tie_margin)
 
 
-def _mean(first: str, second: str, found: Sequence[MethodAgreement]) -> MethodPair:
+def _mean(first: str, second: str, agreements: Sequence[MethodAgreement]) -> MethodPair:
     """Averages over groups; correlations over the groups that have one."""
-    srcc = [one.srcc for one in found if one.srcc is not None]
-    plcc = [one.plcc for one in found if one.plcc is not None]
+    srcc = [agreement.srcc for agreement in agreements if agreement.srcc is not None]
+    plcc = [agreement.plcc for agreement in agreements if agreement.plcc is not None]
     return MethodPair(
         first=first,
         second=second,
         srcc=float(np.mean(srcc)) if srcc else None,
         plcc=float(np.mean(plcc)) if plcc else None,
-        mae=float(np.mean([one.mae for one in found])),
-        decisions=float(np.mean([one.decisions for one in found])),
-        ks_pass=sum(one.ks_p > KS_LEVEL for one in found),
-        groups=len(found),
+        mae=float(np.mean([agreement.mae for agreement in agreements])),
+        decisions=float(np.mean([agreement.decisions for agreement in agreements])),
+        ks_pass=sum(agreement.ks_p > KS_LEVEL for agreement in agreements),
+        groups=len(agreements),
         srcc_low=min(srcc) if srcc else None,
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The fusion of a study: choose the method, score every group, report.
-# --------------------------------------------------------------------------------------------------
+# -- fusion ------------------------------------------------------------------------------------------------------------
 
 ENOUGH_CLUSTERS = 5
 """From this many raters (or prompts) in every group on, errors ask what others would have said."""
@@ -226,16 +208,16 @@ def fuse_study(
     progress("sorting judgments into groups")
     unit = choose_unit(study, settings, criteria)
     settings = settings.model_copy(update={"by": unit.by})
-    found = list(study_groups(study, settings, criteria))
-    if not found:
+    all_groups = list(study_groups(study, settings, criteria))
+    if not all_groups:
         raise _nothing_to_fuse(study)
-    method = _method(found, settings)
+    method = _method(all_groups, settings)
     _check_interval(method, settings)
-    groups, left_out = _usable(found, method)
+    groups, left_out = _usable(all_groups, method)
     chosen = [unit.reason] if unit.reason else []
     if method == "shrunk-mean" and settings.method == "auto":
         chosen.append(_shrinkage_note(groups))
-    left_out = [*chosen, *left_out, *_unread_notes(found, method)]
+    left_out = [*chosen, *left_out, *_unread_notes(all_groups, method)]
     if compare:
         _check_comparable(groups)
     cluster = _cluster(study, groups, method, settings)
@@ -261,12 +243,12 @@ def fuse_study(
         scale_high=high,
         level=settings.level,
         cluster=cluster,
-        scores=tuple(row for one in scored for row in score_rows(one, unit.by)),
-        groups=tuple(group_figures(one, settings) for one in scored),
+        scores=tuple(row for group in scored for row in score_rows(group, unit.by)),
+        groups=tuple(group_figures(group, settings) for group in scored),
         raters=tuple(rater_figures(study, scored)),
         rating_anchors=tuple(anchor_figures(scored)),
         curves=tuple(curve_figures(scored, settings)),
-        compare=compare_methods(_usable(found, "anchored-davidson")[0], settings, progress) if compare else None,
+        compare=compare_methods(_usable(all_groups, "anchored-davidson")[0], settings, progress) if compare else None,
         policies=policies(study, groups, method, settings, cluster),
         warnings=warnings(study, scored, left_out, method, settings, cluster),
         signature=signature,
@@ -278,11 +260,11 @@ def fuse_study(
 def _nothing_to_fuse(study: Study) -> TooFew:
     """Why there is nothing to fuse."""
     counts = {kind: n for kind, n in study.counts.items() if kind in ("comparisons", "rankings", "ratings")}
-    held = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
+    judged = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
     bad = bool(len(study.comparisons)) and bool((study.comparisons.outcome == BOTH_BAD).all())
     return TooFew(
         "a fusion needs judgments that say something about items of one group",
-        found=f"{held}: all 'both bad', skipped, repeated or outside every group" if held else "none",
+        found=f"{judged}: all 'both bad', skipped, repeated or outside every group" if judged else "none",
         where=f"study {study.name!r}",
         remedy="--both-bad tie takes 'both bad' as a tie" if bad else None,
     )
@@ -351,30 +333,30 @@ def _rated_too(group: FuseGroup) -> bool:
 
 def _usable(groups: Sequence[FuseGroup], method: str) -> tuple[list[FuseGroup], list[str]]:
     """Groups and items that the method can score, and in words what it cannot."""
-    wanted = protocol_of(method)
-    kept: list[FuseGroup] = []
+    protocol = protocol_of(method)
+    usable: list[FuseGroup] = []
     silent, single, partly = [], [], []
     for group in groups:
-        named = np.bincount(group.by_kind[wanted].named, minlength=group.items) > 0
-        if not named.any():
+        judged_items = np.bincount(group.by_kind[protocol].named, minlength=group.items) > 0
+        if not judged_items.any():
             silent.append(group)
-        elif named.sum() < 2:
+        elif judged_items.sum() < 2:
             single.append(group)
         else:
-            partly += [] if named.all() else [group]
-            kept.append((group if named.all() else group.among(named)).reading(protocols_of(method)))
-    told = [
-        *_group_notes(silent, f"no {wanted}, so {method} cannot score it"),
-        *_group_notes(single, f"fewer than two items with {wanted}, so nothing to compare"),
-        *_group_notes(partly, f"items without {wanted} are not scored"),
+            partly += [] if judged_items.all() else [group]
+            usable.append((group if judged_items.all() else group.among(judged_items)).reading(protocols_of(method)))
+    notes = [
+        *_group_notes(silent, f"no {protocol}, so {method} cannot score it"),
+        *_group_notes(single, f"fewer than two items with {protocol}, so nothing to compare"),
+        *_group_notes(partly, f"items without {protocol} are not scored"),
     ]
-    if not kept:
+    if not usable:
         raise (TooFew if single else DesignError)(
-            f"{method} needs at least one group of two items with {wanted}",
-            found="; ".join(told[:3]),
+            f"{method} needs at least one group of two items with {protocol}",
+            found="; ".join(notes[:3]),
             remedy="choose a --method for the judgments there are" if silent else "compare two items or more",
         )
-    return kept, told
+    return usable, notes
 
 
 def _unread_notes(groups: Sequence[FuseGroup], method: str) -> list[str]:
@@ -408,8 +390,8 @@ def _cluster(study: Study, groups: Sequence[FuseGroup], method: str, settings: F
     crowded = any(study.crowds[group.raters].any() for group in groups)
     if settings.by == "generator" and min(_kinds(groups, method, "prompt")) >= ENOUGH_CLUSTERS:
         # A leaderboard is meant for prompts that nobody has asked yet, and for people who have not been asked.
-        named = not crowded and min(_kinds(groups, method, "rater")) >= ENOUGH_BESIDE_PROMPTS
-        return "both" if named else "prompt"
+        enough_raters = not crowded and min(_kinds(groups, method, "rater")) >= ENOUGH_BESIDE_PROMPTS
+        return "both" if enough_raters else "prompt"
     if method in OWN_CLUSTER:
         return "answer" if crowded else OWN_CLUSTER[method]
     if crowded or min(len(group.raters) for group in groups) < ENOUGH_CLUSTERS:
@@ -424,8 +406,8 @@ def _kinds(groups: Sequence[FuseGroup], method: str, cluster: str) -> list[int]:
 
 def _check_clusters(groups: Sequence[FuseGroup], method: str, cluster: Cluster) -> None:
     """Clusters asked for by name must be there, two in every group."""
-    wanted = {"answer": (), "both": ("rater", "prompt")}.get(cluster, (cluster,))
-    for kind in wanted:
+    kinds = {"answer": (), "both": ("rater", "prompt")}.get(cluster, (cluster,))
+    for kind in kinds:
         for group, count in zip(groups, _kinds(groups, method, kind)):
             if count < 2:
                 codes = cluster_codes(group.by_kind[protocol_of(method)], kind)

@@ -2,8 +2,8 @@
 
 Items are scored within what they are compared within (a prompt, a category or the whole study); generators within the
 whole study, or within each category. Inside a group, items (or generators) are numbered 0..n-1; raters and prompts
-keep their numbers in the study. Repeated answers are left out and counted; so are answers of 'both bad', which order
-nothing, unless they are asked to be ties.
+keep their numbers in the study. Repeated answers are left out and counted. So are answers of 'both bad', which order
+nothing, unless they are to be taken as ties.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class FuseGroup:
         return replace(
             self,
             compared=select_rows(self.compared, compared),
-            ranked=_rankings_of(self.ranked, ranked),
+            ranked=self.ranked if ranked.all() else _ranked_rows(self.ranked, np.flatnonzero(ranked)),
             rated=select_rows(self.rated, rated),
         )
 
@@ -148,15 +148,15 @@ class FuseGroup:
         """The group with only its judgments of these kinds; its items stay."""
         return self.keeping(*(np.full(len(part), name in protocols) for name, part in self.by_kind.items()))
 
-    def among(self, kept: Bools) -> FuseGroup:
+    def among(self, mask: Bools) -> FuseGroup:
         """The group with only some of its items, and the judgments that are about them alone."""
-        number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        number = np.cumsum(mask, dtype=np.int32) - np.int32(1)
         c, k, r = self.compared, self.ranked, self.rated
-        whole = np.array([kept[k.items[s:e]].all() for s, e in zip(k.offsets[:-1], k.offsets[1:])], bool)
-        part = self.keeping(kept[c.a] & kept[c.b], whole, kept[r.item])
+        whole = np.array([mask[k.items[s:e]].all() for s, e in zip(k.offsets[:-1], k.offsets[1:])], bool)
+        part = self.keeping(mask[c.a] & mask[c.b], whole, mask[r.item])
         return replace(
             part,
-            members=tuple(label for label, keep in zip(self.members, kept) if keep),
+            members=tuple(label for label, keep in zip(self.members, mask) if keep),
             compared=replace(part.compared, a=number[part.compared.a], b=number[part.compared.b]),
             ranked=replace(part.ranked, items=number[part.ranked.items]),
             rated=replace(part.rated, item=number[part.rated.item]),
@@ -172,8 +172,8 @@ def cluster_codes(part: GroupComparisons | GroupRankings | GroupRatings, cluster
 def average_repeated_ratings(rated: GroupRatings) -> tuple[Codes, Codes, Floats]:
     """Item, rater and value of one rating for each pair of them: a rater's several ratings of a generator averaged."""
     key = rated.item.astype(np.int64) * (int(rated.rater.max(initial=0)) + 1) + rated.rater
-    found, first, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    if len(found) == len(key):
+    unique, first, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    if len(unique) == len(key):
         return rated.item, rated.rater, rated.value
     return rated.item[first], rated.rater[first], np.bincount(place, rated.value) / count
 
@@ -183,20 +183,6 @@ def select_rows(part: Any, keep: Any) -> Any:
     if isinstance(keep, np.ndarray) and keep.dtype == bool and keep.all():
         return part
     return replace(part, **{name: getattr(part, name)[keep] for name in part.__dataclass_fields__})
-
-
-def _rankings_of(part: GroupRankings, keep: Bools) -> GroupRankings:
-    if keep.all():
-        return part
-    length = np.diff(part.offsets)
-    inside = np.repeat(keep, length)
-    return GroupRankings(
-        offsets=np.concatenate([[0], np.cumsum(length[keep])]),
-        items=part.items[inside],
-        ranks=part.ranks[inside],
-        rater=part.rater[keep],
-        prompt=part.prompt[keep],
-    )
 
 
 @dataclass(frozen=True)
@@ -215,9 +201,23 @@ class _Units:
 def study_groups(study: Study, settings: FuseSettings, criteria: Sequence[str]) -> Iterator[FuseGroup]:
     """Every group of the study that holds judgments under one of `criteria`."""
     units = _units(study, settings)
-    wanted = [n for n, criterion in enumerate(study.criteria) if not criteria or criterion.id in criteria]
-    for number in wanted:
-        yield from _criterion_groups(study, settings, units, number)
+    numbers = [n for n, criterion in enumerate(study.criteria) if not criteria or criterion.id in criteria]
+    raters = study.ids("raters").to_pylist()
+    for number in numbers:
+        criterion = study.criteria[number]
+        compared, both_bad, same, again = _read_comparisons(study, settings, units, number)
+        ranked, doubled, again_ranked, single = _read_rankings(study, units, number)
+        rated, again_rated = _read_ratings(study, units, number, criterion.scale)
+        repeats, same = again + again_ranked + again_rated, same + doubled
+        parts = [_by_group(part, code, len(units.group_labels)) for part, code in (compared, ranked, rated)]
+        for group, label in enumerate(units.group_labels):
+            mine = [part[group] for part in parts]
+            if any(len(part) for part in mine):
+                yield _renumbered(
+                    units, criterion.id, label, criterion.scale, *mine,
+                    both_bad=int(both_bad[group]), repeats=int(repeats[group]), same=int(same[group]),
+                    single=int(single[group]), rater_labels=raters,
+                )  # fmt: skip
 
 
 def _units(study: Study, settings: FuseSettings) -> _Units:
@@ -254,24 +254,6 @@ def item_column(study: Study, name: str) -> tuple[tuple[str, ...], Codes]:
     return tuple(column.dictionary.to_pylist()), codes
 
 
-def _criterion_groups(study: Study, settings: FuseSettings, units: _Units, number: int) -> Iterator[FuseGroup]:
-    criterion = study.criteria[number]
-    compared, both_bad, same, again = _read_comparisons(study, settings, units, number)
-    ranked, doubled, again_ranked, single = _read_rankings(study, units, number)
-    rated, again_rated = _read_ratings(study, units, number, criterion.scale)
-    repeats, same = again + again_ranked + again_rated, same + doubled
-    raters = study.ids("raters").to_pylist()
-    parts = [_by_group(part, code, len(units.group_labels)) for part, code in (compared, ranked, rated)]
-    for group, label in enumerate(units.group_labels):
-        mine = [part[group] for part in parts]
-        if any(len(part) for part in mine):
-            yield _renumbered(
-                units, criterion.id, label, criterion.scale, *mine,
-                both_bad=int(both_bad[group]), repeats=int(repeats[group]), same=int(same[group]),
-                single=int(single[group]), rater_labels=raters,
-            )  # fmt: skip
-
-
 def _renumbered(
     units: _Units,
     criterion: str,
@@ -283,11 +265,11 @@ def _renumbered(
     **more: Any,
 ) -> FuseGroup:
     """The members of a group are those that some judgment names."""
-    seen = np.zeros(len(units.labels), bool)
+    judged_items = np.zeros(len(units.labels), bool)
     for codes in (compared.a, compared.b, ranked.items, rated.item):
-        seen[codes] = True
-    members = np.flatnonzero(seen)
-    local = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+        judged_items[codes] = True
+    members = np.flatnonzero(judged_items)
+    local = np.cumsum(judged_items, dtype=np.int32) - np.int32(1)
     return FuseGroup(
         criterion=criterion,
         label=label,
@@ -333,15 +315,15 @@ def _read_comparisons(
     first = view.repeat[rows] == 0
     bad = view.outcome[rows] == BOTH_BAD
     use = there & first & (a != b) & (~bad | (settings.both_bad == "tie"))
-    kept = rows[use]
+    usable = rows[use]
     part = GroupComparisons(
         a=a[use],
         b=b[use],
-        outcome=np.where(view.outcome[kept] == BOTH_BAD, np.int8(TIE), view.outcome[kept]),
-        rater=view.rater[kept],
-        left=view.left[kept],
-        prompt=units.prompt_of[view.a[kept]],
-        row=np.zeros(len(kept), np.int32),
+        outcome=np.where(view.outcome[usable] == BOTH_BAD, np.int8(TIE), view.outcome[usable]),
+        rater=view.rater[usable],
+        left=view.left[usable],
+        prompt=units.prompt_of[view.a[usable]],
+        row=np.zeros(len(usable), np.int32),
     )
 
     def count(which: Bools) -> Ints:
@@ -359,25 +341,20 @@ def _read_rankings(study: Study, units: _Units, number: int) -> tuple[tuple[Grou
     first = view.items[view.offsets[:-1]]
     unit = units.of_item[view.items]
     code = units.group_of[first]
-    known = np.add.reduceat((unit < 0).astype(np.int64), view.offsets[:-1]) == 0
-    mine = (view.criterion == number) & (code >= 0) & known
-    double = mine & _holds_twice(view.offsets, unit)
+    complete = np.add.reduceat((unit < 0).astype(np.int64), view.offsets[:-1]) == 0
+    mine = (view.criterion == number) & (code >= 0) & complete
+    row = np.repeat(np.arange(len(view.offsets) - 1), np.diff(view.offsets))
+    order = np.lexsort((unit, row))
+    equal = (np.diff(row[order]) == 0) & (np.diff(unit[order]) == 0)
+    twice = np.zeros(len(view.offsets) - 1, bool)
+    twice[row[order][1:][equal]] = True
+    double = mine & twice
     fresh, alone = view.repeat == 0, np.diff(view.offsets) == 1
     rows = np.flatnonzero(mine & fresh & ~double & ~alone)
     whole = GroupRankings(view.offsets, unit, view.ranks, view.rater, units.prompt_of[first])
     left_out = (double & fresh, mine & ~fresh, mine & fresh & alone)
-    counted = [np.bincount(code[which], minlength=groups) for which in left_out]
-    return (_ranked_rows(whole, rows), code[rows]), counted[0], counted[1], counted[2]
-
-
-def _holds_twice(offsets: Ints, unit: Codes) -> Bools:
-    """Does a ranking name the same unit twice?"""
-    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    order = np.lexsort((unit, row))
-    equal = (np.diff(row[order]) == 0) & (np.diff(unit[order]) == 0)
-    twice = np.zeros(len(offsets) - 1, bool)
-    twice[row[order][1:][equal]] = True
-    return twice
+    counts = [np.bincount(code[which], minlength=groups) for which in left_out]
+    return (_ranked_rows(whole, rows), code[rows]), counts[0], counts[1], counts[2]
 
 
 def _read_ratings(
@@ -387,17 +364,15 @@ def _read_ratings(
     rows = np.flatnonzero(view.criterion == number)
     unit, code = units.of_item[view.item[rows]], units.group_of[view.item[rows]]
     there, first = (code >= 0) & (unit >= 0), view.repeat[rows] == 0
-    kept = rows[there & first]
-    value = view.value[kept]
+    usable = rows[there & first]
+    value = view.value[usable]
     if scale is not None and not scale.higher_is_better:
         value = scale.low + scale.high - value
-    part = GroupRatings(unit[there & first], value, view.rater[kept], units.prompt_of[view.item[kept]])
+    part = GroupRatings(unit[there & first], value, view.rater[usable], units.prompt_of[view.item[usable]])
     return (part, code[there & first]), np.bincount(code[there & ~first], minlength=groups)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a fit of one group gives, whatever the method.
-# --------------------------------------------------------------------------------------------------
+# -- fits --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -105,8 +105,8 @@ def jackknife_folds(groups: Sequence[FuseGroup], cluster: str, *, rng: np.random
                 remedy="--cluster answer takes these raters as given",
             )
         for fold in range(len(blocks[0])):
-            kept = {place: groups[place].keeping(*blocks[at][fold]) for at, place in enumerate(places)}
-            yield Fold(stratum, {place: group for place, group in kept.items() if group is not groups[place]})
+            remaining = {place: groups[place].keeping(*blocks[at][fold]) for at, place in enumerate(places)}
+            yield Fold(stratum, {place: group for place, group in remaining.items() if group is not groups[place]})
 
 
 def jackknife_spread(values: Sequence[Floats], strata: Sequence[int]) -> JackknifeSpread:
@@ -129,8 +129,8 @@ def refit_folds(
     all_folds: Iterable[Fold], fit: Callable[[dict[int, FuseGroup]], Floats]
 ) -> tuple[list[Floats], list[int]]:
     """The values of `fit` without each cluster (NaN: it cannot say), and their strata."""
-    made = [(fit(fold.without), fold.stratum) for fold in all_folds]
-    return [values for values, _ in made], [stratum for _, stratum in made]
+    refits = [(fit(fold.without), fold.stratum) for fold in all_folds]
+    return [values for values, _ in refits], [stratum for _, stratum in refits]
 
 
 def _strata(groups: Sequence[FuseGroup], cluster: str) -> list[list[int]]:
@@ -150,16 +150,16 @@ def _blocks(
 ) -> list[list[tuple[Bools, Bools, Bools]]]:
     """For each group and fold: which comparisons, rankings and ratings stay."""
     if cluster == "answer":
-        orders = [_in_order(group) for group in groups]
-        count = min(max(2, *(len(order) for one in orders for order in one)), MOST_FOLDS)
-        labels = [tuple(_deal_blocks(order, count, rng) for order in one) for one in orders]
-        return [[_without(one, fold) for fold in range(count)] for one in labels]
+        count = min(max(2, *(len(part) for group in groups for part in group.by_kind.values())), MOST_FOLDS)
+        labels = [_random_answer_blocks(group, count, rng) for group in groups]
+        return [[_without(parts, fold) for fold in range(count)] for parts in labels]
     codes = [tuple(cluster_codes(part, cluster) for part in g.by_kind.values()) for g in groups]
-    present = np.unique(np.concatenate([part for one in codes for part in one]))
+    present = np.unique(np.concatenate([part for parts in codes for part in parts]))
     count = min(len(present), MOST_FOLDS)
-    block = _random_blocks(len(present), count, rng)
-    blocks = [tuple(block[np.searchsorted(present, part)] for part in one) for one in codes]
-    return [[_without(one, fold) for fold in range(count)] for one in blocks]
+    # Each cluster alone while there are few, else in equally large random blocks.
+    block = np.arange(len(present)) if len(present) <= count else rng.permutation(len(present)) % count
+    blocks = [tuple(block[np.searchsorted(present, part)] for part in parts) for parts in codes]
+    return [[_without(parts, fold) for fold in range(count)] for parts in blocks]
 
 
 def _without(labels: Sequence[Ints], fold: int) -> tuple[Bools, Bools, Bools]:
@@ -167,20 +167,16 @@ def _without(labels: Sequence[Ints], fold: int) -> tuple[Bools, Bools, Bools]:
     return compared, ranked, rated
 
 
-def _in_order(group: FuseGroup) -> tuple[Ints, Ints, Ints]:
-    """Comparisons, rankings and ratings by what they are about and who gave them, whatever the file's order."""
+def _random_answer_blocks(group: FuseGroup, count: int, rng: np.random.Generator) -> list[Ints]:
+    """The random block of every comparison, ranking and rating.
+
+    Answers are dealt out by what they are about and who gave them, whatever the order of the file.
+    """
     c, k, r = group.compared, group.ranked, group.rated
     compared = np.lexsort((c.rater, np.maximum(c.a, c.b), np.minimum(c.a, c.b)))
-    return compared, np.lexsort((k.prompt, k.rater)), np.lexsort((r.rater, r.item))
-
-
-def _deal_blocks(order: Ints, count: int, rng: np.random.Generator) -> Ints:
-    """The random block of each answer, given the order in which they are dealt out."""
-    block = np.empty(len(order), np.int64)
-    block[order] = rng.permutation(len(order)) % count
-    return block
-
-
-def _random_blocks(size: int, count: int, rng: np.random.Generator) -> Ints:
-    """Each cluster alone while there are few, else in equally large random blocks."""
-    return np.arange(size) if size <= count else rng.permutation(size) % count
+    blocks = []
+    for order in (compared, np.lexsort((k.prompt, k.rater)), np.lexsort((r.rater, r.item))):
+        block = np.empty(len(order), np.int64)
+        block[order] = rng.permutation(len(order)) % count
+        blocks.append(block)
+    return blocks

@@ -1,7 +1,20 @@
-"""The rows of labels: votes counted by pair, one row per vote, or ratings averaged by item.
+"""Labels for training: what a panel of raters preferred, how clearly, and in which split it falls.
 
-Every row carries its criterion, its group, its split, the items with their images, and the text of the prompt: a
-trainer needs no other table. What the numbers mean is said in `labels`.
+Pairs. Of the votes on a pair (see `study.votes`), w are for item_a, l for item_b, t are ties; n = w + l + t.
+
+    share = (w + t/2) / n        the soft label
+    label = a, b or tie          the majority: share above, below or at 1/2
+    p_max = max(share, 1 - share),  agreement = |2 share - 1|      two weights, 1 when all agree
+    bucket = "4-1", "3-1-1"      the larger camp, the smaller one, and ties where there are any
+
+"Both bad" is neither a preference nor a tie: it has a column of its own and does not count in n or share. A pair with
+no other answer has no label; it is left out and counted. Even pairs are left out or kept as ties.
+
+Ratings. Mean, standard deviation (n - 1) and number of each item's ratings, on the criterion's own scale.
+
+Every row carries its criterion, group, split, items with their images, and the text of the prompt: a trainer needs no
+other table. Rows are in the order of the study's criteria and items. item_a is the item that comes first in the study:
+swap the items of a pair at random before training on it.
 """
 
 from __future__ import annotations
@@ -22,6 +35,7 @@ from salon.fuse.splits import Split, check_splits, item_prompts, prompt_texts, s
 from salon.stats.rating_models import LARGEST_RATING
 from salon.study import Signature, Study
 from salon.study.nouns import Noun
+from salon.study.tables import to_references
 from salon.study.votes import BOTH_BAD, SPLITS, TIE, Votes, check_shares, study_votes
 
 Ints = NDArray[np.int64]
@@ -75,9 +89,9 @@ def pair_table(study: Study, pairs: CountedPairs, split: Split, *, keep_ties: bo
 
 def vote_table(study: Study, votes: Votes, pairs: CountedPairs, split: Split, *, keep_ties: bool) -> pa.Table:
     """One row for each vote that prefers an item, and for ties if they are kept."""
-    wanted = np.flatnonzero(votes.outcome <= (TIE if keep_ties else 1))
-    rows = wanted[np.argsort(pairs.of_vote[wanted], kind="stable")]
-    own = {"rater": _reference(votes.rater[rows], study.ids("raters")), "label": _label_words(votes.outcome[rows])}
+    usable = np.flatnonzero(votes.outcome <= (TIE if keep_ties else 1))
+    rows = usable[np.argsort(pairs.of_vote[usable], kind="stable")]
+    own = {"rater": to_references(votes.rater[rows], study.ids("raters")), "label": _label_words(votes.outcome[rows])}
     return pa.table(_pair_columns(study, pairs, split, pairs.of_vote[rows], own))
 
 
@@ -92,15 +106,15 @@ def rating_table(study: Study, rows: Ints, split: Split) -> pa.Table:
     item = once % items
     prompt = item_prompts(study)[item]
     columns = {
-        "criterion": _reference(once // items, study.ids("criteria")),
-        "group": _reference(study.item_groups[item], study.ids("groups")),
-        "split": _reference(split.of_item[item], pa.array(SPLITS)),
-        "item": _reference(item, study.ids("items")),
+        "criterion": to_references(once // items, study.ids("criteria")),
+        "group": to_references(study.item_groups[item], study.ids("groups")),
+        "split": to_references(split.of_item[item], pa.array(SPLITS)),
+        "item": to_references(item, study.ids("items")),
         "mean": pa.array(mean),
         "sd": pa.array(np.sqrt(squares / np.maximum(n - 1, 1)), mask=n < 2),
         "n": pa.array(n),
         "image": _images(study).take(pa.array(item)),
-        "prompt": _reference(prompt, study.ids("prompts")),
+        "prompt": to_references(prompt, study.ids("prompts")),
         "text": _texts(study, prompt),
     }
     return pa.table(columns)
@@ -116,12 +130,17 @@ def _pair_columns(study: Study, pairs: CountedPairs, split: Split, rows: Ints, o
     n = w + l + t
     share = (w + t / 2) / n
     images, prompts = _images(study), item_prompts(study)
+    room = int((w + l + t).max(initial=0)) + 1
+    once, code = np.unique((np.maximum(w, l) * room + np.minimum(w, l)) * room + t, return_inverse=True)
+    kinds = zip((once // room // room).tolist(), (once // room % room).tolist(), (once % room).tolist())
+    names = [f"{more}-{less}-{ties}" if ties else f"{more}-{less}" for more, less, ties in kinds]
+    bucket_column = to_references(code, pa.array(names, pa.string()))
     return {
-        "criterion": _reference(pairs.criterion[rows], study.ids("criteria")),
-        "group": _reference(study.item_groups[a], study.ids("groups")),
-        "split": _reference(split.of_item[a], pa.array(SPLITS)),
-        "item_a": _reference(a, study.ids("items")),
-        "item_b": _reference(b, study.ids("items")),
+        "criterion": to_references(pairs.criterion[rows], study.ids("criteria")),
+        "group": to_references(study.item_groups[a], study.ids("groups")),
+        "split": to_references(split.of_item[a], pa.array(SPLITS)),
+        "item_a": to_references(a, study.ids("items")),
+        "item_b": to_references(b, study.ids("items")),
         **own,
         "share": pa.array(share),
         "votes": pa.array(n),
@@ -131,27 +150,15 @@ def _pair_columns(study: Study, pairs: CountedPairs, split: Split, rows: Ints, o
         "both_bad": pa.array(both_bad),
         "agreement": pa.array(np.abs(w - l) / n),
         "p_max": pa.array(np.maximum(share, 1 - share)),
-        "bucket": _buckets(w, l, t),
+        "bucket": bucket_column,
         "image_a": images.take(pa.array(a)),
         "image_b": images.take(pa.array(b)),
         "text": _texts(study, np.where(prompts[a] == prompts[b], prompts[a], -1)),
     }
 
 
-def _buckets(w: Ints, l: Ints, t: Ints) -> pa.DictionaryArray:
-    room = int((w + l + t).max(initial=0)) + 1
-    once, code = np.unique((np.maximum(w, l) * room + np.minimum(w, l)) * room + t, return_inverse=True)
-    kinds = zip((once // room // room).tolist(), (once // room % room).tolist(), (once % room).tolist())
-    names = [f"{more}-{less}-{ties}" if ties else f"{more}-{less}" for more, less, ties in kinds]
-    return _reference(code, pa.array(names, pa.string()))
-
-
-def _reference(codes: NDArray[Any], ids: pa.Array) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=codes < 0), ids)
-
-
 def _label_words(outcome: NDArray[Any]) -> pa.DictionaryArray:
-    return _reference(outcome, pa.array(["a", "b", "tie"]))
+    return to_references(outcome, pa.array(["a", "b", "tie"]))
 
 
 def _images(study: Study) -> pa.Array:
@@ -166,25 +173,7 @@ def _texts(study: Study, prompt: NDArray[Any]) -> pa.DictionaryArray:
     return prompt_texts(study).dictionary_encode().take(pa.array(prompt, mask=prompt < 0))
 
 
-# --------------------------------------------------------------------------------------------------
-# Labels for training: what a panel of raters preferred, how clearly, and on which side of the split it falls.
-#
-# Pairs. Of the votes on a pair (see `votes`), w are for item_a, l for item_b, t are ties; n = w + l + t.
-#
-#     share = (w + t/2) / n        the soft label
-#     label = a, b or tie          the majority: share above, below or at 1/2
-#     p_max = max(share, 1 - share),  agreement = |2 share - 1|      two weights, 1 when all agree
-#     bucket = "4-1", "3-1-1"      the larger camp, the smaller one, and ties where there are any
-#
-# "Both bad" is no preference and no tie: it stands in a column of its own and enters neither n nor share. A pair on
-# which
-# nobody said anything else has no label and is left out and counted. Even pairs are left out or kept as ties, as asked.
-#
-# Ratings. Mean, standard deviation (n - 1) and number of each item's ratings, on the criterion's own scale.
-#
-# Rows are in the order of the study's criteria and items. item_a is the item that stands first in the study: whoever
-# trains on pairs should swap them at random.
-# --------------------------------------------------------------------------------------------------
+# -- making labels -----------------------------------------------------------------------------------------------------
 
 Rows = Literal["pairs", "raters", "ratings"]
 FLAG_NOTE = "{0} is a flag and orders no items: no labels of pairs (--criterion {0} makes them)"
@@ -266,23 +255,53 @@ class _LabelTable:
 def make_labels(study: Study, settings: LabelSettings | None = None, *, criteria: Sequence[str] = ()) -> Labels:
     """Labels of all criteria, or of those named, from the judgments of `study`; the split is checked for leaks."""
     settings = settings or LabelSettings()
-    known = study.ids("criteria").to_pylist()
+    criterion_ids = study.ids("criteria").to_pylist()
     rated = settings.rows == "ratings"
-    numbers = list(range(len(known)) if rated and not criteria else study.ranking_criteria(criteria))
-    flags = [id for number, id in enumerate(known) if number not in numbers and study.criteria[number].is_flag]
-    made = _from_ratings(study, settings, numbers) if rated else _from_votes(study, settings, numbers)
-    check_splits(made.table)
+    numbers = list(range(len(criterion_ids)) if rated and not criteria else study.ranking_criteria(criteria))
+    flags = [id for number, id in enumerate(criterion_ids) if number not in numbers and study.criteria[number].is_flag]
+    labels = _from_ratings(study, settings, numbers) if rated else _from_votes(study, settings, numbers)
+    check_splits(labels.table)
+    plain: dict[str, Any] = settings.model_dump(exclude={"seed"})
+    if criteria:
+        plain["criteria"] = ",".join(criteria)
+    labels_signature = Signature(
+        method="labels", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed
+    )
+    notes, split = [], labels.split
+    if split.parts < split.units:
+        notes.append(
+            f"{split.units:,} groups, some with an image or a prompt in common, were united into {split.parts:,}"
+        )
+    counts = _frequencies(labels.table, "split")
+    empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and name not in counts]
+    if empty:
+        notes.append(f"no rows fell to {' or '.join(empty)}: {split.parts:,} groups are few for these shares")
+    counts_by_criterion = []
+    for number in numbers:
+        rows = labels.table.filter(pc.equal(labels.table.column("criterion").cast(pa.string()), criterion_ids[number]))
+        splits = _frequencies(rows, "split")
+        weight = next(name for name in ("rater", "votes", "n") if name in rows.column_names)
+        judgments = rows.num_rows if weight == "rater" else pc.sum(rows.column(weight)).as_py() or 0
+        criterion_labels = CriterionLabels(
+            criterion=criterion_ids[number],
+            rows=rows.num_rows,
+            judgments=int(judgments),
+            splits={name: splits.get(name, 0) for name in SPLITS},
+            buckets=_frequencies(rows, "bucket") if "bucket" in rows.column_names else {},
+            **{name: int(left_out[number]) for name, left_out in labels.left_out.items()},
+        )
+        counts_by_criterion.append(criterion_labels)
     report = LabelReport(
         study=study.name,
         simulated=study.simulated,
         rows=settings.rows,
-        criteria=tuple(_counts(made, number, known[number]) for number in numbers),
-        units=made.split.units,
-        parts=made.split.parts,
-        notes=(*made.notes, *(() if criteria else map(FLAG_NOTE.format, flags)), *_split_notes(made, settings)),
-        signature=_signature(study, settings, criteria),
+        criteria=tuple(counts_by_criterion),
+        units=labels.split.units,
+        parts=labels.split.parts,
+        notes=(*labels.notes, *(() if criteria else map(FLAG_NOTE.format, flags)), *notes),
+        signature=labels_signature,
     )
-    return Labels(made.table, report)
+    return Labels(labels.table, report)
 
 
 def _from_votes(study: Study, settings: LabelSettings, numbers: list[int]) -> _LabelTable:
@@ -303,17 +322,22 @@ def _from_votes(study: Study, settings: LabelSettings, numbers: list[int]) -> _L
     else:
         table = vote_table(study, votes, pairs, split, keep_ties=keep_ties)
         even = votes.criterion[votes.outcome == TIE]
-    left_out = _left_out(pairs, even, len(study.criteria))
-    return _LabelTable(table, split, left_out, _vote_notes(study, votes, settings))
-
-
-def _left_out(pairs: CountedPairs, even: NDArray[np.integer[Any]], criteria: int) -> dict[str, NDArray[np.int64]]:
+    criteria = len(study.criteria)
     bad = np.bincount(pairs.criterion, weights=pairs.counts[:, BOTH_BAD], minlength=criteria)
-    return {
+    left_out = {
         "both_bad": bad.astype(np.int64),
         "even": np.bincount(even, minlength=criteria),
         "without": np.bincount(pairs.criterion[~pairs.judged], minlength=criteria),
     }
+    kinds = ("comparisons", "rankings", *(("ratings",) if settings.rating_pairs else ()))
+    notes = [f"votes from {', '.join(kinds[:-1])} and {kinds[-1]}; repeats are left out"]
+    if votes.twice:
+        notes.append(f"one vote for each rater and pair: {votes.twice:,} that said it again are left out")
+    skipped = sum(getattr(study, kind).skipped for kind in kinds)
+    if skipped:
+        notes.append(f"skipped judgments left out: {skipped:,}")
+    vote_notes = notes
+    return _LabelTable(table, split, left_out, vote_notes)
 
 
 def _from_ratings(study: Study, settings: LabelSettings, numbers: list[int]) -> _LabelTable:
@@ -336,56 +360,9 @@ def _from_ratings(study: Study, settings: LabelSettings, numbers: list[int]) -> 
 # -- the report ------------------------------------------------------------------------------------------------------
 
 
-def _counts(made: _LabelTable, number: int, criterion: str) -> CriterionLabels:
-    rows = made.table.filter(pc.equal(made.table.column("criterion").cast(pa.string()), criterion))
-    splits = _frequencies(rows, "split")
-    return CriterionLabels(
-        criterion=criterion,
-        rows=rows.num_rows,
-        judgments=_judgments(rows),
-        splits={name: splits.get(name, 0) for name in SPLITS},
-        buckets=_frequencies(rows, "bucket") if "bucket" in rows.column_names else {},
-        **{name: int(counts[number]) for name, counts in made.left_out.items()},
-    )
-
-
-def _judgments(rows: pa.Table) -> int:
-    if "rater" in rows.column_names:
-        return int(rows.num_rows)
-    return int(pc.sum(rows.column("votes" if "votes" in rows.column_names else "n")).as_py() or 0)
-
-
 def _frequencies(rows: pa.Table, column: str) -> dict[str, int]:
     counts = pc.value_counts(rows.column(column).cast(pa.string())).to_pylist()
-    return {one["values"]: one["counts"] for one in sorted(counts, key=lambda one: (-one["counts"], one["values"]))}
-
-
-def _vote_notes(study: Study, votes: Votes, settings: LabelSettings) -> list[str]:
-    kinds = ("comparisons", "rankings", *(("ratings",) if settings.rating_pairs else ()))
-    notes = [f"votes from {', '.join(kinds[:-1])} and {kinds[-1]}; repeats are left out"]
-    if votes.twice:
-        notes.append(f"one vote for each rater and pair: {votes.twice:,} that said it again are left out")
-    skipped = sum(getattr(study, kind).skipped for kind in kinds)
-    if skipped:
-        notes.append(f"skipped judgments left out: {skipped:,}")
-    return notes
-
-
-def _split_notes(made: _LabelTable, settings: LabelSettings) -> list[str]:
-    notes, split = [], made.split
-    if split.parts < split.units:
-        notes.append(
-            f"{split.units:,} groups, some with an image or a prompt in common, were united into {split.parts:,}"
-        )
-    found = _frequencies(made.table, "split")
-    empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and name not in found]
-    if empty:
-        notes.append(f"no rows fell to {' or '.join(empty)}: {split.parts:,} groups are few for these shares")
-    return notes
-
-
-def _signature(study: Study, settings: LabelSettings, criteria: Sequence[str]) -> Signature:
-    plain: dict[str, Any] = settings.model_dump(exclude={"seed"})
-    if criteria:
-        plain["criteria"] = ",".join(criteria)
-    return Signature(method="labels", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed)
+    return {
+        entry["values"]: entry["counts"]
+        for entry in sorted(counts, key=lambda entry: (-entry["counts"], entry["values"]))
+    }

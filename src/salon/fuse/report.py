@@ -1,4 +1,9 @@
-"""From the method's own scale to the scale of ratings: the curve, and the rating anchors that hold it."""
+"""The HTML report of a fusion, made from its FuseReport alone: it prints numbers and computes none.
+
+Every number of the page carries its path in the JSON of `salon fuse --json`, so that
+`salon.report.disagreements(page.html(), report.model_dump(mode="json"))` is empty. Counts of what is listed, and the
+median width of the intervals, are not in the JSON and have no path.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +31,6 @@ from salon.fuse.results import (
     FuseReport,
     GraphFigures,
     GroupFigures,
-    PairResidual,
     RaterFit,
     ScoreRow,
 )
@@ -44,6 +48,7 @@ from salon.report import (
     Section,
     Table,
     charts,
+    columns_of,
     located,
     numbers,
     value,
@@ -106,10 +111,15 @@ def _anchor_words(anchors: int) -> str:
 def _curve_figure(report: FuseReport, curve: CurveFigures, names: ScoreNames, width: int, words: str = "") -> Chart:
     mine = [anchor for anchor in report.rating_anchors if _belongs(anchor, curve)][:MOST_ANCHORS]
     small = width == SMALL
+    marks = []
+    for anchor in mine:
+        label = names.item(anchor.item) if small else f"{names.item(anchor.item)} ({names.place(anchor)})"
+        bar = anchor.spread if len(mine) <= MOST_BARS else None
+        marks.append(charts.AnchorMark(label, anchor.latent, anchor.target, anchor.fitted, bar))
     drawing = charts.calibration_curve(
         curve.a,
         curve.b,
-        [_mark(anchor, names, small, bar=len(mine) <= MOST_BARS) for anchor in mine],
+        marks,
         low=report.scale_low,
         high=report.scale_high,
         title=f"Calibration curve: {names.place(curve)}",
@@ -120,11 +130,6 @@ def _curve_figure(report: FuseReport, curve: CurveFigures, names: ScoreNames, wi
         width=width,
     )
     return Chart(drawing, words, names.place(curve) if small else "")
-
-
-def _mark(anchor: AnchorFigure, names: ScoreNames, small: bool, *, bar: bool) -> charts.AnchorMark:
-    label = names.item(anchor.item) if small else f"{names.item(anchor.item)} ({names.place(anchor)})"
-    return charts.AnchorMark(label, anchor.latent, anchor.target, anchor.fitted, anchor.spread if bar else None)
 
 
 def _belongs(part: AnchorFigure | ScoreRow, curve: CurveFigures) -> bool:
@@ -143,20 +148,13 @@ def _missing_level_notes(report: FuseReport, names: ScoreNames) -> list[Block]:
     for group in report.groups:
         if group.missing_levels:
             lacking.setdefault(group.missing_levels, []).append(group)
-    told = [
-        Markup("level {} in {}").format(join_names(map(_level, levels)), _some_places([names.place(g) for g in groups]))
-        for levels, groups in lacking.items()
-    ]
-    return [Note(Markup("; ").join(told[:MOST_CURVES]) + ".", "thin", "No rating anchor at")] if told else []
-
-
-def _level(level: float) -> Markup:
-    return value(level, None, f"{level:g}")
-
-
-def _some_places(places: Sequence[str]) -> Markup:
-    more = [count_noun(len(places) - MOST_PLACES, "other group")] if len(places) > MOST_PLACES else []
-    return join_names([*places[:MOST_PLACES], *more])
+    sentences = []
+    for levels, groups in lacking.items():
+        places = [names.place(group) for group in groups[:MOST_PLACES]]
+        more = [count_noun(len(groups) - MOST_PLACES, "other group")] if len(groups) > MOST_PLACES else []
+        shown_levels = join_names(value(level, None, f"{level:g}") for level in levels)
+        sentences.append(Markup("level {} in {}").format(shown_levels, join_names([*places, *more])))
+    return [Note(Markup("; ").join(sentences[:MOST_CURVES]) + ".", "thin", "No rating anchor at")] if sentences else []
 
 
 def _curve_table(report: FuseReport, names: ScoreNames) -> list[Block]:
@@ -207,33 +205,25 @@ def _anchor_table(report: FuseReport, names: ScoreNames) -> list[Block]:
         Column("fitted", "On the curve", "number", 2),
     ]
     rows = [
-        {"item": names.item(anchor.item), "place": names.place(anchor), **_figures_of(anchor)}
+        {
+            "item": names.item(anchor.item),
+            "place": names.place(anchor),
+            **{name: getattr(anchor, name) for name in ("level", "target", "spread", "latent", "fitted")},
+        }
         for anchor in report.rating_anchors[:MOST_ANCHORS]
     ]
     caption = Markup("Rating anchors.") + cut_note(report.rating_anchors, MOST_ANCHORS, "rating anchor")
     return [fold_table(Table(columns, rows, caption), "Rating anchors")]
 
 
-def _figures_of(anchor: AnchorFigure) -> dict[str, float]:
-    return {name: getattr(anchor, name) for name in ("level", "target", "spread", "latent", "fitted")}
-
-
-# --------------------------------------------------------------------------------------------------
-# What the scores rest on: the comparison graph, what the fit explains badly, the raters, what went in.
-# --------------------------------------------------------------------------------------------------
+# -- graph, residuals, raters, data ------------------------------------------------------------------------------------
 
 MOST_PAIRS = 20
 MOST_RATERS = 200
 MOST_NAMES = 3
-RATER_COLUMNS = (
-    Column("agreement", "Agrees", "percent", 1, "Decided answers that go with the higher score"),
-    Column("expected_agreement", "Expected", "percent", 1, "What the model expects on the same pairs"),
-    Column("z", "z", "number", 2, "Surprise of the answers; far below zero: unlike the others"),
-    Column("reliability", "Reliability", "number", 3, "Chance that an answer is meant as given"),
-    Column("left_bias", "Left bias", "number", 3, "Pull to the left item, in logits"),
-    Column("offset", "Offset", "number", 3, "Mean shift of ratings against the panel"),
-    Column("gain", "Gain", "number", 3, "Stretch of ratings against the panel; one: as the panel"),
-    Column("inconsistency", "Noise", "number", 3, "Noise of the rater's ratings"),
+RATER_COLUMNS = columns_of(
+    RaterFit,
+    *("agreement", "expected_agreement", "z", "reliability", "left_bias", "offset", "gain", "inconsistency"),
 )
 COUNTS = (
     Column("items", "Items", "count"),
@@ -250,7 +240,8 @@ ALWAYS = ("items", "raters")
 
 def graph_section(report: FuseReport, names: ScoreNames) -> Section | None:
     """Is every item tied to every other by comparisons, and how closely?"""
-    groups = sorted(((g, g.graph) for g in report.groups if g.graph is not None), key=_thinness)
+    groups = [(group, group.graph) for group in report.groups if group.graph is not None]
+    groups.sort(key=lambda entry: (-entry[1].components, entry[1].fraction))
     if not groups:
         return None
     columns = [
@@ -266,18 +257,13 @@ def graph_section(report: FuseReport, names: ScoreNames) -> Section | None:
         Column("winless", "Never won"),
     ]
     ends = {name: any(getattr(graph, name) for _, graph in groups) for name in ("undefeated", "winless")}
-    kept = [column for column in columns if ends.get(column.path, True)]
+    present = [column for column in columns if ends.get(column.path, True)]
     rows = [{"place": names.place(g), **_graph_cells(graph, names)} for g, graph in groups[:MOST_ROWS]]
     caption = Markup("Comparison graphs, the thinnest first.") if len(groups) > 1 else Markup("The comparison graph.")
     absent = [] if any(ends.values()) else [Markup(" No item went undefeated or winless.")]
-    table = Table(kept, rows, Markup("").join([caption, *absent]) + cut_note(groups))
+    table = Table(present, rows, Markup("").join([caption, *absent]) + cut_note(groups))
     summary = Markup("Comparison graphs of {}").format(count_noun(len(groups), "group"))
     return Section("Comparison graph", [fold_table(table, summary)], "Who met whom: scores reach only as far.")
-
-
-def _thinness(entry: tuple[GroupFigures, GraphFigures]) -> tuple[int, float]:
-    _, graph = entry
-    return -graph.components, graph.fraction
 
 
 def _graph_cells(graph: GraphFigures, names: ScoreNames) -> dict[str, object]:
@@ -314,7 +300,7 @@ def residual_section(report: FuseReport, names: ScoreNames) -> Section | None:
 
 def _pair_table(report: FuseReport, names: ScoreNames) -> list[Block]:
     pairs = [(group, pair) for group in report.groups for pair in group.worst_pairs]
-    pairs.sort(key=lambda found: -abs(found[1].z))
+    pairs.sort(key=lambda entry: -abs(entry[1].z))
     if not pairs:
         return []
     columns = [
@@ -326,14 +312,17 @@ def _pair_table(report: FuseReport, names: ScoreNames) -> list[Block]:
         Column("expected", "Expected", "percent", 1),
         Column("z", "z", "number", 2, "Standardised residual"),
     ]
-    rows = [_pair_row(group, pair, names) for group, pair in pairs[:MOST_PAIRS]]
+    rows = [
+        {
+            "first": names.item(pair.first),
+            "second": names.item(pair.second),
+            "place": names.place(group),
+            **{name: getattr(pair, name) for name in ("n", "observed", "expected", "z")},
+        }
+        for group, pair in pairs[:MOST_PAIRS]
+    ]
     caption = Markup("Pairs that the fit explains worst, over all groups.") + cut_note(pairs, MOST_PAIRS, "pair")
     return [Table(columns, rows, caption)]
-
-
-def _pair_row(group: GroupFigures, pair: PairResidual, names: ScoreNames) -> dict[str, object]:
-    figures = {name: getattr(pair, name) for name in ("n", "observed", "expected", "z")}
-    return {"first": names.item(pair.first), "second": names.item(pair.second), "place": names.place(group), **figures}
 
 
 def _rater_table(report: FuseReport) -> list[Block]:
@@ -341,28 +330,26 @@ def _rater_table(report: FuseReport) -> list[Block]:
     if not report.raters:
         return []
     raters = sorted(report.raters, key=lambda r: (r.z is None, r.z or 0.0))
-    known = [c for c in RATER_COLUMNS if any(getattr(r, c.path) is not None for r in raters)]
-    columns = [Column("rater", "Rater"), Column("answers", "Answers", "count"), *known]
-    rows = [_rater_row(rater) for rater in raters[:MOST_RATERS]]
-    told = (
+    present = [c for c in RATER_COLUMNS if any(getattr(r, c.path) is not None for r in raters)]
+    columns = [Column("rater", "Rater"), Column("answers", "Answers", "count"), *present]
+    rows = []
+    for rater in raters[:MOST_RATERS]:
+        cells: dict[str, object] = {"rater": brief(rater.rater, RATER_NAME), "answers": rater.answers}
+        for column in RATER_COLUMNS:
+            raw, error = getattr(rater, column.path), getattr(rater, f"{column.path}_error", None)
+            why = "" if raw is not None else "no answers of this rater to compute it from"
+            under = "" if error is None else Markup("± {}").format(fixed(error, column.decimals or 3))
+            cells[column.path] = Cell(raw, why, under)
+        rows.append(cells)
+    words = (
         "Raters against the fit, the least like the others first."
-        if known
+        if present
         else "Raters; this fit has no figures of theirs."
     )
-    caption = Markup(told) + cut_note(raters, MOST_RATERS, "rater")
+    caption = Markup(words) + cut_note(raters, MOST_RATERS, "rater")
     return [
         fold_table(Table(columns, rows, caption), Markup("{} against the fit").format(count_noun(len(raters), "rater")))
     ]
-
-
-def _rater_row(rater: RaterFit) -> dict[str, object]:
-    cells: dict[str, object] = {"rater": brief(rater.rater, RATER_NAME), "answers": rater.answers}
-    for column in RATER_COLUMNS:
-        raw, error = getattr(rater, column.path), getattr(rater, f"{column.path}_error", None)
-        why = "" if raw is not None else "no answers of this rater to compute it from"
-        under = "" if error is None else Markup("± {}").format(fixed(error, column.decimals or 3))
-        cells[column.path] = Cell(raw, why, under)
-    return cells
 
 
 def _fit_table(report: FuseReport, names: ScoreNames) -> list[Block]:
@@ -381,12 +368,12 @@ def _fit_table(report: FuseReport, names: ScoreNames) -> list[Block]:
     ]
     alike = len({g.errors for g in groups}) == 1
     columns = [c for c in columns if c.path != "errors" or not alike]
-    known = [c for c in columns if c.path == "place" or any(getattr(g, c.path) is not None for g in groups)]
+    present = [c for c in columns if c.path == "place" or any(getattr(g, c.path) is not None for g in groups)]
     rows = [{"place": names.place(g), **_fit_cells(g)} for g in groups[:MOST_ROWS]]
     order = ", the worst first" if groups[0].fit_p is not None else ""
     errors = Markup(" Errors: {}.").format(groups[0].errors) if alike and groups[0].errors else ""
     caption = Markup("How each fit went{}.{}").format(order, errors) + cut_note(groups)
-    return [fold_table(Table(known, rows, caption), Markup("How {} went").format(count_noun(len(groups), "fit")))]
+    return [fold_table(Table(present, rows, caption), Markup("How {} went").format(count_noun(len(groups), "fit")))]
 
 
 def _fit_cells(group: GroupFigures) -> dict[str, object]:
@@ -418,13 +405,7 @@ def data_section(report: FuseReport, names: ScoreNames) -> Section:
     return Section("Data", blocks, "What went in, and what was done about it.")
 
 
-# --------------------------------------------------------------------------------------------------
-# The HTML report of a fusion, composed from its FuseReport alone: it prints numbers and computes none.
-#
-# Every number of the page carries its path in the JSON of `salon fuse --json`, so that
-# `salon.report.disagreements(page.html(), report.model_dump(mode="json"))` is empty. Counts of what is listed, and the
-# median width of the intervals, are in no JSON and claim no path.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 CLUSTERS = {
     "answer": "answers of the same raters",
@@ -451,30 +432,28 @@ def fuse_page(report: FuseReport, prompts: Mapping[str, str] | None = None) -> P
         residual_section(here, names),
         data_section(here, names),
     ]
+    scored = count_noun(len(names.items), here.by)
+    criteria = count_noun(len(names.criteria), "criterion", "criteria")
+    subtitle = Markup("{}: {} under {}, by {}.").format(brief(here.study), scored, criteria, here.method)
+    drawn_anew = CLUSTERS.get(here.cluster, here.cluster)
+    scale = Markup("on the scale {}; intervals as if other {} were drawn").format(scale_words(here), drawn_anew)
+    cards = [
+        Card("Method", here.method, scale),
+        _size_card(here, names, boards),
+        _winner_card(boards, names),
+        _width_card(here),
+    ]
     return Page(
         title=f"How good is each {report.by}?",
         tab=f"Scores: {brief(report.study)}",
-        subtitle=_subtitle(here, names),
+        subtitle=subtitle,
         kicker=f"Salon fuse · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
         banner=SIMULATED if report.simulated else "",
-        cards=_cards(here, names, boards),
+        cards=cards,
         sections=[section for section in sections if section is not None],
         notes=_notes(here),
         signature=one_way(report.signature_line),
     )
-
-
-def _subtitle(report: FuseReport, names: ScoreNames) -> Markup:
-    scored = count_noun(len(names.items), report.by)
-    criteria = count_noun(len(names.criteria), "criterion", "criteria")
-    return Markup("{}: {} under {}, by {}.").format(brief(report.study), scored, criteria, report.method)
-
-
-def _cards(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> list[Card]:
-    drawn_anew = CLUSTERS.get(report.cluster, report.cluster)
-    scale = Markup("on the scale {}; intervals as if other {} were drawn").format(scale_words(report), drawn_anew)
-    return [Card("Method", report.method, scale), _size_card(report, names, boards), _winner_card(boards, names),
-            _width_card(report)]  # fmt: skip
 
 
 def _size_card(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> Card:
@@ -484,8 +463,8 @@ def _size_card(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoar
     if scores == items * criteria:
         size = Markup("{} × {}").format(fixed(items, 0), fixed(criteria, 0))
         return Card(f"{report.by.capitalize()}s × criteria", size, count_noun(scores, "score") + " in " + groups)
-    told = count_noun(criteria, "criterion", "criteria") + ", " + groups
-    return Card("Scores", fixed(scores, 0), told)
+    note = count_noun(criteria, "criterion", "criteria") + ", " + groups
+    return Card("Scores", fixed(scores, 0), note)
 
 
 def _winner_card(boards: Sequence[ScoreBoard], names: ScoreNames) -> Card:
@@ -508,21 +487,23 @@ def _width_card(report: FuseReport) -> Card:
     if not widths:
         return Card("Median width of the intervals", "–", "no error can be given", "thin")
     middle = median_low(widths)
-    shown = value(middle, None, numbers.significant(middle, 2))
+    width = value(middle, None, numbers.significant(middle, 2))
     note = Markup("{} intervals, on the scale {}").format(level_words(report), scale_words(report))
     missing = len(report.scores) - len(widths)
-    return Card("Median width of the intervals", shown, note + _without(missing))
-
-
-def _without(missing: int) -> Markup:
-    return Markup("; {} without").format(count_noun(missing, "score")) if missing else Markup("")
+    return Card(
+        "Median width of the intervals",
+        width,
+        note + (Markup("; {} without").format(count_noun(missing, "score")) if missing else Markup("")),
+    )
 
 
 def _notes(report: FuseReport) -> list[str]:
-    told = [
+    sentences = [
         "Scores are always the fit itself, never the middle of a bootstrap.",
         "Each number of this page carries its path in the JSON of the same fusion.",
     ]
     if report.signature.seed is not None:
-        told.append(Markup("Everything drawn by chance comes from seed {}.").format(fixed(report.signature.seed, 0)))
-    return [*([SIMULATED] if report.simulated else []), Markup(" ").join(told)]
+        sentences.append(
+            Markup("Everything drawn by chance comes from seed {}.").format(fixed(report.signature.seed, 0))
+        )
+    return [*([SIMULATED] if report.simulated else []), Markup(" ").join(sentences)]

@@ -1,11 +1,11 @@
-"""The boards of a fusion's page: the scores of one criterion in one group, best first, with names that fit.
+"""The scores of a fusion's page: boards, tiers, items that cannot be told apart, and agreement between methods.
 
-How much of them a page shows is decided here: a page must stay light, and what it leaves out it counts.
+A board is the scores of one criterion in one group, best first. A page must stay light: what it leaves out is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
@@ -20,8 +20,22 @@ from salon.fuse.results import (
     MethodPair,
     ScoreRow,
 )
-from salon.report import SMALL, WIDE, Block, Cell, Chart, ChartRow, Column, Details, Note, Prose, Section, Table, charts
-from salon.report import numbers as written
+from salon.report import (
+    SMALL,
+    WIDE,
+    Block,
+    Cell,
+    Chart,
+    ChartRow,
+    Column,
+    Details,
+    Note,
+    Prose,
+    Section,
+    Table,
+    charts,
+    numbers,
+)
 from salon.report.svg import domain
 from salon.report.words import (
     LONGEST_NAME,
@@ -58,11 +72,16 @@ class ScoreNames:
         places: list[ScoreRow | GroupFigures] = [*report.scores, *report.groups]
         criteria = distinct_names((place.criterion for place in places), 48)
         short, start = without_shared_start(list(criteria.values()))
+        titles = {}  # a group by its id; a prompt also by its words, as on the terminal: `p1: A jazz night`
+        for group in (place.group for place in places):
+            text = (prompts or {}).get(group, "").strip()
+            titles[group] = f"{group}: {text}" if text and text != group else group
+        printed = distinct_names(titles.values(), LONGEST_NAME if prompts else 48)
         return cls(
-            distinct_names(item_label(row) for row in report.scores),
-            dict(zip(criteria, short)),
-            _group_names((place.group for place in places), prompts or {}),
-            start,
+            items=distinct_names(item_label(row) for row in report.scores),
+            criteria=dict(zip(criteria, short)),
+            groups={group: printed[title] for group, title in titles.items()},
+            start=start,
         )
 
     def item(self, label: str) -> str:
@@ -71,19 +90,9 @@ class ScoreNames:
 
     def place(self, part: ScoreRow | GroupFigures | CurveFigures | AnchorFigure) -> str:
         """`Mood · posters`; what the whole report shares is left out, unless nothing would remain."""
-        named = [(part.criterion, self.criteria), (part.group, self.groups)]
-        shown = [known[name] for name, known in named if name is not None and len(known) > 1]
-        return " · ".join(shown) or (self.criteria[part.criterion] if part.criterion is not None else "all groups")
-
-
-def _group_names(groups: Iterable[str], prompts: Mapping[str, str]) -> dict[str, str]:
-    """A group by its id; a prompt also by its words, as on the terminal: `p1: A jazz night`."""
-    titles = {}
-    for group in groups:
-        text = prompts.get(group, "").strip()
-        titles[group] = f"{group}: {text}" if text and text != group else group
-    printed = distinct_names(titles.values(), LONGEST_NAME if prompts else 48)
-    return {group: printed[title] for group, title in titles.items()}
+        parts = [(part.criterion, self.criteria), (part.group, self.groups)]
+        words = [printed[name] for name, printed in parts if name is not None and len(printed) > 1]
+        return " · ".join(words) or (self.criteria[part.criterion] if part.criterion is not None else "all groups")
 
 
 @dataclass(frozen=True)
@@ -123,9 +132,9 @@ def scale_words(report: FuseReport) -> str:
 
 def list_boards(report: FuseReport, names: ScoreNames) -> list[ScoreBoard]:
     """All boards, criterion by criterion in the report's order."""
-    found: dict[tuple[str, str], list[ScoreRow]] = {}
+    rows_by_place: dict[tuple[str, str], list[ScoreRow]] = {}
     for row in report.scores:
-        found.setdefault((row.criterion, row.group), []).append(row)
+        rows_by_place.setdefault((row.criterion, row.group), []).append(row)
     figures = {(group.criterion, group.group): group for group in report.groups}
     order = list(names.criteria)
     return [
@@ -136,7 +145,7 @@ def list_boards(report: FuseReport, names: ScoreNames) -> list[ScoreBoard]:
             tuple(sorted(rows, key=lambda row: row.rank)),
             figures.get(key),
         )
-        for key, rows in sorted(found.items(), key=lambda pair: order.index(pair[0][0]))
+        for key, rows in sorted(rows_by_place.items(), key=lambda pair: order.index(pair[0][0]))
     ]
 
 
@@ -151,9 +160,7 @@ def fold_table(table: Table, summary: str) -> Block:
     return table if len(table.rows) <= MOST_OPEN else Details(summary, [table])
 
 
-# --------------------------------------------------------------------------------------------------
-# Scores with intervals, ranks and tiers: drawn, listed, and who cannot be told from whom.
-# --------------------------------------------------------------------------------------------------
+# -- scores ------------------------------------------------------------------------------------------------------------
 
 MOST_WARNINGS = 5
 FEW_BOARDS = 4
@@ -184,9 +191,9 @@ def score_section(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreB
     if not boards:
         return Section("Scores", [*_warnings(report), "No item could be scored."], summary)
     small = len(boards) > FEW_BOARDS and max(len(board.rows) for board in boards) <= SMALL_BOARD
-    drawn = _small_boards(report, names, boards) if small else _wide_boards(report, names, boards)
+    blocks = _small_boards(report, names, boards) if small else _wide_boards(report, names, boards)
     return Section(
-        "Scores", [*_warnings(report), _how_to_read(report, names), *_overview(report, names, boards), *drawn], summary
+        "Scores", [*_warnings(report), _how_to_read(report, names), *_overview(report, names, boards), *blocks], summary
     )
 
 
@@ -217,11 +224,11 @@ def alike_section(names: ScoreNames, boards: Sequence[ScoreBoard]) -> Section | 
 
 
 def _warnings(report: FuseReport) -> list[Block]:
-    told = [Note(sentence(words), "alert", "Warning.") for words in report.warnings if sentence(words) != SIMULATED]
-    if len(told) <= MOST_WARNINGS:
-        return [*told]
-    more = Details(count_noun(len(told) - MOST_WARNINGS, "more warning"), told[MOST_WARNINGS:])
-    return [*told[:MOST_WARNINGS], more]
+    notes = [Note(sentence(words), "alert", "Warning.") for words in report.warnings if sentence(words) != SIMULATED]
+    if len(notes) <= MOST_WARNINGS:
+        return [*notes]
+    more = Details(count_noun(len(notes) - MOST_WARNINGS, "more warning"), notes[MOST_WARNINGS:])
+    return [*notes[:MOST_WARNINGS], more]
 
 
 def _how_to_read(report: FuseReport, names: ScoreNames) -> Prose:
@@ -263,21 +270,28 @@ def _overview(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard
 
 def _wide_boards(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> list[Block]:
     """Each board as a caterpillar above its table; from the fifth on behind a click."""
-    shown = boards[:MOST_BOARDS]
+    first_boards = boards[:MOST_BOARDS]
     least, most = DRAWN_EACH
-    drawn = min(most, max(least, DRAWN_ROWS // len(shown)))
-    listed_rows = LISTED_ROWS // len(shown)
-    axis = _axis(report, shown, drawn)
+    drawn_rows = min(most, max(least, DRAWN_ROWS // len(first_boards)))
+    listed_rows = LISTED_ROWS // len(first_boards)
+    axis = _axis(report, first_boards, drawn_rows)
     blocks: list[Block] = []
-    for i, board in enumerate(shown):
-        figure = _board_figure(report, names, board, drawn, axis)
-        table = Details(_all_words(board, listed_rows), [_score_table(report, names, [board], listed_rows)])
+    for i, board in enumerate(first_boards):
+        figure = _board_figure(report, names, board, drawn_rows, axis)
+        rows, _, left = board.ends(listed_rows)
+        size = Markup("{}: {}").format(board.name, count_noun(len(rows), "row"))
+        all_words = Markup("{} {}").format("Best and worst scores" if left else "All scores", _soft(size))
+        table = Details(all_words, [_score_table(report, names, [board], listed_rows)])
         if len(boards) <= FEW_BOARDS:
             blocks += [figure, table]
         else:
-            blocks.append(Details(_board_words(board, names), [replace(figure, heading=""), table], open=i == 0))
-    if len(boards) > len(shown):
-        blocks.append(Prose(Markup("Not drawn, to keep the page light:") + cut_note(boards, len(shown))))
+            first = Markup("{} scored; first: {}").format(
+                fixed(len(board.rows), 0), names.item(item_label(board.rows[0]))
+            )
+            board_words = Markup("{} {}").format(board.name, _soft(first))
+            blocks.append(Details(board_words, [replace(figure, heading=""), table], open=i == 0))
+    if len(boards) > len(first_boards):
+        blocks.append(Prose(Markup("Not drawn, to keep the page light:") + cut_note(boards, len(first_boards))))
     return blocks
 
 
@@ -305,9 +319,9 @@ def _multiples(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoar
     caption = caption.format(scale_words(report))
     if len(boards) > MOST_SMALL:
         caption += Markup(" The first {} of {}.").format(fixed(MOST_SMALL, 0), count_noun(len(boards), "group"))
-    shown = _whole_boards(boards, most)
-    words = Markup("All scores" if len(shown) == len(boards) else "Scores of {}").format(
-        count_noun(len(shown), "group")
+    listed_boards = _whole_boards(boards, most)
+    words = Markup("All scores" if len(listed_boards) == len(boards) else "Scores of {}").format(
+        count_noun(len(listed_boards), "group")
     )
     return [ChartRow(figures, caption), Details(words, [_score_table(report, names, boards, most)])]
 
@@ -315,7 +329,7 @@ def _multiples(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoar
 def _axis(report: FuseReport, boards: Sequence[ScoreBoard], most: int) -> BoardAxis:
     """One axis for boards on one rating scale, and for small multiples; else each board has its own."""
     rows = [row for board in boards for row in board.ends(most)[0]]
-    decimals = written.common_decimals((row.low, row.high) for row in rows)
+    decimals = numbers.common_decimals((row.low, row.high) for row in rows)
     if report.scale_low is None and most > SMALL_BOARD:
         return BoardAxis(None, decimals)
     return BoardAxis(domain(v for row in rows for v in (row.value, row.low, row.high)), decimals)
@@ -327,24 +341,24 @@ def _board_figure(
     rows, at, left = board.ends(most)
     small = width == SMALL
     labels, start = without_shared_start([names.item(item_label(row)) for row in rows])
+    marks = []
+    for row, label in zip(rows, labels):
+        note = f"rank {numbers.estimate(row.rank, row.rank_low, row.rank_high, 0)}, n {numbers.count(row.n)}"
+        name = brief(label, 18 if small else 30)
+        marks.append(charts.ScoreMark(name, row.value, row.low, row.high, row.tier, row.rating_anchor, note))
     drawing = charts.caterpillar(
-        [_mark(row, brief(label, 18 if small else 30)) for row, label in zip(rows, labels)],
+        marks,
         title=f"Scores: {board.name}",
         x_label="" if small else f"score ({scale_words(report)})",
         x_range=axis.ends,
         decimals=axis.decimals,
-        left_out=(at, f"… {written.count(left)} more …") if left else None,
+        left_out=(at, f"… {numbers.count(left)} more …") if left else None,
         width=width,
     )
     words = Markup("Names start with {}.").format(start) if start and not small else Markup("")
     if left:
         words += Markup(" Drawn are the best and the worst; {} between them not.").format(count_noun(left, "score"))
     return Chart(drawing, words, board.name)
-
-
-def _mark(row: ScoreRow, label: str) -> charts.ScoreMark:
-    note = f"rank {written.estimate(row.rank, row.rank_low, row.rank_high, 0)}, n {written.count(row.n)}"
-    return charts.ScoreMark(label, row.value, row.low, row.high, row.tier, row.rating_anchor, note)
 
 
 def _score_table(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard], most: int) -> Table:
@@ -354,9 +368,9 @@ def _score_table(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBo
         left = len(boards[0].rows) - len(rows)
         where = Markup(" Best and worst; {} between them in the JSON.").format(count_noun(left, "score"))
     else:
-        held = _whole_boards(boards, most)
-        rows = tuple(row for board in held for row in board.rows)
-        left = len(boards) - len(held)
+        listed_boards = _whole_boards(boards, most)
+        rows = tuple(row for board in listed_boards for row in board.rows)
+        left = len(boards) - len(listed_boards)
         where = Markup(" {} in the JSON.").format(count_noun(left, "more group"))
     columns = [
         Column("item", report.by.capitalize()),
@@ -367,44 +381,38 @@ def _score_table(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBo
         Column("n", "n", "count", hint="Judgments that name it"),
     ]
     caption = Markup("Scores with {} intervals.").format(level_words(report)) + (where if left else Markup(""))
-    return Table(columns, [_score_row(row, names) for row in rows], caption)
+    return Table(
+        columns,
+        [
+            (
+                {
+                    "item": Cell(names.item(item_label(row)), under="rating anchor" if row.rating_anchor else ""),
+                    "place": names.place(row),
+                    "rank": (row.rank, row.rank_low, row.rank_high),
+                    "tier": Cell(row.tier, "" if row.tier is not None else NO_TIER),
+                    "score": _score_cell(row),
+                    "n": row.n,
+                }
+            )
+            for row in rows
+        ],
+        caption,
+    )
 
 
 def _whole_boards(boards: Sequence[ScoreBoard], most: int) -> list[ScoreBoard]:
-    held: list[ScoreBoard] = []
+    selected: list[ScoreBoard] = []
     used = 0
     for board in boards:
         used += len(board.rows)
-        if held and used > most:
+        if selected and used > most:
             break
-        held.append(board)
-    return held
-
-
-def _score_row(row: ScoreRow, names: ScoreNames) -> dict[str, object]:
-    return {
-        "item": Cell(names.item(item_label(row)), under="rating anchor" if row.rating_anchor else ""),
-        "place": names.place(row),
-        "rank": (row.rank, row.rank_low, row.rank_high),
-        "tier": Cell(row.tier, "" if row.tier is not None else NO_TIER),
-        "score": _score_cell(row),
-        "n": row.n,
-    }
+        selected.append(board)
+    return selected
 
 
 def _score_cell(row: ScoreRow) -> Cell:
     return Cell((row.value, row.low, row.high), "" if row.low is not None else NO_ERROR)
-
-
-def _all_words(board: ScoreBoard, most: int) -> Markup:
-    rows, _, left = board.ends(most)
-    size = Markup("{}: {}").format(board.name, count_noun(len(rows), "row"))
-    return Markup("{} {}").format("Best and worst scores" if left else "All scores", _soft(size))
-
-
-def _board_words(board: ScoreBoard, names: ScoreNames) -> Markup:
-    first = Markup("{} scored; first: {}").format(fixed(len(board.rows), 0), names.item(item_label(board.rows[0])))
-    return Markup("{} {}").format(board.name, _soft(first))
 
 
 def _soft(words: str) -> Markup:
@@ -418,9 +426,7 @@ def _run_words(run: Sequence[str], board: ScoreBoard, names: ScoreNames) -> Mark
     return join_names([*(names.item(item) for item in run[:RUN_NAMES]), *more])
 
 
-# --------------------------------------------------------------------------------------------------
-# Do other methods say the same? Pairs of methods, group by group, and the gap between rating levels.
-# --------------------------------------------------------------------------------------------------
+# -- other methods -----------------------------------------------------------------------------------------------------
 
 AGREEMENT = (
     Column("srcc", "SRCC", "number", 4, "Rank correlation"),
@@ -437,11 +443,6 @@ def method_section(report: FuseReport, names: ScoreNames) -> Section | None:
     if report.compare is None:
         return None
     compare = report.compare
-    blocks = [_method_pairs(compare), *_group_blocks(compare, names), *_gap_blocks(compare)]
-    return Section("Methods", blocks, "Do other methods give the same scores?")
-
-
-def _method_pairs(compare: CompareFigures) -> Table:
     columns = [
         Column("first", "Method"),
         Column("second", "Against"),
@@ -452,13 +453,15 @@ def _method_pairs(compare: CompareFigures) -> Table:
     rows = [{"first": pair.first, "second": pair.second, **_agreement_cells(pair)} for pair in compare.pairs]
     near = Markup("Scores closer than {} count as ties.").format(fixed(compare.tie_margin, 2))
     ties = near if compare.tie_margin else Markup("Only equal scores count as ties.")
-    return Table(columns, rows, Markup("Agreement between methods, averaged over groups. ") + ties)
+    method_pairs = Table(columns, rows, Markup("Agreement between methods, averaged over groups. ") + ties)
+    blocks = [method_pairs, *_group_blocks(compare, names), *_gap_blocks(compare)]
+    return Section("Methods", blocks, "Do other methods give the same scores?")
 
 
 def _agreement_cells(pair: MethodPair) -> dict[str, object]:
     why = "all scores of a group are equal"
-    known = {name: getattr(pair, name) for name in ("srcc", "plcc", "mae", "decisions", "srcc_low")}
-    cells = {name: Cell(number, why if number is None else "") for name, number in known.items()}
+    figures = {name: getattr(pair, name) for name in ("srcc", "plcc", "mae", "decisions", "srcc_low")}
+    cells = {name: Cell(number, why if number is None else "") for name, number in figures.items()}
     passed = Markup("{} of {}").format(fixed(pair.ks_pass, 0), fixed(pair.groups, 0))
     return {**cells, "ks": passed}
 

@@ -1,4 +1,7 @@
-"""Everything a fusion can be told, described once: flags, help, docs and signatures read it here."""
+"""The settings and the results of a fusion: flags, help, docs, signatures and the JSON of `salon fuse --json`.
+
+Every score carries its interval and what it rests on. A number that cannot be given is None, with the reason beside it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import pyarrow as pa
 from pydantic import AfterValidator, Field
 
 from salon.study import Score, Scores, Signature
-from salon.study.nouns import Noun
+from salon.study.nouns import Format, Noun
 from salon.study.plugins import find_plugin
 
 Method = Literal[
@@ -42,7 +45,7 @@ def _known_plugin(word: str) -> str:
 
 
 PluginWord = Annotated[str, AfterValidator(_known_plugin)]
-"""The name of a plugin: see `own_fit`."""
+"""The name of a plugin: see `fits.Fit`."""
 
 
 class FuseSettings(Noun):
@@ -118,12 +121,7 @@ class FuseSettings(Noun):
     seed: int = Field(42, ge=0, description="Seed of everything drawn by chance.")
 
 
-# --------------------------------------------------------------------------------------------------
-# What a fusion gives back: the JSON of `salon fuse --json`, and what its page prints.
-#
-# Every score carries its interval and what it rests on. A number that cannot be given is None, with the reason beside
-# it; nothing is ever silently left out.
-# --------------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 FORMAT: Final = "salon.fuse/1"
 
@@ -133,14 +131,14 @@ class ScoreRow(Noun):
 
     item: str | None = Field(default=None, description="Item; None when generators are scored.")
     generator: str | None = Field(default=None, description="Generator; None when items are scored.")
-    criterion: str
+    criterion: str = Field(description="Id of the criterion.")
     group: str = Field(description="The prompt, category or whole study within which items are compared.")
     value: float = Field(description="The score: always the fit itself, never a bootstrap median.")
     low: float | None = Field(description="Lower end at the report's level; None where no error can be given.")
-    high: float | None
+    high: float | None = Field(description="Upper end.")
     error: float | None = Field(description="Standard error of the value (by the slope of the curve if calibrated).")
     latent: float = Field(description="The score on the method's own scale, before calibration.")
-    latent_error: float | None
+    latent_error: float | None = Field(description="Its standard error.")
     n: int = Field(description="Judgments that name it.")
     rank: int = Field(description="1 = best of its group and criterion.")
     rank_low: int | None = Field(description="Best rank it may hold at the report's level.")
@@ -152,67 +150,69 @@ class ScoreRow(Noun):
 class GraphFigures(Noun):
     """Health of one group's comparison graph."""
 
-    items: int
+    items: int = Field(description="Items of the group.")
     compared: int = Field(description="Items that were compared at least once.")
     edges: int = Field(description="Pairs of items that met.")
     fraction: float = Field(description="Of all pairs.")
-    components: int
-    degree_min: int
-    degree_mean: float
-    degree_max: int
-    diameter: int | None
-    mean_path: float | None
+    components: int = Field(description="Islands: sets of items that no comparison joins.")
+    degree_min: int = Field(description="Fewest opponents of an item.")
+    degree_mean: float = Field(description="Mean number of opponents.")
+    degree_max: int = Field(description="Most opponents of an item.")
+    diameter: int | None = Field(
+        description="Longest shortest path between two items; null with islands or too many items."
+    )
+    mean_path: float | None = Field(description="Mean shortest path; null like the diameter.")
     undefeated: tuple[str, ...] = Field(description="Never lost nor tied: finite scores need a prior.")
-    winless: tuple[str, ...]
+    winless: tuple[str, ...] = Field(description="Never won nor tied: finite scores need a prior.")
 
 
 class PairResidual(Noun):
     """A pair that the fit explains badly."""
 
-    first: str
-    second: str
+    first: str = Field(description="One item.")
+    second: str = Field(description="The other.")
     n: float = Field(description="Answers on the pair.")
     observed: float = Field(description="Share of wins of the first, ties half.")
-    expected: float
+    expected: float = Field(description="The same share as the fit has it.")
     z: float = Field(description="Standardised residual under the model.")
 
 
 class AnchorFigure(Noun):
     """A rating anchor: an item whose ratings agree so well that it ties the latent scale to the ratings."""
 
-    item: str
-    criterion: str
-    group: str
-    level: float
+    item: str = Field(description="Id of the item.")
+    criterion: str = Field(description="Id of the criterion.")
+    group: str = Field(description="Its group.")
+    level: float = Field(description="The rating level it stands for.")
     target: float = Field(description="Mean (or median) of its ratings.")
     spread: float = Field(description="Standard deviation of its ratings over raters.")
-    latent: float
+    latent: float = Field(description="Its score on the method's own scale.")
     fitted: float = Field(description="Its score on the calibrated curve.")
 
 
 class GroupFigures(Noun):
     """One criterion in one group: what went in, and how the fit went."""
 
-    criterion: str
-    group: str
-    items: int
-    raters: int
-    comparisons: int
-    rankings: int
-    ratings: int
+    criterion: str = Field(description="Id of the criterion.")
+    group: str = Field(description="The prompt, category or study whose items share a scale.")
+    items: int = Field(description="Items (or generators) that are scored.")
+    raters: int = Field(description="Raters who answered.")
+    comparisons: int = Field(description="Comparisons used.")
+    rankings: int = Field(description="Rankings used.")
+    ratings: int = Field(description="Ratings used.")
     ties: float | None = Field(description="Share of ties among the comparisons used.")
-    both_bad: int
+    both_bad: int = Field(description="Answers 'both bad'.")
     repeats: int = Field(description="Repeated answers, left out.")
-    graph: GraphFigures | None
+    graph: GraphFigures | None = Field(description="Health of the comparison graph; null without comparisons.")
     solver: str = Field(description="How the fit was found.")
-    iterations: int
+    iterations: int = Field(description="Steps of the solver.")
     gradient: float | None = Field(description="Largest slope left at the end; None for methods without one.")
-    log_likelihood: float | None
+    log_likelihood: float | None = Field(description="Of the fit; null for methods without one.")
     tie: float | None = Field(description="Tie parameter: nu (Davidson) or theta (Rao-Kupper).")
-    tie_error: float | None
+    tie_error: float | None = Field(description="Its standard error, where there is one.")
     fit_p: float | None = Field(description="Does the model fit? Pearson chi-square over pairs; None above 20,000.")
-    worst_pairs: tuple[PairResidual, ...]
-    rating_anchors: int
+    worst_pairs: tuple[PairResidual, ...] = Field(description="The pairs that the fit explains worst, at most ten.")
+    rating_anchors: int = Field(description="Rating anchors chosen.")
     missing_levels: tuple[float, ...] = Field(description="Rating levels without a rating anchor.")
     alike: tuple[tuple[str, ...], ...] = Field(description="Runs of items that cannot be told apart from each other.")
     errors: str = Field(description="How the errors were made.")
@@ -222,89 +222,109 @@ class GroupFigures(Noun):
 class RaterFit(Noun):
     """How one rater's answers go with the fit."""
 
-    rater: str
-    answers: int
-    agreement: float | None = Field(description="Share of decided answers that go with the higher score.")
-    expected_agreement: float | None = Field(description="What the model expects on the same pairs.")
-    z: float | None = Field(description="Surprise of the answers, standardised; far below 0: unlike the others.")
-    reliability: float | None = Field(default=None, description="Crowd: chance that an answer is meant as given.")
-    reliability_error: float | None = None
-    left_bias: float | None = Field(default=None, description="Crowd: pull to the left item, in logits.")
-    left_bias_error: float | None = None
-    offset: float | None = Field(default=None, description="Ratings: mean shift against the panel.")
-    gain: float | None = Field(default=None, description="Ratings: stretch against the panel, 1 = as the panel.")
-    inconsistency: float | None = Field(default=None, description="Ratings: noise of the rater's answers.")
+    rater: str = Field(description="Id of the rater.")
+    answers: int = Field(description="Answers of the rater in these groups.")
+    agreement: Annotated[float | None, Format("percent", 1)] = Field(
+        title="Agrees", description="Decided answers that go with the higher score."
+    )
+    expected_agreement: Annotated[float | None, Format("percent", 1)] = Field(
+        title="Expected", description="What the model expects on the same pairs."
+    )
+    z: Annotated[float | None, Format("number", 2)] = Field(
+        title="z", description="Surprise of the answers; far below zero: unlike the others."
+    )
+    reliability: Annotated[float | None, Format("number", 3)] = Field(
+        None, title="Reliability", description="Chance that an answer is meant as given."
+    )
+    reliability_error: float | None = Field(None, description="Its standard error.")
+    left_bias: Annotated[float | None, Format("number", 3)] = Field(
+        None, title="Left bias", description="Pull to the left item, in logits."
+    )
+    left_bias_error: float | None = Field(None, description="Its standard error.")
+    offset: Annotated[float | None, Format("number", 3)] = Field(
+        None, title="Offset", description="Mean shift of ratings against the panel."
+    )
+    gain: Annotated[float | None, Format("number", 3)] = Field(
+        None, title="Gain", description="Stretch of ratings against the panel; one: as the panel."
+    )
+    inconsistency: Annotated[float | None, Format("number", 3)] = Field(
+        None, title="Noise", description="Noise of the rater's ratings."
+    )
 
 
 class CurveFigures(Noun):
     """A calibration curve: score = low + (high - low) / (1 + exp(-(a latent + b)))."""
 
     group: str | None = Field(description="None: one curve for all groups.")
-    criterion: str | None
-    a: float
-    b: float
-    a_error: float | None
-    b_error: float | None
+    criterion: str | None = Field(description="Id of the criterion; null: one curve for all.")
+    a: float = Field(description="Steepness of the curve.")
+    b: float = Field(description="Level of the curve.")
+    a_error: float | None = Field(description="Its standard error; null where two rating anchors fix the curve.")
+    b_error: float | None = Field(description="Its standard error.")
     residual: float = Field(description="Root mean square distance of the rating anchors to the curve.")
-    anchors: int
+    anchors: int = Field(description="Rating anchors it was fitted to.")
 
 
 class MethodPair(Noun):
     """Two methods, averaged over groups."""
 
-    first: str
-    second: str
-    srcc: float | None
-    plcc: float | None
-    mae: float
+    first: str = Field(description="One method.")
+    second: str = Field(description="The other.")
+    srcc: float | None = Field(description="Spearman's rank correlation; null where one gives all items one score.")
+    plcc: float | None = Field(description="Pearson's correlation; null where one gives all items one score.")
+    mae: float = Field(description="Mean absolute difference of the scores, on the rating scale.")
     decisions: float = Field(description="Share of item pairs on which both decide alike.")
     ks_pass: int = Field(description="Groups whose two score distributions pass Kolmogorov-Smirnov at p > .05.")
-    groups: int
+    groups: int = Field(description="Groups averaged over.")
     srcc_low: float | None = Field(description="Lowest rank correlation of any group.")
 
 
 class GapRow(Noun):
     """Anchored Elo with one gap and curve, against anchored Davidson."""
 
-    calibration: Literal["pooled", "group"]
-    gap: float
-    agreement: MethodPair
+    calibration: Literal["pooled", "group"] = Field(description="One curve for all groups, or one for each.")
+    gap: float = Field(description="Elo points between adjacent rating levels.")
+    agreement: MethodPair = Field(description="Anchored Elo against anchored Davidson under this setting.")
 
 
 class CompareFigures(Noun):
     """The cross-method table of `salon fuse --compare`."""
 
-    pairs: tuple[MethodPair, ...]
+    pairs: tuple[MethodPair, ...] = Field(
+        description="Every two of anchored and plain Elo and Davidson, averaged over groups."
+    )
     by_group: tuple[MethodPair, ...] = Field(description="Anchored Elo against anchored Davidson, group by group.")
     group_names: tuple[tuple[str, str], ...] = Field(description="Criterion and group of each row of by_group.")
-    gaps: tuple[GapRow, ...]
-    tie_margin: float
+    gaps: tuple[GapRow, ...] = Field(
+        description="Anchored Elo with other gaps and curves, each against anchored Davidson."
+    )
+    tie_margin: float = Field(description="Scores closer than this count as the decision 'tie'.")
 
 
 class FuseReport(Noun):
     """The JSON of `salon fuse --json`."""
 
-    format: Literal["salon.fuse/1"] = FORMAT
-    study: str
-    simulated: bool
-    method: str
-    by: Literal["item", "generator"]
+    format: Literal["salon.fuse/1"] = Field(FORMAT, description="Name and version of this form.")
+    study: str = Field(description="Name of the study.")
+    simulated: bool = Field(description="True when no person gave the answers.")
+    method: str = Field(description="The method, as `--method` names it.")
+    by: Literal["item", "generator"] = Field(description="What is scored.")
     scale: str = Field(description="Named in words: 'logit', 'elo', '1-5'.")
-    scale_low: float | None
-    scale_high: float | None
-    level: float
+    scale_low: float | None = Field(description="Lower end of the scale; null where it has none.")
+    scale_high: float | None = Field(description="Upper end of the scale; null where it has none.")
+    level: float = Field(description="Confidence level of all intervals.")
     cluster: str = Field(description="What the intervals take as drawn anew.")
-    scores: tuple[ScoreRow, ...]
-    groups: tuple[GroupFigures, ...]
-    raters: tuple[RaterFit, ...]
-    rating_anchors: tuple[AnchorFigure, ...]
-    curves: tuple[CurveFigures, ...]
-    compare: CompareFigures | None = None
-    policies: tuple[str, ...]
-    warnings: tuple[str, ...]
-    signature: Signature
-    signature_line: str
-    seconds: float
+    scores: tuple[ScoreRow, ...] = Field(description="The scores, group by group, the best first.")
+    groups: tuple[GroupFigures, ...] = Field(description="One entry for each criterion in each group.")
+    raters: tuple[RaterFit, ...] = Field(description="One entry for each rater who answered.")
+    rating_anchors: tuple[AnchorFigure, ...] = Field(description="The items that tie the latent scale to the ratings.")
+    curves: tuple[CurveFigures, ...] = Field(description="Calibration curves; empty where nothing was calibrated.")
+    compare: CompareFigures | None = Field(None, description="The cross-method table; null without --compare.")
+    policies: tuple[str, ...] = Field(description="What was done with every kind of answer.")
+    warnings: tuple[str, ...] = Field(description="What a reader must know before using the numbers.")
+    signature: Signature = Field(description="What reproduces these numbers.")
+    signature_line: str = Field(description="The same as one line.")
+    seconds: float = Field(description="Time the computation took.")
 
     def as_scores(self) -> Scores:
         """The scores alone."""

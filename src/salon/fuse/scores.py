@@ -1,4 +1,6 @@
-"""Anchored fusion: comparisons order the items, ratings anchor the scale.
+"""Scores with their intervals: the errors of every method in one form; and anchored fusion.
+
+Anchored fusion: comparisons order the items, ratings anchor the scale.
 
 1. In every group, rating anchors are chosen: at each middle level of the scale the items whose ratings agree best.
 2. Latent scores come from the comparisons, held near the rating anchors' targets: by Elo passes that pull them back
@@ -6,7 +8,7 @@
 3. One curve, score = low + (high - low) s(a q + b), is fitted to the rating anchors of all groups (or each group's).
 
 Errors are the jackknife's, on the curve's argument a q + b, so that intervals stay inside the scale. The rating
-anchors stay the same in every refit; their targets and the curve are made anew.
+anchors stay the same in every refit; their targets and the curve are fitted again.
 Source: PPaint section 3.3, appendix C.
 """
 
@@ -134,7 +136,10 @@ def fit_anchored(
     """
     scale = rating_scale(groups)
     anchors = choose_anchors(groups, settings)
-    fits = [_fit_anchored_group(group, found, method, scale, settings, pulled) for group, found in zip(groups, anchors)]
+    fits = [
+        _fit_anchored_group(group, group_anchors, method, scale, settings, pulled)
+        for group, group_anchors in zip(groups, anchors)
+    ]
     curves = _curves([fit.latent for fit in fits], anchors, groups, scale, settings)
     plain = AnchoredFusion(tuple(fits), anchors, curves)
     if cluster is None:
@@ -209,8 +214,8 @@ def _curves(
     scale: Scale,
     settings: FuseSettings,
 ) -> tuple[Sigmoid, ...]:
-    at = [latent[found.items] for latent, found in zip(latents, anchors)]
-    targets = [found.targets for found in anchors]
+    at = [latent[group_anchors.items] for latent, group_anchors in zip(latents, anchors)]
+    targets = [group_anchors.targets for group_anchors in anchors]
     alone = "fuse comparisons alone with --method davidson"
     if settings.calibration == "pooled":
         curve = _curve(np.concatenate(at), np.concatenate(targets), scale, "rating anchors of all groups", alone)
@@ -236,9 +241,7 @@ def _update_targets(anchors: RatingAnchors, group: FuseGroup) -> RatingAnchors:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Scores with their intervals: every method's errors brought to one form.
-# --------------------------------------------------------------------------------------------------
+# -- scores and intervals ----------------------------------------------------------------------------------------------
 
 WITHOUT_LIKELIHOOD: tuple[Method, ...] = ("elo",)
 OWN_CLUSTER: dict[str, Cluster] = {**dict.fromkeys(RATED, "rater"), "crowd": "answer"}
@@ -295,29 +298,25 @@ def score_groups(
     if method in ANCHORED:
         progress("anchoring comparisons to ratings")
         return _anchored_scores(groups, method, settings, cluster)
-    other = cluster != OWN_CLUSTER.get(method, cluster)
-    if settings.interval == "jackknife" or method in WITHOUT_LIKELIHOOD or other:
+    needs_other_cluster = cluster != OWN_CLUSTER.get(method, cluster)
+    if settings.interval == "jackknife" or method in WITHOUT_LIKELIHOOD or needs_other_cluster:
         return _score_by_jackknife(groups, method, settings, cluster, progress)
-    made = []
+    scored = []
     for group in groups:
         progress(group.label)
         fit = fit_group(group, method, settings, cluster)
         if fit.errors is None and is_plugin_fit(method):
             return _score_by_jackknife(groups, method, settings, cluster, progress)
-        line = _own_line(fit)
+        if fit.errors is None:
+            nothing = np.full(len(fit.latent), np.nan)
+            line = _Line(fit.latent, nothing, nothing, None, f"none: {fit.unknown}")
+        else:
+            df = fit.errors.item_df if fit.value_df is None else fit.value_df
+            se = fit.errors.se if fit.value_se is None else fit.value_se
+            line = _Line(fit.latent, se, df, fit.errors, fit.errors.method)
         clustered = cluster != "answer" and method not in OWN_CLUSTER and not is_plugin_fit(method)
-        made.append(_scores(group, fit, _moderate_line(group, fit, line) if clustered else line, settings))
-    return made
-
-
-def _own_line(fit: GroupFit) -> _Line:
-    errors = fit.errors
-    if errors is None:
-        nothing = np.full(len(fit.latent), np.nan)
-        return _Line(fit.latent, nothing, nothing, None, f"none: {fit.unknown}")
-    df = errors.item_df if fit.value_df is None else fit.value_df
-    se = errors.se if fit.value_se is None else fit.value_se
-    return _Line(fit.latent, se, df, errors, errors.method)
+        scored.append(_scores(group, fit, _moderate_line(group, fit, line) if clustered else line, settings))
+    return scored
 
 
 def _line(value: Floats, errors: Errors) -> _Line:
@@ -335,19 +334,23 @@ def _moderate_line(group: FuseGroup, fit: GroupFit, line: _Line) -> _Line:
     df, errors = float(np.median(line.df)), line.errors
     if errors is None or errors.covariance is None or df >= MANY_CLUSTERS or group.items < FEWEST_MODERATED:
         return line
-    shape = _centre_covariance(_shape(group, fit))
+    independent: Floats | None = np.diag(1.0 / np.maximum(group.counts(), 1))
+    if fit.pairs is not None:
+        independent = independent_errors(fit.pairs, pair_counts(group)).covariance
+    assert independent is not None
+    shape = _centre_covariance(independent)  # if every answer were independent, up to a factor
     around, level = _around_and_level(errors)
     ratio = around / np.diag(shape)
     ratio = np.where(ratio < ROUNDING * np.median(ratio), 0.0, ratio)
     if np.isnan(ratio).any() or np.sum(ratio > 0) < FEWEST_MODERATED:
         return line
-    made = moderated_variances(ratio, df)
-    own = made.variance * np.diag(shape)
-    scale = np.sqrt(made.variance)
+    moderated = moderated_variances(ratio, df)
+    own = moderated.variance * np.diag(shape)
+    scale = np.sqrt(moderated.variance)
     with np.errstate(divide="ignore"):  # one variance for all items and no level of its own: normal
-        both = (own + level) ** 2 / (own**2 / made.df + level**2 / df)
+        both = (own + level) ** 2 / (own**2 / moderated.df + level**2 / df)
     method = f"{line.method}; each item's borrows from the others"
-    borrowed = Errors(np.sqrt(own), shape * np.outer(scale, scale), made.df, method)
+    borrowed = Errors(np.sqrt(own), shape * np.outer(scale, scale), moderated.df, method)
     return _Line(line.value, np.sqrt(own + level), both, borrowed, method)
 
 
@@ -372,15 +375,6 @@ def _centre_covariance(covariance: Floats) -> Floats:
     return values
 
 
-def _shape(group: FuseGroup, fit: GroupFit) -> Floats:
-    """The covariance if every answer were independent, up to a factor."""
-    if fit.pairs is not None:
-        covariance = independent_errors(fit.pairs, pair_counts(group)).covariance
-        assert covariance is not None
-        return covariance
-    return np.diag(1.0 / np.maximum(group.counts(), 1))
-
-
 def _score_by_jackknife(
     groups: Sequence[FuseGroup],
     method: str,
@@ -401,25 +395,20 @@ def _score_by_jackknife(
             elif whole.pairs is not None:
                 latents[place] = step_pairs(whole, group)
             else:
-                latents[place] = _refit_latent(group, method, settings, cluster)
+                try:
+                    latents[place] = fit_group(group, method, settings, cluster, errors=False).latent
+                except StatsError:  # the judgments that stay identify no scores
+                    latents[place] = np.full(group.items, np.nan)
         return np.concatenate(latents)
 
     spreads = jackknife(groups, cluster, refit, rng=np.random.default_rng([settings.seed, 1]))
-    made = []
+    scored = []
     for group, fit, values in zip(groups, fits, _slices(groups)):
         errors = jackknife_errors(spreads, values, cluster)
         if fit.pairs is not None and not np.isnan(errors.se).any():
             errors = floor_jackknife_errors(group, fit.pairs, errors)
-        made.append(_scores(group, fit, _moderate_line(group, fit, _line(fit.latent, errors)), settings))
-    return made
-
-
-def _refit_latent(group: FuseGroup, method: str, settings: FuseSettings, cluster: Cluster) -> Floats:
-    """Latent scores from fewer judgments; NaN where they identify none."""
-    try:
-        return fit_group(group, method, settings, cluster, errors=False).latent
-    except StatsError:
-        return np.full(group.items, np.nan)
+        scored.append(_scores(group, fit, _moderate_line(group, fit, _line(fit.latent, errors)), settings))
+    return scored
 
 
 def _anchored_scores(
@@ -427,14 +416,16 @@ def _anchored_scores(
 ) -> list[ScoredGroup]:
     fused: AnchoredFusion = fit_anchored(groups, method, settings, cluster)
     size = sum(group.items for group in groups)
-    made = []
+    scored = []
     for n, at in enumerate(_slices(groups)):
         fit, curve = fused.fits[n], fused.curves[n]
         link = jackknife_errors(fused.spreads, at, cluster)
         latent = jackknife_errors(fused.spreads, slice(size + at.start, size + at.stop), cluster)
         line = _moderate_line(groups[n], fit, _line(fused.links()[n], link))
-        made.append(_scores(groups[n], fit, line, settings, curve=curve, anchors=fused.anchors[n], latent_se=latent.se))
-    return made
+        scored.append(
+            _scores(groups[n], fit, line, settings, curve=curve, anchors=fused.anchors[n], latent_se=latent.se)
+        )
+    return scored
 
 
 def _slices(groups: Sequence[FuseGroup]) -> list[slice]:
@@ -453,7 +444,12 @@ def _scores(
     anchors: RatingAnchors | None = None,
     latent_se: Floats | None = None,
 ) -> ScoredGroup:
-    line = _without_rounding_errors(line)
+    # No error where none shows: clusters that say exactly the same do not make a score exact.
+    least = ROUNDING * max(float(np.ptp(line.value)), float(np.max(line.se, initial=0.0, where=~np.isnan(line.se))))
+    real = line.se > least
+    if not real.all():
+        method = line.method if line.method.startswith("none") else f"{line.method}; none where they do not vary"
+        line = replace(line, se=np.where(real, line.se, np.nan), method=method)
     half = stats.t.ppf((1 + settings.level) / 2, line.df) * line.se
     ends = [line.value, line.value - half, line.value + half]
     error = line.se
@@ -462,7 +458,11 @@ def _scores(
         ends, error = [curve.low + (curve.high - curve.low) * expit(end) for end in ends], slope * line.se
     elif fit.rated and group.scale is not None:
         ends = [np.clip(end, group.scale.low, group.scale.high) for end in ends]
-    value, low, high = _turn_back(group, ends) if curve is not None or fit.rated else ends
+    value, low, high = ends
+    scale = group.scale
+    if (curve is not None or fit.rated) and scale is not None and not scale.higher_is_better:
+        # Back on the scale as its raters were asked: lower is better there.
+        value, high, low = (scale.low + scale.high - end for end in ends)
     df = float(np.median(line.df))
     return ScoredGroup(
         group=group,
@@ -478,25 +478,6 @@ def _scores(
         anchors=anchors,
         curve=curve,
     )
-
-
-def _without_rounding_errors(line: _Line) -> _Line:
-    """No error where none shows: clusters that say exactly the same do not make a score exact."""
-    least = ROUNDING * max(float(np.ptp(line.value)), float(np.max(line.se, initial=0.0, where=~np.isnan(line.se))))
-    known = line.se > least
-    if known.all():
-        return line
-    method = line.method if line.method.startswith("none") else f"{line.method}; none where they do not vary"
-    return replace(line, se=np.where(known, line.se, np.nan), method=method)
-
-
-def _turn_back(group: FuseGroup, ends: Sequence[Floats]) -> Sequence[Floats]:
-    """Back on a scale where lower is better, if that is how its raters were asked."""
-    scale = group.scale
-    if scale is None or scale.higher_is_better:
-        return ends
-    value, low, high = (scale.low + scale.high - end for end in ends)
-    return value, high, low
 
 
 def _ranks(line: _Line, settings: FuseSettings) -> RankIntervals | None:

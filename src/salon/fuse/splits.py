@@ -50,12 +50,22 @@ def split_items(study: Study, unit: Ints, ids: pa.Array, shares: tuple[float, fl
     stands on its own."""
     own = unit < 0
     nodes = np.where(own, len(ids) + np.cumsum(own) - 1, unit)
-    part = _unite_units(nodes, _shared_numbers(study))
+    texts = prompt_texts(study).to_pylist()
+    numbers: dict[object, int] = {}
+    same = [numbers.setdefault(normalize_text(text or "") or n, len(numbers)) for n, text in enumerate(texts)]
+    shared = [np.array([*same, -1], np.int32)[item_prompts(study)]]
+    items = study.table("items")
+    if "image" in items.column_names:
+        images = items.column("image").combine_chunks()
+        codes = pc.if_else(pc.equal(images, ""), None, images).dictionary_encode().indices.fill_null(-1)
+        shared.append(codes.to_numpy(zero_copy_only=False).astype(np.int32))
+    shared_numbers = shared
+    part = _unite_units(nodes, shared_numbers)
     parts, first = np.unique(part, return_index=True)
-    wanted = sum(share > 0 for share in shares)
-    if len(parts) < wanted:
+    splits = sum(share > 0 for share in shares)
+    if len(parts) < splits:
         raise DesignError(
-            f"a split into {wanted} needs at least {wanted} groups of items that share no image and no prompt",
+            f"a split into {splits} needs at least {splits} groups of items that share no image and no prompt",
             found=f"{len(parts)}",
             where=f"study {study.name!r}, items compared within {_WITHIN[study.compare_within]}",
             remedy="do not split (--train 1 --validation 0 --test 0), and test on another study",
@@ -76,7 +86,9 @@ def check_splits(table: pa.Table) -> None:
     for what, names in guarded.items():
         _check_apart(what, [table.column(name) for name in names if name in table.column_names], table)
     if "text" in table.column_names:
-        texts = _encode_column(table.column("text"))
+        column = table.column("text")
+        whole = column.combine_chunks()
+        texts = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
         plain = pa.array([normalize_text(text) or None for text in texts.dictionary.to_pylist()], pa.string())
         _check_apart("prompt text", [pa.chunked_array([plain.take(texts.indices)])], table)
 
@@ -101,20 +113,6 @@ def item_prompts(study: Study) -> Ints:
 # -- uniting ---------------------------------------------------------------------------------------------------------
 
 
-def _shared_numbers(study: Study) -> list[Ints]:
-    """Numberings of what items may share, -1 where they have none: images, and prompts by their text."""
-    texts = prompt_texts(study).to_pylist()
-    numbers: dict[object, int] = {}
-    same = [numbers.setdefault(normalize_text(text or "") or n, len(numbers)) for n, text in enumerate(texts)]
-    shared = [np.array([*same, -1], np.int32)[item_prompts(study)]]
-    items = study.table("items")
-    if "image" in items.column_names:
-        images = items.column("image").combine_chunks()
-        codes = pc.if_else(pc.equal(images, ""), None, images).dictionary_encode().indices.fill_null(-1)
-        shared.append(codes.to_numpy(zero_copy_only=False).astype(np.int32))
-    return shared
-
-
 def _unite_units(unit: Ints, shared: list[Ints]) -> Ints:
     """(items,) the connected part of each item's unit, where units and shared things are the nodes of a graph."""
     nodes = int(unit.max(initial=-1)) + 1
@@ -123,8 +121,8 @@ def _unite_units(unit: Ints, shared: list[Ints]) -> Ints:
         has = codes >= 0
         edges.append(np.stack([unit[has], codes[has] + nodes]))
         nodes += int(codes.max(initial=-1)) + 1
-    one, other = np.concatenate(edges, axis=1)
-    graph = coo_array((np.ones(len(one), np.int8), (one, other)), shape=(nodes, nodes))
+    rows, columns = np.concatenate(edges, axis=1)
+    graph = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(nodes, nodes))
     _, part = connected_components(graph, directed=False)
     values: Ints = part[unit]
     return values
@@ -148,8 +146,8 @@ def _check_apart(what: str, columns: list[pa.ChunkedArray], table: pa.Table) -> 
     if not columns:
         return
     values, splits = _stack_columns(columns), _stack_columns([table.column("split")] * len(columns))
-    said = pc.not_equal(values, "")  # null where there is no value, and then not counted either
-    met = pa.table({"value": values, "split": splits}).filter(said).group_by(["value", "split"])
+    filled = pc.not_equal(values, "")  # null where there is no value, and then not counted either
+    met = pa.table({"value": values, "split": splits}).filter(filled).group_by(["value", "split"])
     each = met.aggregate([]).group_by("value").aggregate([("split", "count")])
     leaks = each.filter(pc.greater(each.column("split_count"), 1))
     if leaks.num_rows:
@@ -166,8 +164,3 @@ def _check_apart(what: str, columns: list[pa.ChunkedArray], table: pa.Table) -> 
 def _stack_columns(columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     """Columns of text or references one below the other, as text."""
     return pa.chunked_array([chunk.cast(pa.string()) for column in columns for chunk in column.chunks], pa.string())
-
-
-def _encode_column(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    whole = column.combine_chunks()
-    return whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()

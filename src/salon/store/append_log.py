@@ -1,12 +1,12 @@
-"""A log of JSON lines that only grows: on the disk before anybody is told, and whole after a kill.
+"""A log of JSON lines that only grows: on the disk before the caller goes on, and whole after a kill.
 
     FOLDER/NAME-000001.jsonl      one object a line; a new file when the last one has grown to its limit
     FOLDER/NAME.lock              held by the one process that writes
 
-Lines that many threads bring at once are written and flushed together: whoever comes first writes for all that wait, so
-one flush of the disk serves many. `append` comes back when the line is on the disk.
+Lines that many threads bring at once are written and flushed together: the first one writes for all that wait, so one
+flush of the disk serves many. `append` comes back when the line is on the disk.
 
-A process killed while it writes leaves a torn last line. Opening cuts it off: nobody was told about it. Each line has
+A process killed while it writes leaves a torn last line. Opening cuts it off: it was never acknowledged. Each line has
 an `id` that says where it stands (file, place) and holds six random bytes, so finding a line is one read, and an id
 cannot be guessed or made up.
 """
@@ -94,14 +94,14 @@ class AppendLog:
         error: str | None = None
         ids: list[str] = []
         try:
-            ids = self._write([one.line for one in batch])
+            ids = self._write([pending.line for pending in batch])
         except (OSError, ValueError) as failed:  # ValueError: the log was closed
             error = getattr(failed, "strerror", None) or str(failed)
         finally:
             self._turn.acquire()
             self._writing = False
-            for place, one in enumerate(batch):
-                one.id, one.error = (None, error or "interrupted") if error or not ids else (ids[place], None)
+            for place, pending in enumerate(batch):
+                pending.id, pending.error = (None, error or "interrupted") if error or not ids else (ids[place], None)
             self._turn.notify_all()
 
     def _write(self, lines: list[Line]) -> list[str]:
@@ -163,8 +163,8 @@ class _PendingLine:
 
 def log_files(folder: Path, name: str) -> list[tuple[int, Path]]:
     """The files of a log with their numbers, oldest first."""
-    found = re.compile(re.escape(name) + r"-(\d{6})\.jsonl")
-    numbered = ((found.fullmatch(path.name), path) for path in Path(folder).iterdir())
+    pattern = re.compile(re.escape(name) + r"-(\d{6})\.jsonl")
+    numbered = ((pattern.fullmatch(path.name), path) for path in Path(folder).iterdir())
     return sorted((int(match[1]), path) for match, path in numbered if match)
 
 

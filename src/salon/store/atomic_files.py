@@ -2,11 +2,11 @@
 
 Everything is written beside its final place under a dotted name, flushed to the disk, and then renamed. A folder
 that exists already is exchanged with the new one in a single system call where the system has one (Linux, on any
-common file system). Elsewhere the old folder is first moved aside as `.<name>.replaced`; whoever finds only that
+common file system). Elsewhere the old folder is first moved aside as `.<name>.replaced`; a reader that finds only that
 one reads it, and the next writer puts it back.
 
-One writer at a time: of two at the same folder the second is refused, and so is one that finds a folder where there
-was none when it began. Nothing that another process wrote is ever replaced unseen.
+One writer at a time: of two at the same folder the second is refused. So is one that finds a folder where there was
+none when it began. Nothing that another process wrote is replaced unseen.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def _put_file(part: Path, path: Path) -> None:
 
 
 def sweep_parts(path: Path) -> None:
-    """Remove what writers of the file `path` left beside it that were killed: parts nobody holds any more.
+    """Remove the parts that killed writers of the file `path` left beside it: those that no process locks any more.
 
-    For files that are large, as a backup is: whoever writes many small ones must not list their folder for each.
+    For large files, such as a backup: for many small ones, listing their folder each time would cost too much.
     """
     for part in path.parent.glob(f".{glob.escape(path.name)}.{'?' * 8}{PART}"):
         with suppress(FileNotFoundError):  # its writer was faster
@@ -100,9 +100,9 @@ def write_json(
     overwrite: bool = True,
 ) -> None:
     """A record as a JSON file, whole or not at all; a number that JSON does not know is a ValueError."""
-    told = record.model_dump(mode="json") if isinstance(record, BaseModel) else record
+    content = record.model_dump(mode="json") if isinstance(record, BaseModel) else record
     with whole_file(path, overwrite=overwrite) as file:
-        file.write(json.dumps(told, ensure_ascii=False, indent=indent, allow_nan=False).encode() + b"\n")
+        file.write(json.dumps(content, ensure_ascii=False, indent=indent, allow_nan=False).encode() + b"\n")
 
 
 def read_json(path: Path, needed: str, *, remedy: str | None = None) -> Any:
@@ -133,7 +133,24 @@ def whole_folder(path: Path) -> Iterator[Path]:
                 shutil.copymode(path, stage)
             for folder, _, _ in os.walk(stage):
                 sync_folder(Path(folder))
-            _put(stage, path, replaces=replaces)
+            if not replaces:
+                try:
+                    os.rename(stage, path)
+                except OSError:
+                    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+                        raise
+                    raise BadFile(
+                        "a place that stays free while it is written for is needed",
+                        found="something that another process put there meanwhile",
+                        where=str(path),
+                        remedy="look at what is there now, then run again or choose another place; "
+                        "nothing of it was changed",
+                    ) from None
+            elif not _exchange(stage, path):
+                os.rename(path, _aside(path))
+                os.rename(stage, path)
+                shutil.rmtree(_aside(path), ignore_errors=True)
+            sync_folder(path.parent)
         finally:
             try:
                 shutil.rmtree(stage, ignore_errors=True)  # the old contents by now, or a new folder that failed
@@ -144,7 +161,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep `folder`, if it is there, where it is: while the block runs nobody replaces it, and nobody else holds it."""
+    """Lock `folder`, if it is there: while the block runs no other process replaces or locks it."""
     lock = _take_folder_lock(folder)
     try:
         yield
@@ -175,7 +192,7 @@ def _take_folder_lock(folder: Path) -> int | None:
 def wait_turn(path: Path) -> Iterator[None]:
     """One process at a time is in such a block about the file or folder `path`, which it may replace; others wait.
 
-    BadFile after `_PATIENCE`: whoever may read a folder may hold it, and should not hold up others for good.
+    BadFile after `_MOST_WAIT_S`: anybody who may read a folder may hold it, but not for ever.
     """
     lock = _wait_for_lock(path)
     try:
@@ -246,38 +263,13 @@ def sync_folder(folder: Path) -> None:
             os.close(number)
 
 
-def _put(stage: Path, path: Path, *, replaces: bool) -> None:
-    if not replaces:
-        _put_new(stage, path)
-    elif not _exchange(stage, path):
-        os.rename(path, _aside(path))
-        os.rename(stage, path)
-        shutil.rmtree(_aside(path), ignore_errors=True)
-    sync_folder(path.parent)
-
-
-def _put_new(stage: Path, path: Path) -> None:
-    """Where there was nothing, or an empty folder; the system itself refuses to rename onto one with files in it."""
-    try:
-        os.rename(stage, path)
-    except OSError:
-        if not path.exists() or (path.is_dir() and not any(path.iterdir())):
-            raise
-        raise BadFile(
-            "a place that stays free while it is written for is needed",
-            found="something that another process put there meanwhile",
-            where=str(path),
-            remedy="look at what is there now, then run again or choose another place; nothing of it was changed",
-        ) from None
-
-
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(first: Path, second: Path) -> bool:
     """Swap two folders in one step; False where the system cannot."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
     if rename is None:
         return False
-    done: int = rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
-    return done == 0
+    result: int = rename(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE)
+    return result == 0
 
 
 def _aside(path: Path) -> Path:
@@ -299,17 +291,12 @@ def _lock(folder: Path) -> int | None:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what writers of `path` left behind that were killed: folders nobody holds any more."""
+    """Remove the folders that killed writers of `path` left behind: those that no process locks any more."""
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.saving-*"):
         lock = _lock(leftover)
         if lock is not None:
             shutil.rmtree(leftover, ignore_errors=True)
             os.close(lock)
-
-
-# --------------------------------------------------------------------------------------------------
-# Files that appear whole, without waiting for the disk: for what can be made again after a power cut.
-# --------------------------------------------------------------------------------------------------
 
 
 def put_file(path: Path, data: bytes) -> None:

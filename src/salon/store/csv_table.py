@@ -2,8 +2,8 @@
 
 `""` is a text without letters and an empty cell is no value, so nothing is lost on the way out and back.
 
-A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@` or a tab as a formula. `guarded` puts an apostrophe before
-such texts, and before those that begin with one; `unguarded` takes it away again.
+A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@` or a tab as a formula. `guard_formulas`
+puts an apostrophe before such texts, and before those that begin with one; `unguard_formulas` takes it away again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def read(kind: str, path: Path) -> pa.Table:
             ),
         )
     except (pa.ArrowException, ValueError) as error:
-        raise next(_faults(kind, path), _unexplained(path, error)) from None
+        raise next(
+            _faults(kind, path), BadFile("a CSV table with one header line is needed", found=error, where=str(path))
+        ) from None
     for name in set(lists) & set(table.column_names):
         place = table.column_names.index(name)
         table = table.set_column(place, name, _parsed_lists(kind, name, table.column(place), path))
@@ -74,10 +76,6 @@ def _parsed_lists(kind: str, name: str, cells: pa.ChunkedArray, path: Path) -> p
             remedy='write a cell as "[""x1"",""x2""]"',
         ) from None
     return parsed.column("v")
-
-
-def _unexplained(path: Path, error: Exception) -> BadFile:
-    return BadFile("a CSV table with one header line is needed", found=error, where=str(path))
 
 
 def _faults(kind: str, path: Path) -> Iterator[InputError]:
@@ -121,7 +119,7 @@ def guard_formulas(table: pa.Table) -> pa.Table:
 
 
 def unguard_formulas(table: pa.Table) -> pa.Table:
-    """What `guarded` was given."""
+    """What `guard_formulas` was given."""
     return _map_texts(table, lambda cells: pc.replace_substring_regex(cells, "^'", ""))
 
 

@@ -44,7 +44,9 @@ def card(study: Study) -> str:
 def _front_matter(study: Study) -> str:
     tags = ["preference", "human-evaluation", "salon"] + (["simulated"] if study.simulated else [])
     lines = ["---", _MARK, f"pretty_name: {_quoted(study.name)}", "license: other", "license_name: unknown"]
-    lines += ["size_categories:", f"- {_quoted(_size(study))}", "tags:", *(f"- {tag}" for tag in tags), "configs:"]
+    rows = sum(count for kind, count in study.counts.items() if kind in JUDGMENTS)
+    size = next((name for limit, name in _SIZES if rows < limit), "n>10M")
+    lines += ["size_categories:", f"- {_quoted(size)}", "tags:", *(f"- {tag}" for tag in tags), "configs:"]
     first = next((kind for kind in study.counts if kind in JUDGMENTS), None)
     for kind in study.counts:
         lines += [f"- config_name: {kind}"] + (["  default: true"] if kind == first else [])
@@ -52,15 +54,10 @@ def _front_matter(study: Study) -> str:
     return "\n".join([*lines, "---", ""])
 
 
-def _size(study: Study) -> str:
-    rows = sum(count for kind, count in study.counts.items() if kind in JUDGMENTS)
-    return next((name for limit, name in _SIZES if rows < limit), "n>10M")
-
-
 def _quoted(text: str) -> str:
     """Text as a double-quoted YAML scalar: JSON's quoting, and escapes for what YAML cannot show."""
-    shown = json.dumps(text, ensure_ascii=False)
-    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in shown)
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in quoted)
 
 
 # -- for people --------------------------------------------------------------------------------------------
@@ -103,8 +100,8 @@ def _raters(study: Study) -> str:
     table = study.table("raters")
     kinds: dict[str, int] = {}
     if "kind" in table.column_names:
-        counted = pc.value_counts(table.column("kind").cast("string").fill_null("person").combine_chunks())
-        kinds = {one["values"]: one["counts"] for one in counted.to_pylist()}
+        counts = pc.value_counts(table.column("kind").cast("string").fill_null("person").combine_chunks())
+        kinds = {entry["values"]: entry["counts"] for entry in counts.to_pylist()}
     elif table.num_rows:
         kinds = {"person": table.num_rows}
     text = ", ".join(f"{count:,} of kind {kind}" for kind, count in sorted(kinds.items())) or "none"
@@ -156,14 +153,12 @@ def _grid(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]
     return [f"| {' | '.join(header)} |", "|" + "---|" * len(header), *body]
 
 
-# --------------------------------------------------------------------------------------------------
-# Names of a study in a Markdown file: shown as they are, and never a tag, a link, a picture or a table's edge.
-# --------------------------------------------------------------------------------------------------
+# -- Markdown ----------------------------------------------------------------------------------------------------------
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "<": "&lt;", "[": "\\[", "|": "\\|"})
 
 
 def escape_md(text: str) -> str:
-    """`text` on one line; characters that nobody can see are shown as such."""
+    """`text` on one line; invisible characters are shown as such."""
     line = " ".join(text.split())
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in line).translate(_ESCAPES)

@@ -1,7 +1,7 @@
 """A study's answers in the files that others of the field read: HPD, Pick-a-Pic, FastChat's votes, PrefLib.
 
 One file for each criterion (PrefLib: for each criterion and group of items). None of these formats holds everything a
-study does, so what had to stay behind is counted and told. `salon import` reads each of them back.
+study does, so what had to be left out is counted and reported. `salon import` reads each of them back.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def export_field(study: Study, path: Path | str, to: str) -> FieldExport:
     if to not in FIELD_FILES:
         raise InputError(f"a format of the field is one of {', '.join(FIELD_FILES)}", found=repr(to))
     place = Path(path).resolve()
-    written = FieldExport()
+    export = FieldExport()
     with whole_folder(place) as folder:
         if place.exists() and (not place.is_dir() or any(place.iterdir())):
             raise BadFile("a new or empty folder is needed", found="something there", where=str(place))
-        for name, data, rows in FIELD_FILES[to](_StudyAnswers(study, written)):
+        for name, data, rows in FIELD_FILES[to](_StudyAnswers(study, export)):
             with whole_file(folder / name) as file:
                 file.write(data)
-            written.rows[name] = rows
-        if not written.rows:
+            export.rows[name] = rows
+        if not export.rows:
             needs = "rankings" if to == "preflib" else "comparisons or rankings" if to == "hpdv2" else "comparisons"
             raise BadFile(
                 f"{to} holds {needs}",
@@ -61,14 +61,14 @@ def export_field(study: Study, path: Path | str, to: str) -> FieldExport:
                 remedy="preflib and hpdv2 hold rankings, all but preflib comparisons; "
                 f"{', '.join(EXPORTS)} hold every answer",
             )
-    return written
+    return export
 
 
 class _StudyAnswers:
     """The study's answers as plain rows, with what the formats want to know about items."""
 
-    def __init__(self, study: Study, written: FieldExport) -> None:
-        self.study, self.left_out = study, written.left_out
+    def __init__(self, study: Study, export: FieldExport) -> None:
+        self.study, self.left_out = study, export.left_out
         self.items: dict[str, Item] = {item.id: item for item in study.nouns("items")}
         self.prompts = {prompt.id: prompt.view() for prompt in study.nouns("prompts")}
 
@@ -86,8 +86,8 @@ class _StudyAnswers:
 
     def prompt(self, item: str) -> str:
         """The text of an item's prompt; its category where it has none."""
-        found = self.items[item]
-        return self.prompts.get(found.prompt or "") or found.category or self.study.name
+        record = self.items[item]
+        return self.prompts.get(record.prompt or "") or record.category or self.study.name
 
     def image(self, item: str) -> str:
         """The path of an item's image; its id where it has none."""
@@ -122,16 +122,17 @@ def _hpdv2_orders(answers: _StudyAnswers, rows: Iterable[Row]) -> Iterator[Row]:
     sets: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
         sets[tuple(sorted(row["items"]))].append(row)
-    for items, given in sets.items():
-        ranks = [dict(zip(row["items"], row["ranks"])) for row in given]
-        means = {item: sum(one[item] for one in ranks) / len(ranks) for item in items}
-        places = {item: 1 + sum(other < means[item] for other in means.values()) for item in items}
+    for items, set_rows in sets.items():
+        ranks = [dict(zip(row["items"], row["ranks"])) for row in set_rows]
+        means = {item: sum(rank_of[item] for rank_of in ranks) / len(ranks) for item in items}
+        places = {item: 1 + sum(mean < means[item] for mean in means.values()) for item in items}
         yield {
             "prompt": answers.prompt(items[0]),
             "image_path": [answers.image(item) for item in items],
             "rank": [places[item] for item in items],
             "raw_annotations": [
-                {"rank": [one[item] for item in items], "user_hash": row["rater"]} for one, row in zip(ranks, given)
+                {"rank": [rank_of[item] for item in items], "user_hash": row["rater"]}
+                for rank_of, row in zip(ranks, set_rows)
             ],
         }
 
@@ -172,10 +173,10 @@ def _hpdv3_pairs(answers: _StudyAnswers, votes: dict[tuple[str, str], list[int]]
 
 def _pickapic(answers: _StudyAnswers) -> Iterator[tuple[str, bytes, int]]:
     for criterion, rows in answers.given("comparisons"):
-        made = list(_pickapic_rows(answers, rows))
+        records = list(_pickapic_rows(answers, rows))
         sink = pa.BufferOutputStream()
-        pq.write_table(pa.Table.from_pylist(made), sink)
-        yield f"{_plain(criterion)}.parquet", sink.getvalue().to_pybytes(), len(made)
+        pq.write_table(pa.Table.from_pylist(records), sink)
+        yield f"{_plain(criterion)}.parquet", sink.getvalue().to_pybytes(), len(records)
 
 
 def _pickapic_rows(answers: _StudyAnswers, rows: Iterable[Row]) -> Iterator[Row]:
@@ -217,11 +218,11 @@ def _arena_rows(answers: _StudyAnswers, rows: Iterable[Row]) -> Iterator[Row]:
         vote = {"model_a": models[0], "model_b": models[1], "winner": _WINNERS[outcome], "judge": row["rater"]}
         at = row.get("at")
         prompt = answers.items[a].prompt
-        yield vote | ({"question_id": prompt} if prompt else {}) | ({"tstamp": _seconds(at)} if at else {})
-
-
-def _seconds(at: str) -> float:
-    return datetime.fromisoformat(at).timestamp()
+        yield (
+            vote
+            | ({"question_id": prompt} if prompt else {})
+            | ({"tstamp": datetime.fromisoformat(at).timestamp()} if at else {})
+        )
 
 
 # -- PrefLib ------------------------------------------------------------------------------------------------------
@@ -232,30 +233,26 @@ def _preflib(answers: _StudyAnswers) -> Iterator[tuple[str, bytes, int]]:
     for criterion, rows in answers.given("rankings"):
         groups: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
-            groups[_group(answers, row["items"][0])].append(row)
-        for number, (group, given) in enumerate(groups.items(), 1):
-            items = sorted({item for row in given for item in row["items"]})
-            tied = any(len(set(row["ranks"])) < len(row["ranks"]) for row in given)
-            whole = all(len(row["items"]) == len(items) for row in given)
+            within, item = answers.study.compare_within, answers.items[row["items"][0]]
+            groups["all" if within == "all" else getattr(item, within) or "all"].append(row)
+        for number, (group, group_rows) in enumerate(groups.items(), 1):
+            items = sorted({item for row in group_rows for item in row["items"]})
+            tied = any(len(set(row["ranks"])) < len(row["ranks"]) for row in group_rows)
+            whole = all(len(row["items"]) == len(items) for row in group_rows)
             suffix = ("to" if tied else "so") + ("c" if whole else "i")
-            text = _ballots(f"{answers.study.name}, {criterion}, {group}", items, given, suffix)
-            yield f"{_plain(criterion)}-{number}.{suffix}", text.encode(), len(given)
+            text = _ballots(f"{answers.study.name}, {criterion}, {group}", items, group_rows, suffix)
+            yield f"{_plain(criterion)}-{number}.{suffix}", text.encode(), len(group_rows)
 
 
-def _group(answers: _StudyAnswers, item: str) -> str:
-    within = answers.study.compare_within
-    return "all" if within == "all" else getattr(answers.items[item], within) or "all"
-
-
-def _ballots(title: str, items: list[str], given: list[Row], suffix: str) -> str:
+def _ballots(title: str, items: list[str], rows: list[Row], suffix: str) -> str:
     number = {item: k for k, item in enumerate(items, 1)}
-    orders = Counter(_order(row, number) for row in given)
+    orders = Counter(_order(row, number) for row in rows)
     head = [
         f"# TITLE: {title}".replace("\n", " "),
         f"# DATA TYPE: {suffix}",
         f"# NUMBER ALTERNATIVES: {len(items)}",
         *(f"# ALTERNATIVE NAME {k}: {item}".replace("\n", " ") for item, k in number.items()),
-        f"# NUMBER VOTERS: {len(given)}",
+        f"# NUMBER VOTERS: {len(rows)}",
         f"# NUMBER UNIQUE ORDERS: {len(orders)}",
     ]
     return "\n".join([*head, *(f"{count}: {order}" for order, count in orders.most_common())]) + "\n"
@@ -265,8 +262,8 @@ def _order(row: Row, number: dict[str, int]) -> str:
     levels: dict[int, list[str]] = defaultdict(list)
     for item, rank in zip(row["items"], row["ranks"]):
         levels[rank].append(str(number[item]))
-    shown = [level[0] if len(level) == 1 else "{" + ",".join(level) + "}" for _, level in sorted(levels.items())]
-    return ",".join(shown)
+    parts = [level[0] if len(level) == 1 else "{" + ",".join(level) + "}" for _, level in sorted(levels.items())]
+    return ",".join(parts)
 
 
 # -- names and files ----------------------------------------------------------------------------------------------

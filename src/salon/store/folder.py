@@ -1,4 +1,8 @@
-"""study.toml: all of a study but its tables."""
+"""A study as a folder: study.toml, one file per table, and the images; and wherever else it may be kept.
+
+The folder is replaced whole: a process killed at any moment leaves the old study or the new one. An export is a folder
+for others, from which `open_study` reads back the identical study. `open_place` also reads the database of a studio.
+"""
 
 from __future__ import annotations
 
@@ -73,31 +77,38 @@ _OWN_FIELDS = {"format", "name", "criteria", "excel_safe"}
 def write_metadata(folder: Path, metadata: Metadata) -> None:
     """Write study.toml, whole or not at all."""
     with whole_file(folder / METADATA_FILE) as file:
-        file.write(_as_toml(metadata).encode())
-
-
-def _as_toml(metadata: Metadata) -> str:
-    """One table per criterion, cohort and revision whatever its length, so that a changed line stays a changed line."""
-    record = metadata.record()
-    if not metadata.excel_safe:
-        record.pop("excel_safe", None)
-    lists = {name: record.pop(name) for name in ("criteria", "cohorts", "revisions")}
-    tables = [("[design]", record.pop("design")), *((f"[[{name}]]", one) for name in lists for one in lists[name])]
-    return "\n".join([tomli_w.dumps(record), *(_toml_table(head, fields) for head, fields in tables)])
+        record = metadata.record()
+        if not metadata.excel_safe:
+            record.pop("excel_safe", None)
+        lists = {name: record.pop(name) for name in ("criteria", "cohorts", "revisions")}
+        tables = [
+            ("[design]", record.pop("design")),
+            *((f"[[{name}]]", entry) for name in lists for entry in lists[name]),
+        ]
+        as_toml = "\n".join([tomli_w.dumps(record), *(_toml_table(head, fields) for head, fields in tables)])
+        file.write(as_toml.encode())
 
 
 def _toml_table(head: str, fields: dict[str, Any]) -> str:
-    given = {name: value for name, value in fields.items() if value != []}
-    inner = {name: given.pop(name) for name, value in fields.items() if isinstance(value, dict)}
+    scalars = {name: value for name, value in fields.items() if value != []}
+    inner = {name: scalars.pop(name) for name, value in fields.items() if isinstance(value, dict)}
     below = [_toml_table(f"[{head.strip('[]')}.{name}]", value) for name, value in inner.items()]
-    return "\n".join([head, tomli_w.dumps(given), *below])
+    return "\n".join([head, tomli_w.dumps(scalars), *below])
 
 
 def read_metadata(folder: Path) -> Metadata:
     """study.toml as it stands in `folder`, or BadFile or BadValue with the place of the fault."""
     path = folder / METADATA_FILE
     record = _parse_toml(path)
-    _check_format(record.get("format"), path)
+    number = record.get("format")
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= FORMAT:
+        newer = isinstance(number, int) and number > FORMAT
+        raise BadFile(
+            f"study.toml with format = {FORMAT} is needed",
+            found="no format" if number is None else f"format = {number!r}",
+            where=str(path),
+            remedy="a newer Salon wrote it: update Salon" if newer else f"write format = {FORMAT} as its first line",
+        )
     return Metadata.parse(record, where=str(path))
 
 
@@ -114,26 +125,10 @@ def _parse_toml(path: Path) -> dict[str, Any]:
         raise BadFile("a study.toml that can be read is needed", found=error, where=str(path)) from None
 
 
-def _check_format(number: object, path: Path) -> None:
-    if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= FORMAT:
-        return
-    newer = isinstance(number, int) and number > FORMAT
-    raise BadFile(
-        f"study.toml with format = {FORMAT} is needed",
-        found="no format" if number is None else f"format = {number!r}",
-        where=str(path),
-        remedy="a newer Salon wrote it: update Salon" if newer else f"write format = {FORMAT} as its first line",
-    )
-
-
 _TOML_REMEDY = "correct the line; docs/data.md shows a whole study.toml"
 
 
-# --------------------------------------------------------------------------------------------------
-# A study as a folder: study.toml, one file per table, and the images.
-#
-# The folder is replaced whole: a process killed at any moment leaves the old study or the new one.
-# --------------------------------------------------------------------------------------------------
+# -- the folder --------------------------------------------------------------------------------------------------------
 
 TABLE_FOLDERS = ("", "data")
 """Where tables may stand in a study folder; `data` is what the Hugging Face hub expects."""
@@ -184,13 +179,13 @@ def local_path(path: Place) -> Path:
 
 
 def default_name(folder: Path) -> str:
-    """What a study in `folder` is called when nobody says; bytes of the name that are no UTF-8 become a mark."""
+    """The name of a study in `folder` when none is given; bytes that are no UTF-8 become a mark."""
     return os.fsencode(folder.resolve().name).decode(errors="replace")
 
 
 def table_files(folder: Path) -> dict[str, Path]:
     """The file of every table in a study folder; BadFile when a kind has two."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for kind in KINDS:
         names = [folder / inner / f"{kind}.{form}" for inner in TABLE_FOLDERS for form in FORMS]
         files = [name for name in names if name.is_file()]
@@ -202,8 +197,8 @@ def table_files(folder: Path) -> dict[str, Path]:
                 remedy="remove all but one",
             )
         if files:
-            found[kind] = files[0]
-    return found
+            paths[kind] = files[0]
+    return paths
 
 
 def _read_folder(folder: Path) -> Study:
@@ -220,20 +215,20 @@ def _read_folder(folder: Path) -> Study:
     return study
 
 
-def _check_is_study(folder: Path, asked: Path) -> None:
+def _check_is_study(folder: Path, place: Path) -> None:
     if (folder / METADATA_FILE).is_file():
         return
     if not folder.exists():
-        found = "nothing there"
+        contents = "nothing there"
     elif not folder.is_dir():
-        found = "a file"
+        contents = "a file"
     else:
         names = sorted(name.name for name in folder.iterdir())
-        found = "a folder with " + (", ".join(names[:8]) + (" ..." if len(names) > 8 else "") or "nothing in it")
+        contents = "a folder with " + (", ".join(names[:8]) + (" ..." if len(names) > 8 else "") or "nothing in it")
     raise BadFile(
         "a study is needed: a folder with a study.toml in it",
-        found=found,
-        where=str(asked),
+        found=contents,
+        where=str(place),
         remedy="salon import makes a study from a file of judgments; docs/data.md shows what one looks like",
     )
 
@@ -288,11 +283,17 @@ def write_folder(
             for name, text in (texts or {}).items():
                 with whole_file(new / name) as file:
                     file.write(text.encode())
-            for source in _folders(images):
+            sources = [] if images is None else [images] if isinstance(images, str | os.PathLike) else images
+            folders = [local_path(place) / IMAGES for place in sources]
+            for source in folders:
                 _check_same(source, new / IMAGES)
                 _add_tree(source, new / IMAGES, link=False)
             if place.exists():
-                _keep_the_rest(place, new)
+                ours = {Path(inner) / f"{kind}.{form}" for inner in TABLE_FOLDERS for kind in KINDS for form in FORMS}
+                ours |= {Path(METADATA_FILE)} | (
+                    {Path(data_card.CARD_FILE)} if data_card.is_salon_card(place / data_card.CARD_FILE) else set()
+                )
+                _add_tree(place, new, link=True, leave_out={place / name for name in ours})
     except OSError as error:
         raise BadFile(
             "a folder that can be written is needed",
@@ -304,7 +305,7 @@ def write_folder(
 
 @contextmanager
 def written_inside(path: Place) -> Iterator[None]:
-    """While the block writes `path` the study around it, if any, is not replaced, and nobody else writes in this way.
+    """While the block writes `path`, the study around it is not replaced, and no other process writes in this way.
 
     The folders above `path` are made.
 
@@ -339,12 +340,6 @@ def _check_may_replace(place: Path, overwrite: bool) -> None:
         )
 
 
-def _folders(images: Place | Sequence[Place] | None) -> list[Path]:
-    """The folders that hold the images of studies."""
-    named = [] if images is None else [images] if isinstance(images, str | os.PathLike) else images
-    return [local_path(place) / IMAGES for place in named]
-
-
 def _check_same(source: Path, target: Path) -> None:
     """BadFile where an image of `source` has the name of another one in `target`."""
     for folder, _, names in os.walk(source) if target.is_dir() else ():
@@ -360,24 +355,15 @@ def _check_same(source: Path, target: Path) -> None:
                 )
 
 
-def _keep_the_rest(old: Path, new: Path) -> None:
-    """Give the new folder everything in the old one that is not part of the study as written."""
-    ours = {Path(inner) / f"{kind}.{form}" for inner in TABLE_FOLDERS for kind in KINDS for form in FORMS}
-    ours |= {Path(METADATA_FILE)} | (
-        {Path(data_card.CARD_FILE)} if data_card.is_salon_card(old / data_card.CARD_FILE) else set()
-    )
-    _add_tree(old, new, link=True, leave_out={old / name for name in ours})
-
-
 def _add_tree(source: Path, target: Path, *, link: bool, leave_out: frozenset[Path] | set[Path] = frozenset()) -> None:
     """Copy files into `target` unless they are there. A link keeps a hundred thousand images without copying them."""
     for folder, inner, names in os.walk(source):
         inside = target / Path(folder).relative_to(source)
         files = [*names, *(name for name in inner if Path(folder, name).is_symlink())]  # a link to a folder is kept too
-        kept = [name for name in files if Path(folder, name) not in leave_out and not name.endswith(PART)]
-        if kept or not files + inner:
+        copied = [name for name in files if Path(folder, name) not in leave_out and not name.endswith(PART)]
+        if copied or not files + inner:
             inside.mkdir(parents=True, exist_ok=True)
-        for name in kept:
+        for name in copied:
             if not (inside / name).exists():
                 _add_file(Path(folder, name), inside / name, link=link)
 
@@ -395,9 +381,7 @@ def _add_file(source: Path, target: Path, *, link: bool) -> None:
             os.fsync(file.fileno())
 
 
-# --------------------------------------------------------------------------------------------------
-# A study in a form for others, from which `open_study` reads back the identical study.
-# --------------------------------------------------------------------------------------------------
+# -- exports -----------------------------------------------------------------------------------------------------------
 
 EXPORTS = ("parquet", "csv", "jsonl", "huggingface")
 
@@ -427,9 +411,7 @@ def export_study(
     write_folder(study, path, form="parquet", overwrite=overwrite, images=images, inner="data", texts=card)
 
 
-# --------------------------------------------------------------------------------------------------
-# A study wherever it is kept: a folder, the database it is collected in, or a folder with such a database.
-# --------------------------------------------------------------------------------------------------
+# -- folders and databases ---------------------------------------------------------------------------------------------
 
 DATABASE = "studio.db"
 """The database of a study that is collected in its own folder."""
@@ -459,16 +441,14 @@ def studio_file(folder: Path) -> Path | None:
     A restore that failed, or a studio that was killed as it began, leaves a database without a study.
     """
     path = present_folder(folder.resolve()) / DATABASE
-    return path if path.is_file() and not _is_empty(path) else None
-
-
-def _is_empty(path: Path) -> bool:
+    if not path.is_file():
+        return None
     try:
         with closing(sqlite3.connect(path)) as database:
             (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            return not tables or database.execute("SELECT 1 FROM study").fetchone() is None
-    except sqlite3.Error:  # whoever reads it says what is wrong
-        return False
+            return path if tables and database.execute("SELECT 1 FROM study").fetchone() is not None else None
+    except sqlite3.Error:  # reading it reports what is wrong
+        return path
 
 
 def _read_database(url: str | Path) -> Study:

@@ -115,14 +115,14 @@ def _is_json(line: bytes) -> bool:
 
 
 def _parse_lines(lines: list[bytes], path: Path, noun: type[N], what: str, remedy: str) -> list[N]:
-    found = []
+    records = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         where = f"{path}:{number}"
         try:
-            found.append(noun.parse(json.loads(line), where=where))
+            records.append(noun.parse(json.loads(line), where=where))
         except (ValueError, RecursionError, BadValue) as error:
-            said = f"{error.needed}: {error.found}" if isinstance(error, BadValue) else str(error)
-            raise BadFile(f"{what} is needed", found=said, where=where, remedy=remedy) from None
-    return found
+            reason = f"{error.needed}: {error.found}" if isinstance(error, BadValue) else str(error)
+            raise BadFile(f"{what} is needed", found=reason, where=where, remedy=remedy) from None
+    return records

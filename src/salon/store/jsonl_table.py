@@ -35,7 +35,10 @@ def read(kind: str, path: Path) -> pa.Table:
         with open(path, "rb") as file:
             parts = [_parsed(kind, block) for block in _blocks(file)]
     except (pa.ArrowException, ValueError) as error:
-        raise next(_faults(kind, path), _unexplained(path, error)) from None
+        raise next(
+            _faults(kind, path),
+            (BadFile(_ONE_OBJECT, found=error, where=str(path), remedy="docs/data.md shows a literal example of each")),
+        ) from None
     return pa.concat_tables(parts, promote_options="default") if parts else text_schema(kind).empty_table()
 
 
@@ -66,15 +69,12 @@ def _parsed(kind: str, block: bytes) -> pa.Table:
 
 def text_schema(kind: str) -> pa.Schema:
     """The columns of `kind` with references as the text they are in a file."""
-    return pa.schema([(name, _as_text(dtype)) for name, dtype in KINDS[kind].columns.items()])
-
-
-def _as_text(dtype: pa.DataType) -> pa.DataType:
-    return {REFERENCE: TEXT, REFERENCES: pa.list_(TEXT)}.get(dtype, dtype)
-
-
-def _unexplained(path: Path, error: Exception) -> BadFile:
-    return BadFile(_ONE_OBJECT, found=error, where=str(path), remedy="docs/data.md shows a literal example of each")
+    return pa.schema(
+        [
+            (name, ({REFERENCE: TEXT, REFERENCES: pa.list_(TEXT)}.get(dtype, dtype)))
+            for name, dtype in KINDS[kind].columns.items()
+        ]
+    )
 
 
 def _faults(kind: str, path: Path) -> Iterator[InputError]:
@@ -110,9 +110,9 @@ def _field_fault(kind: str, record: dict[str, Any], where: str) -> InputError | 
             remedy="remove or rename it; docs/data.md shows every field",
         )
     noun = KINDS[kind].noun
-    given = {name: value for name, value in record.items() if value is not None}
+    values = {name: value for name, value in record.items() if value is not None}
     try:
-        noun.model_validate_json(json.dumps(given), strict=True)
+        noun.model_validate_json(json.dumps(values), strict=True)
     except ValidationError as error:
         return bad_value(error, noun=noun.__name__, where=where)
     except ValueError as error:
@@ -143,18 +143,15 @@ def not_utf8(error: UnicodeDecodeError, where: str) -> BadFile:
 def write(kind: str, table: pa.Table, file: BinaryIO) -> None:
     """Write `table` a block of rows at a time, in columns."""
     for start in range(0, table.num_rows, ROWS_AT_ONCE):
-        lines = _lines(table.slice(start, ROWS_AT_ONCE).combine_chunks())
+        block = table.slice(start, ROWS_AT_ONCE).combine_chunks()
+        fields: list[pa.Array] = []
+        for name in block.column_names:
+            text = as_json(block.column(name).combine_chunks())
+            comma = "," if fields else ""  # the first column of every table is required
+            field = pc.binary_join_element_wise(f'{comma}"{name}":', text, "")
+            fields.append(field.fill_null(""))
+        lines = pc.binary_join_element_wise("{", *fields, "}\n", "")
         file.write("".join(lines.to_pylist()).encode())
-
-
-def _lines(table: pa.Table) -> pa.Array:
-    fields: list[pa.Array] = []
-    for name in table.column_names:
-        text = as_json(table.column(name).combine_chunks())
-        comma = "," if fields else ""  # the first column of every table is required
-        field = pc.binary_join_element_wise(f'{comma}"{name}":', text, "")
-        fields.append(field.fill_null(""))
-    return pc.binary_join_element_wise("{", *fields, "}\n", "")
 
 
 def as_json(array: pa.Array) -> pa.Array:

@@ -76,9 +76,9 @@ def content_hash(path: Path) -> str:
 
 def as_words(near: Iterable[str]) -> tuple[Hashes, Ints]:
     """Hashes as words to compare, and the places in `near` they have; plain pictures are left out."""
-    given = list(near)
-    places = np.array([place for place, text in enumerate(given) if text], np.int64)
-    raw = bytes.fromhex("".join(given))
+    hashes = list(near)
+    places = np.array([place for place, text in enumerate(hashes) if text], np.int64)
+    raw = bytes.fromhex("".join(hashes))
     return np.frombuffer(raw, ">u8").astype(np.uint64).reshape(-1, _WORDS), places
 
 
@@ -87,9 +87,9 @@ def nearest(near: Sequence[str], among: Sequence[str], radius: int = RADIUS) -> 
     (left, rows), (right, columns) = as_words(near), as_words(among)
     place, apart = np.full(len(near), -1, np.int64), np.full(len(near), -1, np.int64)
     if len(left) and len(right):
-        found, bits = _nearest(left, right, radius)
-        hit = found >= 0
-        place[rows[hit]], apart[rows[hit]] = columns[found[hit]], bits[hit]
+        matches, bits = _nearest(left, right, radius)
+        hit = matches >= 0
+        place[rows[hit]], apart[rows[hit]] = columns[matches[hit]], bits[hit]
     return place, apart
 
 
@@ -153,10 +153,10 @@ def _root(parent, node):  # type: ignore[no-untyped-def]  # numba knows the type
 
 
 @compiled
-def _unite(parent, one, other):  # type: ignore[no-untyped-def]  # numba knows the types
+def _unite(parent, first, second):  # type: ignore[no-untyped-def]  # numba knows the types
     """The smaller number becomes the root, so that a group is named after its first member."""
-    one, other = _root(parent, one), _root(parent, other)
-    parent[max(one, other)] = min(one, other)
+    first, second = _root(parent, first), _root(parent, second)
+    parent[max(first, second)] = min(first, second)
 
 
 @compiled

@@ -61,7 +61,7 @@ def null_for(
 def quick_null(items: int, raters: int, *, draws: int = DRAWS, seed: int = 0) -> Null:
     """The null law of one shape for a check: exact where it is at hand or takes a second, else draws of T and cycles.
 
-    The draws are made anew each time, at a cost that does not grow with the number of raters.
+    The draws are made again each time, at a cost that does not grow with the number of raters.
     """
     check_shape(items, raters)
     exact_file = cache_folder() / f"{items}_{raters}_exact.json.gz"
@@ -93,13 +93,13 @@ def cache_folder() -> Path:
 
 def encode_null(null: Null) -> bytes:
     """The joint law as compressed JSON, byte for byte the same on every run; all else follows from it."""
-    kept = ("items", "raters", "method", "draws", "total", "joint")
-    data = {name: value for name, value in null.as_json().items() if name in kept}
+    fields = ("items", "raters", "method", "draws", "total", "joint")
+    data = {name: value for name, value in null.as_json().items() if name in fields}
     return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), compresslevel=9, mtime=0)
 
 
 def decode_null(data: bytes) -> Null:
-    """The inverse of `encode`; raises when masses do not add up."""
+    """The inverse of `encode_null`; raises when masses do not add up."""
     content: dict[str, Any] = json.loads(gzip.decompress(data))
     return Null.from_json(content)
 

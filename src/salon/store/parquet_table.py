@@ -60,20 +60,19 @@ def read(kind: str, path: Path) -> pa.Table:
     with pq.ParquetFile(arrow_file(path), metadata=metadata, read_dictionary=references) as file:
         if file.num_row_groups == 0:
             return file.read()
-        groups = (file.read_row_group(number) for number in range(file.num_row_groups))
-        return pa.concat_tables([_number_lists(columns, group) for group in groups])
+        groups = []
+        for number in range(file.num_row_groups):
+            group = file.read_row_group(number)
+            for place, name in enumerate(group.column_names):
+                if columns.get(name) == REFERENCES:
+                    group = group.set_column(place, name, reference_lists(group.column(name)))
+            groups.append(group)
+        return pa.concat_tables(groups)
 
 
 def arrow_file(path: Path) -> pa.OSFile:
     """A file for Arrow to read, by the bytes of its name: a name need not be UTF-8, and says nothing of the columns."""
     return pa.OSFile(os.fsencode(path))
-
-
-def _number_lists(columns: dict[str, pa.DataType], table: pa.Table) -> pa.Table:
-    for number, name in enumerate(table.column_names):
-        if columns.get(name) == REFERENCES:
-            table = table.set_column(number, name, reference_lists(table.column(name)))
-    return table
 
 
 def write(kind: str, table: pa.Table, file: BinaryIO) -> None:

@@ -1,7 +1,9 @@
-"""The size of a picture from its first bytes, before anything is decoded: PNG, JPEG, WebP, GIF.
+"""The one way pictures are decoded: safely, wholly, and always to the same kind of pixels; and thumbnails for pages.
 
-A file of a few kilobytes can claim a picture of gigabytes (a decompression bomb). Only the header is read here, so
-the claim is known before memory is given to it.
+A file of a few kilobytes can claim a picture of gigabytes (a decompression bomb). So the size is read from the header
+(PNG, JPEG, WebP, GIF) and refused above a limit before any memory is given to it. Then the whole picture is decoded, so
+that a file that breaks off in the middle is found now and not in front of a rater. The result is always upright 8-bit
+RGB, and `notes` says what had to be done for that.
 """
 
 from __future__ import annotations
@@ -52,8 +54,8 @@ def read_header(data: bytes) -> PictureHeader | None:
     """The header of a PNG, JPEG, WebP or GIF; None when `data` begin like none of them, or end before the size."""
     for starts, format, size in _READERS:
         if starts(data):
-            found = size(data)
-            return None if found is None or min(found) < 1 else PictureHeader(format, *found)
+            dimensions = size(data)
+            return None if dimensions is None or min(dimensions) < 1 else PictureHeader(format, *dimensions)
     return None
 
 
@@ -89,10 +91,10 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
     sizes: list[tuple[int, int]] = []
     place = 2
     while place + 4 <= len(data):
-        found = _MARKER.search(data, place)
-        if found is None:
+        match = _MARKER.search(data, place)
+        if match is None:
             break
-        place, marker = found.end() - 2, data[found.end() - 1]
+        place, marker = match.end() - 2, data[match.end() - 1]
         if marker in (_SCAN, _END):
             break
         if marker in _EMPTY_MARKERS:
@@ -113,13 +115,7 @@ _READERS: tuple[tuple[Callable[[bytes], bool], str, Callable[[bytes], tuple[int,
 )
 
 
-# --------------------------------------------------------------------------------------------------
-# The one way pictures are decoded here: safely, wholly, and always to the same kind of pixels.
-#
-# The size is read from the header and refused above a limit before any memory is given to it; then the whole picture
-# is decoded, so a file that breaks off in the middle is found now and not in front of a rater. What comes out is always
-# upright 8-bit RGB, and `notes` says what had to be done for that.
-# --------------------------------------------------------------------------------------------------
+# -- decoding ----------------------------------------------------------------------------------------------------------
 
 MOST_PIXELS = 8192 * 8192
 """The largest picture that is decoded."""
@@ -182,13 +178,13 @@ class Picture:
 def read_bytes(path: Path) -> bytes:
     """The bytes of a picture file, or BadFile where there is none, an empty one, a huge one, or no file at all."""
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):  # reading a pipe or a device may never end
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device may never end
             raise _bad_picture("something that is no file", path)
-        if not found.st_size:
+        if not status.st_size:
             raise _bad_picture("an empty file", path)
-        if found.st_size > MOST_BYTES:
-            raise _bad_picture(f"{found.st_size:,} bytes; at most {MOST_BYTES:,} are read", path)
+        if status.st_size > MOST_BYTES:
+            raise _bad_picture(f"{status.st_size:,} bytes; at most {MOST_BYTES:,} are read", path)
         return path.read_bytes()
     except FileNotFoundError:
         raise _bad_picture(
@@ -210,8 +206,8 @@ def open_header(data: bytes, where: str | os.PathLike[str] | None = None) -> Pic
     """The checked header of a picture; BadFile when the format is unknown or the picture larger than the limit."""
     header = read_header(data)
     if header is None:
-        found = "no bytes" if not data else f"something else, beginning with {data[:8]!r}"
-        raise _bad_picture(found, where)
+        what = "no bytes" if not data else f"something else, beginning with {data[:8]!r}"
+        raise _bad_picture(what, where)
     _check_size(header.width, header.height, where)
     return header
 
@@ -284,35 +280,28 @@ def _rgb(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
         # Pillow's own conversion cuts values above 255 off: 16 bits become 8 by division
         return image.point(lambda value: value / 257 + 0.5).convert("L").convert("RGB"), ("16 bits became 8",)
     if image.has_transparency_data:
-        return _on_paper(image)
+        clear = image.convert("RGBA")
+        if clear.getchannel("A").getextrema() == (255, 255):
+            return clear.convert("RGB"), ()
+        paper = Image.new("RGBA", clear.size, (*_PAPER, 255))
+        return Image.alpha_composite(paper, clear).convert("RGB"), ("transparent parts became white",)
     if image.mode == "P":
         return image.convert("RGB"), ()
     return image.convert("RGB"), (f"{image.mode} became RGB",)
 
 
-def _on_paper(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
-    """Transparent parts as white, as a browser shows them on a white page."""
-    clear = image.convert("RGBA")
-    if clear.getchannel("A").getextrema() == (255, 255):
-        return clear.convert("RGB"), ()
-    paper = Image.new("RGBA", clear.size, (*_PAPER, 255))
-    return Image.alpha_composite(paper, clear).convert("RGB"), ("transparent parts became white",)
-
-
 def _bad_picture(
-    found: str, where: str | os.PathLike[str] | None, *, remedy: str = "save it again as PNG or JPEG"
+    what: str, where: str | os.PathLike[str] | None, *, remedy: str = "save it again as PNG or JPEG"
 ) -> BadFile:
     return BadFile(
         f"a picture as {', '.join(FORMATS[:-1])} or {FORMATS[-1]} is needed",
-        found=found,
+        found=what,
         where=None if where is None else os.fspath(where),
         remedy=remedy,
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Small pictures for pages: decoded by the one safe decoder, on all cores, made once for the same bytes and width.
-# --------------------------------------------------------------------------------------------------
+# -- thumbnails --------------------------------------------------------------------------------------------------------
 
 QUALITY = 82
 TALLEST = 3
@@ -331,10 +320,10 @@ class Thumb:
 
 def encode_thumb(image: Image.Image, width: int) -> bytes:
     """The picture as WebP, at most `width` pixels wide; never larger than it is."""
-    shown = image.copy()
-    shown.thumbnail((width, TALLEST * width), reducing_gap=2.0)
+    copy = image.copy()
+    copy.thumbnail((width, TALLEST * width), reducing_gap=2.0)
     target = io.BytesIO()
-    shown.save(target, "WEBP", quality=QUALITY, method=3)
+    copy.save(target, "WEBP", quality=QUALITY, method=3)
     return target.getvalue()
 
 
@@ -358,11 +347,11 @@ def make_thumbs(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = []
+        results = []
         for path, thumb in zip(paths, pool.map(lambda path: _thumb(path, width, folder), paths)):
             step(path.name)
-            made.append(thumb)
-    return iter(made)
+            results.append(thumb)
+    return iter(results)
 
 
 def _thumb(path: Path, width: int, folder: Path | None) -> Thumb | BadFile:
@@ -388,9 +377,9 @@ def _thumb_of(src: str, data: bytes) -> Thumb:
     return Thumb(src, *((header.width, header.height) if header else (1, 1)))
 
 
-def sweep_thumbs(folder: Path, shown: Iterable[Thumb]) -> None:
+def sweep_thumbs(folder: Path, thumbs: Iterable[Thumb]) -> None:
     """Remove thumbnails of `folder` that no page shows any more, other files stay: once the new page is there."""
-    used = {Path(thumb.src).name for thumb in shown}
+    used = {Path(thumb.src).name for thumb in thumbs}
     for path in folder.iterdir():
         if _THUMB_NAME.fullmatch(path.name) and path.name not in used:
             path.unlink()

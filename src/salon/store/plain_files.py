@@ -1,4 +1,25 @@
-"""A table that is no part of a study (scores, labels, pairs to ask) as one file, by the ending of its name."""
+"""Files that are no part of a study: tables (scores, labels, pairs to ask), points and routes.
+
+Points are TOML with `[[point]]` tables, or JSONL, with the fields of `salon.study.answers.Point`:
+
+    id        name of the point
+    text      what is asked; the id where it is left out
+    prompt    the prompt whose items it is asked about; every item where it is left out
+    criterion the criterion it belongs to; may be left out where the run has only one
+    tag       the kind of task, for routing: text, counting, color ...
+    rule      how pixels answer it, for judges that measure
+
+Routes are a TOML file. A point goes by its tag to the first route that names it; `*` stands for every other tag:
+
+    [[route]]
+    tag = "text"
+    judges = ["ocr-vlm"]
+
+    [[route]]
+    tag = "*"
+    judges = ["gpt", "qwen", "gemma"]
+    rule = "majority"          # or "unanimous": yes only where all say yes
+"""
 
 from __future__ import annotations
 
@@ -6,7 +27,7 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -69,38 +90,12 @@ def write_plain(table: pa.Table, path: Path, *, overwrite: bool = False) -> None
         elif path.suffix == ".csv":
             pa.csv.write_csv(table, file)
         else:
-            _write_jsonl(table, file)
+            for batch in table.to_batches(max_chunksize=65_536):
+                for row in batch.to_pylist():
+                    file.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
-def _write_jsonl(table: pa.Table, file: IO[bytes]) -> None:
-    for batch in table.to_batches(max_chunksize=65_536):
-        for row in batch.to_pylist():
-            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
-
-
-# --------------------------------------------------------------------------------------------------
-# Files of points and of routes.
-#
-# Points: TOML with `[[point]]` tables, or JSONL, with the fields of `salon.study.answers.Point`:
-#
-#     id        name of the point
-#     text      what is asked; the id where it is left out
-#     prompt    the prompt whose items it is asked about; every item where it is left out
-#     criterion the criterion it belongs to; may be left out where the run has only one
-#     tag       the kind of task, for routing: text, counting, color ...
-#     rule      how pixels answer it, for judges that measure
-#
-# Routes are a TOML file. A point goes by its tag to the first route that names it; `*` stands for every other tag:
-#
-#     [[route]]
-#     tag = "text"
-#     judges = ["ocr-vlm"]
-#
-#     [[route]]
-#     tag = "*"
-#     judges = ["gpt", "qwen", "gemma"]
-#     rule = "majority"          # or "unanimous": yes only where all say yes
-# --------------------------------------------------------------------------------------------------
+# -- points and routes -------------------------------------------------------------------------------------------------
 
 
 def read_points(path: Path) -> list[Point]:

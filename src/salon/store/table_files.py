@@ -42,19 +42,15 @@ def read_table(kind: str, path: Path, *, excel_safe: bool = False) -> pa.Table:
             where=str(path),
             remedy="the file may be damaged or cut short: write or copy it again",
         ) from None
-    _check_present(kind, table, path)
-    return conform(kind, table, where=str(path)).unify_dictionaries().combine_chunks()
-
-
-_NO_ROWS = "remove the file if the study has none"
-
-
-def _check_present(kind: str, table: pa.Table, path: Path) -> None:
     columns = zip(table.column_names, table.columns)  # by place: a file may name a column twice
     filled = [name for name, column in columns if column.null_count < table.num_rows]
     for name in KINDS[kind].required:
         if table.num_rows and name in _NEVER_EMPTY and name not in filled:
             raise BadColumns.missing(name, filled, where=str(path))
+    return conform(kind, table, where=str(path)).unify_dictionaries().combine_chunks()
+
+
+_NO_ROWS = "remove the file if the study has none"
 
 
 def write_table(kind: str, table: pa.Table, path: Path, *, excel_safe: bool = False) -> None:

@@ -1,4 +1,7 @@
-"""Points of a checklist, and routes: which judges answer which kind of point, and how they agree."""
+"""What judges are asked, and how their answers are read: points of a checklist, routes, remarks, reasoning left out.
+
+A point is one thing that is so or not. A route says which judges answer points with a tag, and how they are combined.
+"""
 
 from __future__ import annotations
 
@@ -71,9 +74,7 @@ def agreed(answers: Sequence[bool | None], rule: Rule) -> bool | None:
     return None if None in answers else True
 
 
-# --------------------------------------------------------------------------------------------------
-# What somebody who looked at a picture says about it, and the prompt they would draw the next one from.
-# --------------------------------------------------------------------------------------------------
+# -- remarks about a picture -------------------------------------------------------------------------------------------
 
 
 class Remark(Noun):
@@ -94,12 +95,7 @@ class Diagnosis(Noun):
     """Under the id and category of the original."""
 
 
-# --------------------------------------------------------------------------------------------------
-# What a model says, without what it thinks: only the former is an answer.
-#
-# Models mark their thoughts as <think>, <Think>, ◁think▷, <thinking>, <thought>, <reasoning> or by channels, whatever
-# they were asked for, and drafts of answers stand in them that they go back on.
-# --------------------------------------------------------------------------------------------------
+# -- answers without reasoning -----------------------------------------------------------------------------------------
 
 _THINK_TAG = re.compile(r"<(/?)think>|◁(/?)think▷", re.IGNORECASE)
 _REASONING_TAG = re.compile(r"<(/?)(thinking|thoughts?|reasoning)>", re.IGNORECASE)
@@ -116,15 +112,15 @@ def strip_reasoning(text: str) -> str | None:
 
 def _around_blocks(text: str) -> str | None:
     """A block that ends without having begun began in the question: nothing before it was said."""
-    kept: list[str] = []
+    parts: list[str] = []
     at, inside = 0, ""
     for tag in _REASONING_TAG.finditer(text):
         name = tag[2].lower()
         if not inside and tag[1]:
-            kept, at = [], tag.end()
+            parts, at = [], tag.end()
         elif not inside:
-            kept.append(text[at : tag.start()])
+            parts.append(text[at : tag.start()])
             inside = name
         elif inside == name and tag[1]:
             at, inside = tag.end(), ""
-    return None if inside else "".join(kept) + text[at:]
+    return None if inside else "".join(parts) + text[at:]

@@ -1,4 +1,4 @@
-"""What makes pictures from prompts: the interface every generator has, what it is asked and what it gives back."""
+"""The interfaces of generators and scorers, and what passes between them and Salon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Abilities(Noun):
     text_to_image: bool = True
     image_to_image: bool = False
     strength: bool = True
-    """Whether image-to-image can be told how far to leave the picture."""
+    """Whether image-to-image takes a strength: how far it may leave the picture."""
     seeded: bool = False
     """The same seed gives the same picture."""
     sizes: tuple[tuple[int, int], ...] | None = None
@@ -32,12 +32,12 @@ class Ask(Noun):
     prompt: Prompt
     seed: int = Field(default=0, ge=0, lt=2**32)
     width: int | None = Field(default=None, ge=16, le=8192)
-    """None leaves the size to the generator (the built-in houses take the brief's format)."""
+    """None leaves the size to the generator (the built-in ones take the brief's format)."""
     height: int | None = Field(default=None, ge=16, le=8192)
     image: bytes | None = Field(default=None, repr=False)
     """An encoded picture to start from."""
     layout: str | None = Field(default=None, repr=False)
-    """The layout JSON that stands beside `image`, where it is a drawn poster: houses start from it, others leave it."""
+    """The layout JSON beside `image`, if it is a drawn poster: built-in generators start from it, others ignore it."""
     strength: float | None = Field(default=None, gt=0, le=1)
     """How far image-to-image may leave `image`: 1 forgets it."""
 
@@ -83,9 +83,7 @@ class Generator(Protocol):
         ...
 
 
-# --------------------------------------------------------------------------------------------------
-# The interface of what gives numbers to items.
-# --------------------------------------------------------------------------------------------------
+# -- scorers -----------------------------------------------------------------------------------------------------------
 
 
 class ScorerCard(Noun):

@@ -45,12 +45,12 @@ def merge(studies: Sequence[Study], *, name: str) -> Study:
 
 
 def _merge_nouns(groups: Sequence[tuple[N, ...]], noun: type[N]) -> tuple[N, ...]:
-    found: dict[str, N] = {}
+    by_id: dict[str, N] = {}
     for group in groups:
-        for one in group:
-            if found.setdefault(one.id, one) != one:
-                raise _difference_error(noun.__name__, one.id)
-    return tuple(found.values())
+        for record in group:
+            if by_id.setdefault(record.id, record) != record:
+                raise _difference_error(noun.__name__, record.id)
+    return tuple(by_id.values())
 
 
 def _merge_tables(kind: str, studies: Sequence[Study]) -> pa.Table:

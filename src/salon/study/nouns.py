@@ -1,4 +1,7 @@
-"""What every noun is: frozen, closed, and validated on the way in."""
+"""The nouns of a study: prompts, items, raters, criteria, designs, judgments, signatures and scores.
+
+Every noun is frozen, refuses unknown fields, and is validated when it is made.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ class Noun(BaseModel):
 
 
 def bad_value(error: ValidationError, *, noun: str, where: str | None) -> BadValue:
-    """pydantic's complaint in the house's four-part form (first fault named, the rest counted)."""
+    """pydantic's errors as one of Salon's: the first is named, the rest are counted."""
     faults = error.errors(include_url=False)
     first = faults[0]
     field = ".".join(str(part) for part in first["loc"]) or noun
@@ -60,9 +63,7 @@ def bad_value(error: ValidationError, *, noun: str, where: str | None) -> BadVal
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# What was asked of a generator.
-# --------------------------------------------------------------------------------------------------
+# -- prompts -----------------------------------------------------------------------------------------------------------
 
 Part = Literal["intent", "description", "aesthetics"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -91,9 +92,9 @@ class Prompt(Noun):
         prompt and view always give the same bytes, for people and for judges.
         """
         chosen = [part for part in PARTS if part in parts] if parts else list(PARTS)
-        shown = [value for part in chosen if (value := getattr(self, part))]
+        texts = [value for part in chosen if (value := getattr(self, part))]
         if parts:
-            if len(shown) < len(chosen):
+            if len(texts) < len(chosen):
                 missing = [part for part in chosen if not getattr(self, part)]
                 raise BadValue(
                     f"the view {'+'.join(chosen)} needs these parts of the prompt",
@@ -101,8 +102,8 @@ class Prompt(Noun):
                     where=f"prompt {self.id!r}",
                     remedy="add the parts or choose another view",
                 )
-            return "\n\n".join(shown)
-        return self.text if self.text is not None else "\n\n".join(shown)
+            return "\n\n".join(texts)
+        return self.text if self.text is not None else "\n\n".join(texts)
 
 
 def normalize_text(text: str) -> str:
@@ -110,9 +111,7 @@ def normalize_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-# --------------------------------------------------------------------------------------------------
-# One image, or anything else that can be preferred.
-# --------------------------------------------------------------------------------------------------
+# -- items -------------------------------------------------------------------------------------------------------------
 
 Tier = Literal["high", "medium", "low"]
 ItemSource = Literal["generated", "photograph"]
@@ -132,9 +131,7 @@ class Item(Noun):
     source: ItemSource | None = None
 
 
-# --------------------------------------------------------------------------------------------------
-# Who judges, and under which conditions.
-# --------------------------------------------------------------------------------------------------
+# -- raters ------------------------------------------------------------------------------------------------------------
 
 ProtocolName = Literal["compare", "rank", "rate", "flag", "checklist", "choose"]
 RaterKind = Literal["person", "model", "crowd"]
@@ -170,9 +167,7 @@ def describe_model_raters(models: NDArray[np.bool_]) -> list[str]:
     ]
 
 
-# --------------------------------------------------------------------------------------------------
-# The quality being judged, with its rubric and scale.
-# --------------------------------------------------------------------------------------------------
+# -- criteria ----------------------------------------------------------------------------------------------------------
 
 
 class Scale(Noun):
@@ -248,8 +243,8 @@ class Criterion(Noun):
 def builtin_criteria() -> dict[str, Criterion]:
     """The criteria of the papers Salon builds on, in Salon's own words, by id."""
     text = resources.files("salon.study").joinpath("criteria.toml").read_text(encoding="utf-8")
-    found = [Criterion.parse(record, where="criteria.toml") for record in tomllib.loads(text)["criterion"]]
-    return {criterion.id: criterion for criterion in found}
+    criteria = [Criterion.parse(record, where="criteria.toml") for record in tomllib.loads(text)["criterion"]]
+    return {criterion.id: criterion for criterion in criteria}
 
 
 def builtin_criterion(id: str) -> Criterion:
@@ -273,13 +268,11 @@ def matching_criteria(pattern: str) -> list[Criterion]:
     return family or [builtin_criterion(pattern)]
 
 
-# --------------------------------------------------------------------------------------------------
-# How questions and raters were chosen: part of the study, because it decides which nulls apply.
-# --------------------------------------------------------------------------------------------------
+# -- designs -----------------------------------------------------------------------------------------------------------
 
 
 class Design(Noun):
-    """Fixed-R nulls assume that nobody looked at the answers while choosing the questions."""
+    """How questions and raters were chosen. Fixed-R nulls assume that no answer influenced the questions."""
 
     kind: Literal["complete", "fraction", "adaptive", "merge_ranking", "unknown"] = "unknown"
     """complete: every rater sees every pair or ranks every item of a prompt. fraction: a fixed subset.
@@ -302,9 +295,7 @@ class Design(Noun):
         return self.kind == "merge_ranking"
 
 
-# --------------------------------------------------------------------------------------------------
-# One answer of one rater. Five kinds, one set of optional facts on each.
-# --------------------------------------------------------------------------------------------------
+# -- judgments ---------------------------------------------------------------------------------------------------------
 
 Outcome = Literal["a", "b", "tie", "both_bad"]
 Left = Literal["a", "b", "unknown"]
@@ -419,9 +410,7 @@ class Choice(Judgment):
         return self
 
 
-# --------------------------------------------------------------------------------------------------
-# One line that says which data, method, settings, seed and version made a number.
-# --------------------------------------------------------------------------------------------------
+# -- signatures --------------------------------------------------------------------------------------------------------
 
 Setting = str | int | float | bool | None
 
@@ -463,9 +452,7 @@ def _plain(value: Setting) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-# --------------------------------------------------------------------------------------------------
-# Fused values with errors on a named scale.
-# --------------------------------------------------------------------------------------------------
+# -- scores ------------------------------------------------------------------------------------------------------------
 
 
 class Score(Noun):

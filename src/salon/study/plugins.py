@@ -3,8 +3,8 @@
     redness                       an entry point of an installed package, group salon.scorers (see GROUPS)
     python:my_module:Redness      an object in a module: as it is, or made by calling it without arguments
 
-A built-in name always means the built-in part. A plugin of the same name is refused: `installed` says so, and nothing
-else sees it. What a plugin computes says so in its signature: name, distribution and version.
+A built-in name always means the built-in part. A plugin of the same name is refused, as `installed_plugins` says. What
+a plugin computes names it in its signature: name, distribution and version.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
+from importlib.metadata import entry_points, packages_distributions, version
 from typing import Any
 
 from salon.errors import BadValue
@@ -109,9 +109,23 @@ def is_python_word(word: str) -> bool:
 
 def installed_plugins(group: str, builtin: Collection[str] = ()) -> list[Plugin]:
     """The installed plugins of a group by name; those that cannot be used say why."""
-    found = sorted(entry_points(group=f"salon.{group}"), key=lambda point: (point.name, _distribution(point) or ""))
-    names = [point.name for point in found]
-    return [_from_entry_point(group, point, _refusal(point.name, names, builtin)) for point in found]
+    points = sorted(
+        entry_points(group=f"salon.{group}"),
+        key=lambda point: (point.name, "" if point.dist is None else point.dist.name),
+    )
+    names = [point.name for point in points]
+    plugins = []
+    for point in points:
+        refused = None
+        if point.name in builtin:
+            refused = "the name is built in"
+        elif ":" in point.name:
+            refused = "a name without a colon is needed"
+        elif names.count(point.name) > 1:
+            refused = "several packages have a plugin of this name"
+        name, release = (None, None) if point.dist is None else (point.dist.name, point.dist.version)
+        plugins.append(Plugin(group, point.name, point.module, point.attr or "", name, release, refused))
+    return plugins
 
 
 def find_plugin(group: str, word: str, builtin: Collection[str] = ()) -> Plugin | None:
@@ -121,7 +135,9 @@ def find_plugin(group: str, word: str, builtin: Collection[str] = ()) -> Plugin 
         if not module or not attribute:
             noun = GROUPS[group].noun
             raise BadValue(f"a {noun} as {PREFIX}MODULE:NAME is needed", found=repr(word))
-        return Plugin(group, word, module, attribute, *_package_of(module))
+        names = packages_distributions().get(module.partition(".")[0], ())
+        package_of = (names[0], version(names[0])) if names else (None, None)
+        return Plugin(group, word, module, attribute, *package_of)
     plugin = next((plugin for plugin in installed_plugins(group, builtin) if plugin.word == word), None)
     if plugin is not None and plugin.refused is not None:
         raise BadValue(f"the {GROUPS[group].noun} {word!r} is refused", found=plugin.refused, where=plugin.package)
@@ -162,8 +178,11 @@ def import_plugin_object(plugin: Plugin) -> Any:
     part: Any = module
     for name in plugin.attribute.split("."):
         if not hasattr(part, name):
-            known = _public(module)
-            remedy = f"it has {', '.join(known)}" if known else None
+            own = [
+                name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__
+            ]
+            names = [name for name in own if not name.startswith("_")][:8]
+            remedy = f"it has {', '.join(names)}" if names else None
             raise BadValue(needed, found=f"no {name!r} in {plugin.module}", remedy=remedy)
         part = getattr(part, name)
     return part
@@ -175,8 +194,10 @@ def needs_arguments(function: Any) -> bool:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return True
-    given = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return any(one.default is inspect.Parameter.empty and one.kind not in given for one in parameters)
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return any(
+        parameter.default is inspect.Parameter.empty and parameter.kind not in variadic for parameter in parameters
+    )
 
 
 def missing_members(group: str, part: Any) -> list[str]:
@@ -224,37 +245,9 @@ def _make_part(part: Any, kind: PluginKind, where: str) -> Any:
         ) from error
 
 
-def _from_entry_point(group: str, point: EntryPoint, refused: str | None) -> Plugin:
-    name, release = (None, None) if point.dist is None else (point.dist.name, point.dist.version)
-    return Plugin(group, point.name, point.module, point.attr or "", name, release, refused)
-
-
-def _distribution(point: EntryPoint) -> str | None:
-    return None if point.dist is None else point.dist.name
-
-
-def _refusal(name: str, names: Sequence[str], builtin: Collection[str]) -> str | None:
-    if name in builtin:
-        return "the name is built in"
-    if ":" in name:
-        return "a name without a colon is needed"
-    return "several packages have a plugin of this name" if names.count(name) > 1 else None
-
-
-def _package_of(module: str) -> tuple[str | None, str | None]:
-    """Distribution and version of an installed module."""
-    names = packages_distributions().get(module.partition(".")[0], ())
-    return (names[0], version(names[0])) if names else (None, None)
-
-
 def _source_hash(module: Any) -> str:
     """What stands for the version of a module that belongs to no distribution."""
     try:
         return f"source {hashlib.sha256(inspect.getsource(module).encode()).hexdigest()[:12]}"
     except (OSError, TypeError):
         return "without source"
-
-
-def _public(module: Any) -> list[str]:
-    own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
-    return [name for name in own if not name.startswith("_")][:8]

@@ -1,8 +1,8 @@
-"""Judgments as plain integer arrays, for computing.
+"""A study: who was asked what about which items, and every answer.
 
-A view numbers items, raters, criteria and groups by their place in the study's own lists, so labels stay
-outside the maths. A group is what items may be compared within: a prompt, a category, or the whole study.
-Skipped judgments are left out of a view and counted in `skipped`.
+For computing, a study gives its judgments as arrays (`ComparisonView` and its like). A view numbers items, raters,
+criteria and groups by their place in the study's own lists. A group is what items may be compared within: a prompt, a
+category, or the whole study. Skipped judgments are left out of a view and counted in `skipped`.
 """
 
 from __future__ import annotations
@@ -103,9 +103,7 @@ JudgmentView = ComparisonView | RankingView | RatingView
 """Any of the three."""
 
 
-# --------------------------------------------------------------------------------------------------
-# A study: who was asked what about which items, and every answer.
-# --------------------------------------------------------------------------------------------------
+# -- the study ---------------------------------------------------------------------------------------------------------
 
 
 CompareWithin = Literal["prompt", "category", "all"]
@@ -174,8 +172,13 @@ class Study:
             raise InputError(
                 f"tables named {', '.join(KINDS)} are needed", found=", ".join(sorted(unknown)), where=where
             )
-        made = {kind: table if conformed else _table(kind, table, where) for kind, table in tables.items()}
-        study = cls(name=name, criteria=tuple(criteria), tables=made, **metadata)
+        conformed_tables = {
+            kind: table
+            if conformed
+            else (conform(kind, table, where=where) if isinstance(table, pa.Table) else table_from_nouns(kind, table))
+            for kind, table in tables.items()
+        }
+        study = cls(name=name, criteria=tuple(criteria), tables=conformed_tables, **metadata)
         study._validate()
         return study
 
@@ -267,18 +270,18 @@ class Study:
             remedy="one of " + ", ".join(criterion.id for criterion in self.criteria),
         )
 
-    def ranking_criteria(self, named: Collection[str] = ()) -> tuple[int, ...]:
-        """Numbers of the criteria that order items: those `named`, or else all but flags.
+    def ranking_criteria(self, ids: Collection[str] = ()) -> tuple[int, ...]:
+        """Numbers of the criteria that order items: those with these `ids`, or else all but flags.
 
         A flag says what is wrong with an item, not which of two is better. It orders items only where raters compared
         or ranked them by it, or where it is named.
         """
-        wanted = {self.criterion(id).id for id in named}
+        chosen = {self.criterion(id).id for id in ids}
         ordered = set(np.unique(np.concatenate([self.comparisons.criterion, self.rankings.criterion])).tolist())
         return tuple(
             number
             for number, criterion in enumerate(self.criteria)
-            if (criterion.id in wanted if wanted else not criterion.is_flag or number in ordered)
+            if (criterion.id in chosen if chosen else not criterion.is_flag or number in ordered)
         )
 
     @cached_property
@@ -312,8 +315,8 @@ class Study:
         raters = self.table("raters")
         if "kind" not in raters.column_names:
             return np.zeros(raters.num_rows, bool)
-        found: NDArray[np.bool_] = pc.equal(raters.column("kind").cast(pa.string()), kind).fill_null(False).to_numpy()
-        return found
+        mask: NDArray[np.bool_] = pc.equal(raters.column("kind").cast(pa.string()), kind).fill_null(False).to_numpy()
+        return mask
 
     def codes(self, kind: str, column: pa.ChunkedArray | pa.Array) -> NDArray[np.int32]:
         """A reference column as numbers into `ids(kind)`; -1 for null or unknown."""
@@ -380,8 +383,8 @@ class Study:
         table = self.table(kind)
         if "skipped" not in table.column_names:
             return table, 0
-        kept = table.filter(pc.is_null(table.column("skipped")))
-        return kept, table.num_rows - kept.num_rows
+        answered = table.filter(pc.is_null(table.column("skipped")))
+        return answered, table.num_rows - answered.num_rows
 
     def _by(self, table: pa.Table) -> dict[str, Any]:
         names = table.column_names
@@ -404,10 +407,6 @@ class Study:
         study = replace(replace(self, **changes), revisions=(*self.revisions, revision))
         study._validate()
         return study
-
-
-def _table(kind: str, table: pa.Table | Iterable[Noun], where: str | None) -> pa.Table:
-    return conform(kind, table, where=where) if isinstance(table, pa.Table) else table_from_nouns(kind, table)
 
 
 def _words(column: pa.ChunkedArray, words: tuple[str, ...], *, default: int) -> NDArray[np.int8]:

@@ -1,8 +1,8 @@
-"""The columns of a study's tables, and nouns to rows and back.
+"""The columns of a study's tables, nouns to rows and back, and the content hash of it all.
 
-A study may hold ten million judgments, so it keeps them as Arrow columns and makes nouns only on request.
-References (to items, raters, prompts, criteria) are dictionary-encoded: four bytes a row. Optional columns
-that nobody filled in are left out of a table altogether.
+A study may hold ten million judgments, so it keeps them as Arrow columns and makes nouns only on request. References
+(to items, raters, prompts, criteria) are dictionary-encoded: four bytes a row. Optional columns without any value are
+left out of a table.
 """
 
 from __future__ import annotations
@@ -102,15 +102,12 @@ def table_from_nouns(kind: str, nouns: Iterable[Noun]) -> pa.Table:
 def table_from_records(kind: str, records: Sequence[dict[str, Any]]) -> pa.Table:
     """Records that are known to be valid (made by a reader or a noun) as one table."""
     columns = KINDS[kind].columns
-    data = {name: [record.get(name) for record in records] for name in columns}
-    return conform(kind, pa.table({name: _column(values, columns[name]) for name, values in data.items()}))
-
-
-def _column(values: list[Any], dtype: pa.DataType) -> pa.Array:
-    """An Arrow array of `dtype`; Arrow cannot make lists of references directly, so those go by text."""
-    if dtype == REFERENCES:
-        return pa.array(values, type=pa.list_(TEXT))
-    return pa.array(values, type=TEXT if dtype == REFERENCE else dtype)
+    by_text = {REFERENCE: TEXT, REFERENCES: pa.list_(TEXT)}  # Arrow cannot make lists of references directly
+    arrays = {
+        name: pa.array([record.get(name) for record in records], type=by_text.get(dtype, dtype))
+        for name, dtype in columns.items()
+    }
+    return conform(kind, pa.table(arrays))
 
 
 def conform(kind: str, table: pa.Table, *, where: str | None = None) -> pa.Table:
@@ -130,15 +127,15 @@ def conform(kind: str, table: pa.Table, *, where: str | None = None) -> pa.Table
         )
     if len(set(table.column_names)) != len(table.column_names):
         raise BadColumns("each column may stand once", found=", ".join(table.column_names), where=place)
-    kept = {}
+    columns = {}
     for name, dtype in spec.columns.items():
         if name not in table.column_names:
             continue
         column = _cast(table.column(name), dtype, f"{place}, column {name!r}")
         if name in spec.optional and _says_nothing(name, column):
             continue
-        kept[name] = _with_default(name, column)
-    return pa.table(kept).combine_chunks()  # one chunk: numbering a column then copies nothing
+        columns[name] = _with_default(name, column)
+    return pa.table(columns).combine_chunks()  # one chunk: numbering a column then copies nothing
 
 
 def _says_nothing(name: str, column: pa.ChunkedArray) -> bool:
@@ -215,6 +212,13 @@ def _encode_lists(lists: pa.Array) -> pa.ListArray:
     return pa.ListArray.from_arrays(lists.offsets, values, type=REFERENCES, mask=mask)
 
 
+def to_references(codes: NDArray[Any], ids: pa.Array) -> pa.DictionaryArray:
+    """Numbers into `ids` as an Arrow column of references; -1 is null."""
+    mask = codes < 0
+    indices = pa.array(codes.astype(np.int32, copy=False), mask=mask if mask.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, ids)
+
+
 def nouns_from_table(kind: str, table: pa.Table) -> Iterable[Noun]:
     """The nouns in `table`, made one at a time."""
     noun = KINDS[kind].noun
@@ -226,9 +230,7 @@ def nouns_from_table(kind: str, table: pa.Table) -> Iterable[Noun]:
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# The content hash behind every signature's `data:` part.
-# --------------------------------------------------------------------------------------------------
+# -- content hash ------------------------------------------------------------------------------------------------------
 
 BLOCK = 1_000_000
 """References hashed at a time: a long column needs no long copies."""

@@ -1,6 +1,8 @@
-"""Whole-study checks, in columns: ids are unique, words known, numbers finite, and every reference exists.
+"""Checks of a whole study, in columns.
 
-What single judgments owe beyond that is checked in `judged`.
+Ids are unique, words known, numbers finite, and every reference exists. Each judgment has an answer or a reason why
+there is none, compares items of one group, and answers its question once. Messages count rows as they stand in the
+table, skipped ones included, so that they name the right line.
 """
 
 from __future__ import annotations
@@ -37,7 +39,18 @@ def check_named_tables(study: Study) -> None:
     for kind in NAMED:
         table = study.table(kind)
         _check_texts(kind, table)
-        _check_ids(kind, table)
+        ids = table.column("id")
+        if ids.null_count or (len(ids) and pc.any(pc.equal(pc.utf8_trim_whitespace(ids), "")).as_py()):
+            raise BadValue(f"every row of {kind} needs an id that is not blank", where=f"table {kind!r}")
+        if not all_different(ids.combine_chunks()):
+            counts = pc.value_counts(ids.combine_chunks())
+            twice = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
+            raise InputError(
+                f"ids of {kind} must be unique",
+                found=f"{len(twice)} repeated, first {twice[0].as_py()!r}",
+                where=f"table {kind!r}",
+                remedy="remove or rename the repeated rows",
+            )
         _check_words(kind, table)
     _check_cohorts(study)
     items = study.table("items")
@@ -75,21 +88,6 @@ def check_columns(study: Study) -> None:
             if name in table.column_names:
                 _check_references(study, kind, _flat(table.column(name)), "items")
         _check_numbers(kind, table)
-
-
-def _check_ids(kind: str, table: pa.Table) -> None:
-    ids = table.column("id")
-    if ids.null_count or (len(ids) and pc.any(pc.equal(pc.utf8_trim_whitespace(ids), "")).as_py()):
-        raise BadValue(f"every row of {kind} needs an id that is not blank", where=f"table {kind!r}")
-    if not all_different(ids.combine_chunks()):
-        counts = pc.value_counts(ids.combine_chunks())
-        twice = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
-        raise InputError(
-            f"ids of {kind} must be unique",
-            found=f"{len(twice)} repeated, first {twice[0].as_py()!r}",
-            where=f"table {kind!r}",
-            remedy="remove or rename the repeated rows",
-        )
 
 
 def _check_words(kind: str, table: pa.Table) -> None:
@@ -177,11 +175,7 @@ def _check_texts(kind: str, table: pa.Table) -> None:
             )
 
 
-# --------------------------------------------------------------------------------------------------
-# What judgments owe: an answer or a reason, items that may be compared, and each question answered once.
-#
-# Rows are counted as they stand in the table, skipped ones included, so that a message names the right line.
-# --------------------------------------------------------------------------------------------------
+# -- judgments ---------------------------------------------------------------------------------------------------------
 
 Keys = NDArray[np.uint64]
 Ints = NDArray[np.int32]
@@ -268,7 +262,11 @@ def _check_ranking_block(study: Study, block: slice, rows: NDArray[np.int64]) ->
     falls[entry[1:][(entry[1:] == entry[:-1]) & (np.diff(ranks) < 0)]] = True
     falls[entry[ranks < 1]] = True
     _refuse("rankings", falls, "ranks start at 1 and never decrease: items stand best first", rows)
-    twice[_repeats(entry, items)] = True
+    key = np.sort(_key(entry, items))
+    same = key[1:][key[1:] == key[:-1]]
+    entries: NDArray[np.int64] = (same // np.uint64(int(items.max()) + 1)).astype(np.int64)
+    repeats = entries
+    twice[repeats] = True
     _refuse("rankings", twice, "a ranking may name an item only once", rows)
     starts = offsets[:-1] - offsets[0]
     _check_groups(study, "rankings", np.repeat(items[starts], lengths), items, rows[entry])
@@ -309,7 +307,7 @@ def _check_checklists_and_choices(study: Study) -> None:
     """Checklists and choices are few: their nouns check themselves."""
     crowds = {study.label("raters", int(rater)) for rater in np.flatnonzero(study.crowds)}
     for kind in ("checklists", "choices"):
-        seen: dict[tuple[object, ...], object] = {}
+        answers: dict[tuple[object, ...], object] = {}
         for row, noun in enumerate(study.nouns(kind)):
             if isinstance(noun, Choice):
                 items = study.codes("items", pa.array(noun.items).dictionary_encode())
@@ -322,23 +320,23 @@ def _check_checklists_and_choices(study: Study) -> None:
             if noun.skipped is not None or noun.rater in crowds:
                 continue
             key = (noun.criterion, noun.rater, about, noun.repeat)
-            if key in seen:
+            if key in answers:
                 place = f"row {row + 1}: {noun.rater!r} on {about!r}"
-                raise _duplicate_error(kind, place, same=seen[key] == answer, count=1)
-            seen[key] = answer
+                raise _duplicate_error(kind, place, same=answers[key] == answer, count=1)
+            answers[key] = answer
 
 
-def _check_groups(study: Study, kind: str, one: Ints, other: Ints, row: NDArray[Any] | None = None) -> None:
+def _check_groups(study: Study, kind: str, first: Ints, second: Ints, row: NDArray[Any] | None = None) -> None:
     """Items judged together share what the study compares within."""
     group = study.item_groups
-    apart = group[one] != group[other]
+    apart = group[first] != group[second]
     if study.compare_within != "all":
-        apart |= group[one] < 0
+        apart |= group[first] < 0
     if not apart.any():
         return
     at = int(np.flatnonzero(apart)[0])
     place = at if row is None else int(row[at])
-    names = [study.label("items", int(codes[at])) for codes in (one, other)]
+    names = [study.label("items", int(codes[at])) for codes in (first, second)]
     raise WrongPrompt(
         f"items are compared within one {study.compare_within}",
         found=f"{names[0]!r} with {names[1]!r} ({int(apart.sum())} such)",
@@ -374,23 +372,15 @@ def _mix(x: Keys) -> Keys:
     return x ^ (x >> np.uint64(31))
 
 
-def _repeats(entry: NDArray[Any], items: Ints) -> NDArray[np.int64]:
-    """Entries that hold the same item twice."""
-    key = np.sort(_key(entry, items))
-    same = key[1:][key[1:] == key[:-1]]
-    found: NDArray[np.int64] = (same // np.uint64(int(items.max()) + 1)).astype(np.int64)
-    return found
-
-
 def _check_once(
     study: Study, kind: str, rater: Ints, key: Keys, answer: NDArray[Any], skipped: NDArray[np.bool_]
 ) -> None:
     """One answer for each rater, question and repeat. A crowd is many people and may answer often."""
-    known = ~study.crowds[rater] if study.crowds.any() else np.ones(len(rater), bool)
-    sorted_key = np.sort(key[known])
+    persons = ~study.crowds[rater] if study.crowds.any() else np.ones(len(rater), bool)
+    sorted_key = np.sort(key[persons])
     if not (sorted_key[1:] == sorted_key[:-1]).any():
         return
-    order = np.flatnonzero(known)[np.argsort(key[known], kind="stable")]
+    order = np.flatnonzero(persons)[np.argsort(key[persons], kind="stable")]
     same = np.flatnonzero(key[order][1:] == key[order][:-1])
     first, second = order[same], order[same + 1]
     differ = answer[first] != answer[second]

@@ -1,8 +1,8 @@
-"""Who preferred which of two items: comparisons, rankings and (by name) ratings as votes on pairs.
+"""Votes on pairs: who preferred which of two items, from comparisons, rankings and, if asked for, ratings.
 
-A rater has one vote on a pair under a criterion. Where they judged it more than once, the most direct judgment counts:
-a comparison before a ranking, a ranking before two ratings; the others are counted in `twice`. A crowd is many people:
-all its answers count. Repeats planted to measure raters (repeat > 0) are no second votes.
+A rater has one vote on a pair under a criterion. If they judged it more than once, the most direct judgment counts: a
+comparison before a ranking, a ranking before two ratings; the rest are counted in `twice`. A crowd is many people: all
+its answers count. Repeats planted to measure raters (repeat > 0) are not second votes.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ def study_votes(
     turned = a > b
     a, b = np.where(turned, b, a), np.where(turned, a, b)
     outcome = np.where(turned & (outcome < TIE), 1 - outcome, outcome).astype(np.int8)
-    kept = _one_vote_each(study, criterion, rater, a, b)
-    return Votes(criterion[kept], rater[kept], a[kept], b[kept], outcome[kept], twice=len(rater) - len(kept))
+    chosen = _one_vote_each(study, criterion, rater, a, b)
+    return Votes(
+        criterion[chosen], rater[chosen], a[chosen], b[chosen], outcome[chosen], twice=len(rater) - len(chosen)
+    )
 
 
 def pair_votes(study: Study, criterion: int, among: Bools | None = None, *, items: Bools | None = None) -> Votes:
@@ -74,8 +76,8 @@ def _of_raters(votes: Votes, among: Bools | None) -> Votes:
 
 
 def _first_answers(view: Any, criteria: Sequence[int]) -> Bools:
-    asked: Bools = np.isin(view.criterion, criteria) & (view.repeat == 0)
-    return asked
+    mask: Bools = np.isin(view.criterion, criteria) & (view.repeat == 0)
+    return mask
 
 
 def _votes_from_comparisons(study: Study, criteria: Sequence[int]) -> tuple[NDArray[Any], ...]:
@@ -118,8 +120,8 @@ def _pairs_of(
         outcome = np.where(ranks[here] == ranks[there], TIE, ranks[here] > ranks[there])
         parts.append((np.repeat(orders, len(first)), items[here].ravel(), items[there].ravel(), outcome.ravel()))
     if not parts:
-        nobody = np.zeros(0, np.int32)
-        return nobody.astype(np.int64), nobody, nobody, nobody.astype(np.int8)
+        empty = np.zeros(0, np.int32)
+        return empty.astype(np.int64), empty, empty, empty.astype(np.int8)
     row, a, b, outcome = (np.concatenate(column) for column in zip(*parts))
     return row, a, b, outcome.astype(np.int8)
 
@@ -130,14 +132,12 @@ def _one_vote_each(study: Study, criterion: Ints, rater: Ints, a: Ints, b: Ints)
     _, pair = np.unique(a.astype(np.int64) * items + b, return_inverse=True)
     key = (pair * raters + rater) * len(study.criteria) + criterion
     crowd = study.crowds[rater]
-    known = np.flatnonzero(~crowd)
-    _, first = np.unique(key[known], return_index=True)
-    return np.sort(np.concatenate([known[first], np.flatnonzero(crowd)]))
+    persons = np.flatnonzero(~crowd)
+    _, first = np.unique(key[persons], return_index=True)
+    return np.sort(np.concatenate([persons[first], np.flatnonzero(crowd)]))
 
 
-# --------------------------------------------------------------------------------------------------
-# Train, validation and test, and the shares of a study's prompts that fall to each.
-# --------------------------------------------------------------------------------------------------
+# -- splits ------------------------------------------------------------------------------------------------------------
 
 SPLITS = ("train", "validation", "test")
 
@@ -145,5 +145,5 @@ SPLITS = ("train", "validation", "test")
 def check_shares(shares: tuple[float, float, float]) -> None:
     """BadValue unless the shares of train, validation and test make a whole."""
     if abs(sum(shares) - 1) > 1e-9:
-        found = " + ".join(f"{share:g}" for share in shares) + f" = {sum(shares):g}"
-        raise BadValue("--train, --validation and --test must sum to 1", found=found)
+        total = " + ".join(f"{share:g}" for share in shares) + f" = {sum(shares):g}"
+        raise BadValue("--train, --validation and --test must sum to 1", found=total)

@@ -1,6 +1,6 @@
 """Simulated designers who look at drawn posters: their answers follow what is truly wrong with each picture.
 
-Every poster of a built-in house carries a layout JSON with its planted defects. Designer r values poster i under
+Every poster of a built-in generator carries a layout JSON with its planted defects. Designer r values poster i under
 criterion c at
 
     u = sum over its defects of log(1 - w[c, kind] m[r, kind] strength)  +  t[r, style of i]  +  e
@@ -8,10 +8,13 @@ criterion c at
 w are the weights of true quality (`render.quality`), m the designer's own sensitivity to each kind of defect
 (log-normal with standard deviation `taste`, the same under all criteria), t a liking for styles (normal, `style_taste`)
 and e noise that is new for every answer (normal, `noise`). With m = 1 and without t and e the order is that of true
-quality. Comparisons have noise of their own for each pair and a lean to the left. Nobody gave these answers, and the
-study says so.
+quality. Comparisons have noise of their own for each pair and a lean to the left. The study says that nobody gave these
+answers.
 
-One cohort answers every criterion on every prompt, unless several are told what each of them is asked (`Asked`).
+One cohort answers every criterion on every prompt, unless several are given (`DesignerCohort`).
+
+`TrueQuality` is true quality as a scorer: an oracle that reads the layout beside a picture, and scorers of a known
+accuracy made from it. They measure what a way of choosing brings, and how much of that a scorer that errs loses.
 """
 
 from __future__ import annotations
@@ -89,7 +92,7 @@ class DesignerCohort:
 
     def criteria(self, prompt: str) -> list[str]:
         """Those that a prompt is judged under."""
-        return [one for one in WEIGHTS if self.prompts is None or prompt in self.prompts.get(one, ())]
+        return [criterion for criterion in WEIGHTS if self.prompts is None or prompt in self.prompts.get(criterion, ())]
 
 
 ONE_COHORT = (DesignerCohort(),)
@@ -108,7 +111,7 @@ class _PromptPosters:
 
 
 def designers_study(
-    folder: Place, settings: DesignerSettings | None = None, asked: Sequence[DesignerCohort] = ONE_COHORT
+    folder: Place, settings: DesignerSettings | None = None, cohorts: Sequence[DesignerCohort] = ONE_COHORT
 ) -> Study:
     """The study in `folder` with the answers of simulated designers in the place of any it has.
 
@@ -116,62 +119,64 @@ def designers_study(
     """
     chosen = settings or DesignerSettings()
     study = open_study(folder)
-    seen = list(_prompts(study, Path(folder)))
-    if not seen:
+    posters = list(_prompts(study, Path(folder)))
+    if not posters:
         raise DesignError(
             "posters with layout JSON are needed: simulated designers read what was planted in them",
             found="no prompt with two of them",
             where=str(folder),
             remedy="salon generate briefs --generator atelier --generator carnival -o STUDY",
         )
-    judged: dict[str, list[Any]] = {"rankings": [], "comparisons": [], "ratings": []}
-    for cohort, panel in zip(asked, _panels(chosen, asked, seen)):
-        for prompt in seen:
+    judgments: dict[str, list[Any]] = {"rankings": [], "comparisons": [], "ratings": []}
+    for cohort, panel in zip(cohorts, _panels(chosen, cohorts, posters)):
+        for prompt in posters:
             for criterion in cohort.criteria(prompt.prompt):
                 kind = "ratings" if criterion == FLAG else chosen.protocol
                 if criterion != FLAG or chosen.flags:
-                    judged[kind] += panel.judged(criterion, prompt)
-    return _build_study(study, chosen, asked, {kind: rows for kind, rows in judged.items() if rows})
+                    judgments[kind] += panel.judged(criterion, prompt)
+    return _build_study(study, chosen, cohorts, {kind: rows for kind, rows in judgments.items() if rows})
 
 
 def designers_planted(
-    folder: Place, settings: DesignerSettings | None = None, asked: Sequence[DesignerCohort] = ONE_COHORT
+    folder: Place, settings: DesignerSettings | None = None, cohorts: Sequence[DesignerCohort] = ONE_COHORT
 ) -> tuple[Planted, ...]:
     """What was planted under each criterion: the mean Kendall tau of two designers' rankings, by a long simulation."""
     chosen = settings or DesignerSettings()
-    seen = list(_prompts(open_study(folder), Path(folder)))
+    posters = list(_prompts(open_study(folder), Path(folder)))
     many = chosen.model_copy(update={"raters": EXPECTED_DESIGNERS})
     truth = "orders follow the defects planted in the posters"
-    found = []
-    for cohort, panel in zip(asked, _panels(many, asked, seen)):
+    truths = []
+    for cohort, panel in zip(cohorts, _panels(many, cohorts, posters)):
         for criterion in WEIGHTS:
-            shown = [prompt for prompt in seen if criterion in cohort.criteria(prompt.prompt)]
-            if criterion != FLAG and shown:
-                tau = panel.tau(criterion, shown)
-                found.append(Planted(criterion, law="planted defects", parameter=chosen.noise, tau=tau, truth=truth))
-    return tuple(found)
+            prompts = [prompt for prompt in posters if criterion in cohort.criteria(prompt.prompt)]
+            if criterion != FLAG and prompts:
+                tau = panel.tau(criterion, prompts)
+                truths.append(Planted(criterion, law="planted defects", parameter=chosen.noise, tau=tau, truth=truth))
+    return tuple(truths)
 
 
 def _panels(
-    settings: DesignerSettings, asked: Sequence[DesignerCohort], seen: Sequence[_PromptPosters]
+    settings: DesignerSettings, cohorts: Sequence[DesignerCohort], posters: Sequence[_PromptPosters]
 ) -> list[_DesignerPanel]:
-    styles = sorted({style for prompt in seen for style in prompt.styles})
-    return [_DesignerPanel(settings, styles, cohort.stem, number) for number, cohort in enumerate(asked)]
+    styles = sorted({style for prompt in posters for style in prompt.styles})
+    return [_DesignerPanel(settings, styles, cohort.stem, number) for number, cohort in enumerate(cohorts)]
 
 
 def _build_study(
-    study: Study, settings: DesignerSettings, asked: Sequence[DesignerCohort], judged: Mapping[str, list[Judgment]]
+    study: Study, settings: DesignerSettings, cohorts: Sequence[DesignerCohort], judgments: Mapping[str, list[Judgment]]
 ) -> Study:
     protocol = "rank" if settings.protocol == "rankings" else "compare"
-    raters = [Rater(id=name, cohort=one.cohort) for one in asked for name in _names(one.stem, settings.raters)]
+    raters = [
+        Rater(id=name, cohort=cohort.cohort) for cohort in cohorts for name in _names(cohort.stem, settings.raters)
+    ]
     tables = {kind: study.table(kind) for kind in ("prompts", "items")}
     note = "simulated from the defects planted in the posters"
     return Study.build(
         study.name,
         [builtin_criterion(id) for id in WEIGHTS if id != FLAG or settings.flags],
-        tables={**tables, "raters": raters, **judged},
+        tables={**tables, "raters": raters, **judgments},
         compare_within="prompt",
-        cohorts=tuple(Cohort(id=one.cohort, protocol=protocol, view=one.view, note=note) for one in asked),
+        cohorts=tuple(Cohort(id=cohort.cohort, protocol=protocol, view=cohort.view, note=note) for cohort in cohorts),
         design=Design(kind="complete", order_randomized=protocol == "compare" or None),
         simulated=True,
         note="SIMULATED: no person gave these answers; they follow the layout JSON of the posters.",
@@ -188,27 +193,23 @@ def _prompts(study: Study, folder: Path) -> Iterator[_PromptPosters]:
             by_prompt.setdefault(item.prompt, []).append((item, layout))
     for prompt, posters in by_prompt.items():
         if len(posters) > 1:
+            defects = [{defect.kind: defect.strength for defect in layout.defects} for _, layout in posters]
             yield _PromptPosters(
                 prompt,
                 tuple(item.id for item, _ in posters),
-                np.array([_strengths(layout) for _, layout in posters]),
+                np.array([[strengths.get(kind, 0.0) for kind in DEFECTS] for strengths in defects]),
                 tuple(layout.style for _, layout in posters),
             )
 
 
 def read_layout(folder: Path, item: Item) -> Layout | None:
-    """The layout JSON beside an item's picture; None for pictures that were not drawn by a house."""
+    """The layout JSON beside an item's picture; None for pictures that no built-in generator drew."""
     if item.image is None or not item.image.startswith("images/"):
         return None
     path = folder / "layouts" / Path(item.image).relative_to("images").with_suffix(".json")
     if not path.is_file():
         return None
     return Layout.parse(read_json(path, "a layout JSON is needed"), where=str(path))
-
-
-def _strengths(layout: Layout) -> list[float]:
-    found = {defect.kind: defect.strength for defect in layout.defects}
-    return [found.get(kind, 0.0) for kind in DEFECTS]
 
 
 # -- what they answer ------------------------------------------------------------------------------------------------
@@ -236,15 +237,15 @@ class _DesignerPanel:
 
     def tau(self, criterion: str, prompts: Iterable[_PromptPosters]) -> float:
         """Mean Kendall tau over pairs of designers and prompts."""
-        found = []
+        taus = []
         for prompt in prompts:
             values = self.values(criterion, prompt)
-            heard = values + self.settings.noise * self.rng.standard_normal(values.shape)
+            noisy = values + self.settings.noise * self.rng.standard_normal(values.shape)
             i, j = np.triu_indices(len(prompt.items), 1)
-            ahead = np.sign(heard[:, i] - heard[:, j])
+            ahead = np.sign(noisy[:, i] - noisy[:, j])
             n = len(ahead)
-            found.append(((ahead.sum(0) ** 2 - n) / (n * (n - 1))).mean())  # of all pairs of designers at once
-        return float(np.mean(found))
+            taus.append(((ahead.sum(0) ** 2 - n) / (n * (n - 1))).mean())  # of all pairs of designers at once
+        return float(np.mean(taus))
 
     def judged(self, criterion: str, prompt: _PromptPosters) -> Iterable[Judgment]:
         values = self.values(criterion, prompt)
@@ -255,9 +256,9 @@ class _DesignerPanel:
         return self._comparisons(criterion, values, prompt)
 
     def _rankings(self, criterion: str, values: Floats, prompt: _PromptPosters) -> Iterator[Ranking]:
-        heard = values + self.settings.noise * self.rng.standard_normal(values.shape)
+        noisy = values + self.settings.noise * self.rng.standard_normal(values.shape)
         ranks = tuple(range(1, len(prompt.items) + 1))
-        for name, order in zip(self.names, np.argsort(-heard, axis=1)):
+        for name, order in zip(self.names, np.argsort(-noisy, axis=1)):
             yield Ranking(rater=name, criterion=criterion, items=tuple(prompt.items[i] for i in order), ranks=ranks)
 
     def _comparisons(self, criterion: str, values: Floats, prompt: _PromptPosters) -> Iterator[Comparison]:
@@ -272,9 +273,9 @@ class _DesignerPanel:
                 )  # fmt: skip
 
     def _flags(self, values: Floats, prompt: _PromptPosters) -> Iterator[Rating]:
-        """None, minor or major: freedom above .85, above .6, below, heard with noise."""
-        heard = np.exp(values + 0.3 * self.settings.noise * self.rng.standard_normal(values.shape))
-        for name, own in zip(self.names, heard):
+        """None, minor or major: freedom above .85, above .6, below; with noise."""
+        noisy = np.exp(values + 0.3 * self.settings.noise * self.rng.standard_normal(values.shape))
+        for name, own in zip(self.names, noisy):
             for item, free in zip(prompt.items, own):
                 severity = 0.0 if free > 0.85 else 1.0 if free > 0.6 else 2.0
                 yield Rating(rater=name, criterion=FLAG, item=item, value=severity)
@@ -285,12 +286,7 @@ def _names(stem: str, count: int) -> list[str]:
     return [f"{stem}-{number:0{width}}" for number in range(1, count + 1)]
 
 
-# --------------------------------------------------------------------------------------------------
-# True quality as a scorer: an oracle for drawn posters, and scorers of a known accuracy made from it.
-#
-# It reads the layout that stands beside a picture in a study of drawn posters. No judge can: it is for measuring what a
-# way of choosing brings, and how much of that a scorer that errs loses.
-# --------------------------------------------------------------------------------------------------
+# -- true quality as a scorer ------------------------------------------------------------------------------------------
 
 TRUTH = "true-quality"
 

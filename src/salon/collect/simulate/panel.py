@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from salon.study.study import LEFTS, OUTCOMES
-from salon.study.tables import REFERENCES
+from salon.study.tables import REFERENCES, to_references
 
 Ints = NDArray[np.int32]
 Small = NDArray[np.int8]
@@ -26,7 +26,7 @@ A, B, TIE = 0, 1, 2
 
 @dataclass(frozen=True)
 class Planted:
-    """What was put into the answers to one criterion, for whoever wants to find it again."""
+    """What was planted in the answers to one criterion."""
 
     criterion: str
     law: str
@@ -50,7 +50,7 @@ class SimulatedPanel:
     ranks: Small
     """(n, R, p) strict ranks, 0 = best."""
     places: Small | None = None
-    """(n, R, p) the place shared by whoever stands j-th, where ties were planted: 0, 0, 1, 2 ties the first two."""
+    """(n, R, p) the place of the j-th item, where ties were planted: 0, 0, 1, 2 ties the first two."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -114,19 +114,16 @@ def rankings_table(panels: Sequence[SimulatedPanel], labels: StudyIds) -> pa.Tab
     """One ranking for each prompt and rater of each panel; all panels rank the same number of items."""
     items = panels[0].shape[2]
     order = np.concatenate([panel.orders().reshape(-1, items) for panel in panels])
-    places = np.concatenate([_places(panel) for panel in panels])
+    places = []
+    for panel in panels:
+        strict = np.broadcast_to(np.arange(items, dtype=np.int8), (panel.shape[0] * panel.shape[1], items))
+        places.append(strict if panel.places is None else panel.places.reshape(-1, items))
     offsets = pa.array(np.arange(0, order.size + 1, items, dtype=np.int32))
     columns = {
-        "items": pa.ListArray.from_arrays(offsets, as_references(order.ravel(), labels.items), type=REFERENCES),
-        "ranks": pa.ListArray.from_arrays(offsets, pa.array(places.ravel() + np.int32(1))),
+        "items": pa.ListArray.from_arrays(offsets, to_references(order.ravel(), labels.items), type=REFERENCES),
+        "ranks": pa.ListArray.from_arrays(offsets, pa.array(np.concatenate(places).ravel() + np.int32(1))),
     }
     return _answers(panels, labels, 1, columns)
-
-
-def _places(panel: SimulatedPanel) -> Small:
-    prompts, raters, items = panel.shape
-    strict = np.broadcast_to(np.arange(items, dtype=np.int8), (prompts * raters, items))
-    return strict if panel.places is None else panel.places.reshape(-1, items)
 
 
 @dataclass(frozen=True)
@@ -165,10 +162,10 @@ def comparisons_table(
     """All pairs of all prompts, by prompt, rater and pair."""
     a, b = (np.concatenate([_pair_items(panel, side) for panel in panels]) for side in (0, 1))
     columns = {
-        "a": as_references(a, labels.items),
-        "b": as_references(b, labels.items),
-        "outcome": as_references(_flat([side.outcome for side in sides]), pa.array(OUTCOMES[:3])),
-        "left": as_references(_flat([side.left for side in sides]), pa.array(LEFTS[:2])),
+        "a": to_references(a, labels.items),
+        "b": to_references(b, labels.items),
+        "outcome": to_references(_flat([side.outcome for side in sides]), pa.array(OUTCOMES[:3])),
+        "left": to_references(_flat([side.left for side in sides]), pa.array(LEFTS[:2])),
     }
     if seconds:
         columns["seconds"] = pa.array(_flat(seconds))
@@ -201,9 +198,9 @@ def ratings_table(parts: Sequence[SimulatedRatings], labels: StudyIds) -> pa.Tab
     item = [np.tile(p.first_item + np.arange(n, dtype=np.int32), r) for p, n, r in zip(parts, items, raters)]
     return pa.table(
         {
-            "criterion": as_references(criterion, labels.criteria),
-            "rater": as_references(np.concatenate(rater), labels.raters),
-            "item": as_references(np.concatenate(item), labels.items),
+            "criterion": to_references(criterion, labels.criteria),
+            "rater": to_references(np.concatenate(rater), labels.raters),
+            "item": to_references(np.concatenate(item), labels.items),
             "value": pa.array(_flat([part.values for part in parts]).astype(np.float64)),
         }
     )
@@ -216,8 +213,8 @@ def _answers(panels: Sequence[SimulatedPanel], labels: StudyIds, each: int, colu
     rater = np.concatenate([np.tile(np.repeat(panel.raters, each), panel.shape[0]) for panel in panels])
     return pa.table(
         {
-            "criterion": as_references(criterion, labels.criteria),
-            "rater": as_references(rater, labels.raters),
+            "criterion": to_references(criterion, labels.criteria),
+            "rater": to_references(rater, labels.raters),
             **columns,
         }
     )
@@ -230,18 +227,13 @@ def items_table(prompts: pa.Array, items: pa.Array, generator: Ints, generators:
     return pa.table(
         {
             "id": items,
-            "prompt": as_references(prompt, prompts),
-            "generator": as_references(generator, pa.array(generators)),
+            "prompt": to_references(prompt, prompts),
+            "generator": to_references(generator, pa.array(generators)),
         }
     )
 
 
 # -- columns -----------------------------------------------------------------------------------------------------
-
-
-def as_references(codes: NDArray[Any], labels: pa.Array) -> pa.DictionaryArray:
-    """Numbers as labels."""
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32, copy=False)), labels)
 
 
 def number_ids(stem: str, count: int) -> pa.Array:

@@ -1,4 +1,8 @@
-"""What the simulated experts of the PPaint-like study see, and how they answer.
+"""A matched study in the shape of PPaint: the same simulated experts compare and rate the same paintings.
+
+Three categories of 50 items under five criteria, five raters each; 612 of the 1,225 pairs of a category, the same for
+all its raters and criteria. Its numbers stand in ppaint_like.toml, fixed beforehand by prove/fit_ppaint.py from
+published figures of agreement and scale use, never from a result of fusion.
 
 Item i has a latent value q_id under criterion d, in units of the noise of one comparison. Items were screened into
 three tiers of equal size, z_i = 1, 0, -1 (high, medium, low), and q_id = spread (sqrt(shared) sqrt(3/2) z_i +
@@ -12,8 +16,6 @@ four at their spread.
   y < -threshold_r, else a tie. Without the side this is the law of Rao and Kupper with theta = exp(threshold).
 * rate: s = 1 + 4 logistic(steepness (q_rid + e')), e' normal with standard deviation `rating_noise`; the answer is
   3 + offset_r + gain_r (s - 3), rounded and kept within 1 to 5.
-
-Numbers come from ppaint_like.toml, which prove/fit_ppaint.py writes.
 """
 
 from __future__ import annotations
@@ -31,12 +33,13 @@ from pydantic import Field, model_validator
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from salon.collect.simulate.panel import Planted, as_references, number_ids
+from salon.collect.simulate.panel import Planted, number_ids
 from salon.errors import BadValue
 from salon.stats.budget import balanced_pairs
 from salon.study import Cohort, Design, Study, builtin_criterion
 from salon.study.nouns import Noun
 from salon.study.study import LEFTS, OUTCOMES
+from salon.study.tables import to_references
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -171,33 +174,33 @@ def draw_pairs(settings: PpaintSettings, rng: np.random.Generator) -> Ints:
 def _balance_sides(pairs: Ints, items: int, rng: np.random.Generator) -> Ints:
     """Pairs in random order; the item that stood left less often so far goes left."""
     lean = [0] * items
-    made = []
+    sided = []
     for a, b in rng.permuted(rng.permutation(pairs), axis=1).tolist():
         left, right = (a, b) if lean[a] <= lean[b] else (b, a)
         lean[left] += 1
         lean[right] -= 1
-        made.append((left, right))
-    return np.array(made)
+        sided.append((left, right))
+    return np.array(sided)
 
 
-def draw_comparisons(seen: Floats, pairs: Ints, profile: Profiles, rng: np.random.Generator) -> NDArray[np.int8]:
+def draw_comparisons(perceived: Floats, pairs: Ints, profile: Profiles, rng: np.random.Generator) -> NDArray[np.int8]:
     """(categories, raters, pairs, criteria): 0 left is better, 1 right, 2 tie; `seen` = q + u of every rater."""
-    left, right = (np.take_along_axis(seen, pairs[:, None, :, side, None], axis=2) for side in (0, 1))
+    left, right = (np.take_along_axis(perceived, pairs[:, None, :, side, None], axis=2) for side in (0, 1))
     y = left - right + profile.side[..., None, None] + rng.logistic(size=left.shape)
     threshold = profile.threshold[..., None, None]
     return np.where(y > threshold, 0, np.where(y < -threshold, 1, 2)).astype(np.int8)
 
 
-def draw_ratings(settings: PpaintSettings, seen: Floats, profile: Profiles, rng: np.random.Generator) -> Floats:
+def draw_ratings(settings: PpaintSettings, perceived: Floats, profile: Profiles, rng: np.random.Generator) -> Floats:
     """(categories, raters, items, criteria) whole numbers from 1 to 5."""
-    s = score(settings, seen + settings.rating_noise * rng.standard_normal(seen.shape))
+    s = score(settings, perceived + settings.rating_noise * rng.standard_normal(perceived.shape))
     offset, gain = (value[..., None, None] for value in (profile.offset, profile.gain))
     return np.clip(np.floor(3 + offset + gain * (s - 3) + 0.5), 1, 5)
 
 
-def expected_ratings(seen: Floats, offset: Floats, gain: Floats, *, steepness: float, noise: float) -> Floats:
+def expected_ratings(perceived: Floats, offset: Floats, gain: Floats, *, steepness: float, noise: float) -> Floats:
     """Mean answers of raters with this offset and gain, had they rated endlessly often: 1 + sum of P(above level)."""
-    above = [norm.sf((latent_cut(level, offset, gain, steepness) - seen) / noise) for level in LEVELS]
+    above = [norm.sf((latent_cut(level, offset, gain, steepness) - perceived) / noise) for level in LEVELS]
     return np.asarray(1 + np.sum(above, axis=0))
 
 
@@ -207,13 +210,7 @@ def latent_cut(level: Floats | float, offset: Floats | float, gain: Floats | flo
     return np.asarray(logit(np.clip(share, 0, 1)) / steepness)
 
 
-# --------------------------------------------------------------------------------------------------
-# A matched study in the shape of PPaint: the same simulated experts compare and rate the same paintings.
-#
-# Three categories of 50 items under five criteria, five raters each; 612 of the 1,225 pairs of a category, the same for
-# all its raters and criteria. The law stands in ppaint_law.py, its numbers in ppaint_like.toml, fixed beforehand by
-# prove/fit_ppaint.py from published figures of agreement and scale use, never from a result of fusion.
-# --------------------------------------------------------------------------------------------------
+# -- the study ---------------------------------------------------------------------------------------------------------
 
 NAMES = ("flower-and-bird", "landscape", "figure")
 TIERS = ("high", "medium", "low")
@@ -255,18 +252,18 @@ class _PpaintDraw:
     settings: PpaintSettings
     profile: Profiles
     q: Floats
-    seen: Floats
+    perceived: Floats
     rngs: tuple[np.random.Generator, ...]
     """For design, comparisons, ratings and repeats."""
 
 
 def ppaint_like_study(seed: int | None = None, **changes: Any) -> Study:
     """The study. `changes` are fields of PpaintSettings (categories, items, pairs, raters, spread, taste, ...)."""
-    drawn = _draw(seed, changes)
-    s = drawn.settings
+    draw = _draw(seed, changes)
+    s = draw.settings
     categories, items, raters = _ids(s)
     criteria = [builtin_criterion(f"ppaint/{name}") for name in CRITERIA]
-    labels = {"criterion": pa.array([one.id for one in criteria]), "rater": raters, "item": items}
+    labels = {"criterion": pa.array([criterion.id for criterion in criteria]), "rater": raters, "item": items}
     return Study.build(
         ppaint_plan()["name"],
         criteria,
@@ -274,13 +271,13 @@ def ppaint_like_study(seed: int | None = None, **changes: Any) -> Study:
             "items": pa.table(
                 {
                     "id": items,
-                    "category": as_references(np.repeat(np.arange(s.categories), s.items), pa.array(categories)),
-                    "tier": as_references(np.tile(tiers(s), s.categories), pa.array(TIERS)),
+                    "category": to_references(np.repeat(np.arange(s.categories), s.items), pa.array(categories)),
+                    "tier": to_references(np.tile(tiers(s), s.categories), pa.array(TIERS)),
                 }
             ),
             "raters": pa.table({"id": raters, "cohort": np.repeat(categories, s.raters)}),
-            "comparisons": _comparisons(drawn, labels),
-            "ratings": _ratings(drawn, labels),
+            "comparisons": _comparisons(draw, labels),
+            "ratings": _ratings(draw, labels),
         },
         cohorts=tuple(Cohort(id=name, note="rated every item, then compared pairs of them") for name in categories),
         compare_within="category",
@@ -296,14 +293,14 @@ def ppaint_like_study(seed: int | None = None, **changes: Any) -> Study:
 
 def ppaint_like_truth(seed: int | None = None, **changes: Any) -> PpaintTruth:
     """What is planted in `ppaint_like_study(seed, **changes)`."""
-    drawn = _draw(seed, changes)
-    s = drawn.settings
+    draw = _draw(seed, changes)
+    s = draw.settings
     categories, items, _ = _ids(s)
-    panel = drawn.seen.mean(axis=1)
-    offset, gain = (value[..., None, None] for value in (drawn.profile.offset, drawn.profile.gain))
-    rated = expected_ratings(drawn.seen, offset, gain, steepness=s.steepness, noise=s.rating_noise).mean(axis=1)
-    flat = {"latent": drawn.q, "panel_latent": panel, "panel_rating": rated}
-    flat |= {"score": score(s, drawn.q), "panel_score": score(s, panel)}
+    panel = draw.perceived.mean(axis=1)
+    offset, gain = (value[..., None, None] for value in (draw.profile.offset, draw.profile.gain))
+    rated = expected_ratings(draw.perceived, offset, gain, steepness=s.steepness, noise=s.rating_noise).mean(axis=1)
+    flat = {"latent": draw.q, "panel_latent": panel, "panel_rating": rated}
+    flat |= {"score": score(s, draw.q), "panel_score": score(s, panel)}
     return PpaintTruth(
         items=tuple(items.to_pylist()),
         criteria=tuple(f"ppaint/{name}" for name in CRITERIA),
@@ -349,65 +346,65 @@ def _ids(s: PpaintSettings) -> tuple[list[str], pa.Array, pa.Array]:
 # -- tables ------------------------------------------------------------------------------------------------------
 
 
-def _comparisons(drawn: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
-    s = drawn.settings
-    design, answers, _, again = drawn.rngs
+def _comparisons(draw: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
+    s = draw.settings
+    design, answers, _, again = draw.rngs
     pairs = draw_pairs(s, design)
     whole = pairs + s.items * np.arange(s.categories)[:, None, None]
 
-    def table(rng: np.random.Generator, asked: NDArray[np.bool_], repeat: int) -> pa.Table:
-        outcome = draw_comparisons(drawn.seen, pairs, drawn.profile, rng)
+    def table(rng: np.random.Generator, where: NDArray[np.bool_], repeat: int) -> pa.Table:
+        outcome = draw_comparisons(draw.perceived, pairs, draw.profile, rng)
         columns = {
-            "a": as_references(_where_asked(whole[:, None, :, 0, None], asked), labels["item"]),
-            "b": as_references(_where_asked(whole[:, None, :, 1, None], asked), labels["item"]),
-            "outcome": as_references(_where_asked(outcome, asked), pa.array(OUTCOMES[:3])),
-            "left": as_references(np.zeros(int(asked.sum()), np.int32), pa.array(LEFTS[:1])),
+            "a": to_references(_where_asked(whole[:, None, :, 0, None], where), labels["item"]),
+            "b": to_references(_where_asked(whole[:, None, :, 1, None], where), labels["item"]),
+            "outcome": to_references(_where_asked(outcome, where), pa.array(OUTCOMES[:3])),
+            "left": to_references(np.zeros(int(where.sum()), np.int32), pa.array(LEFTS[:1])),
         }
-        return _by(s, asked, labels, columns, repeat)
+        return _by(s, where, labels, columns, repeat)
 
     shape = s.categories, s.raters, s.compared, len(CRITERIA)
     twice = _draw_repeats(shape, REPEATED_PAIRS, again)
     return pa.concat_tables([table(answers, np.ones(shape, bool), 0), table(again, twice, 1)])
 
 
-def _ratings(drawn: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
-    s = drawn.settings
-    answers, again = drawn.rngs[2:]
+def _ratings(draw: _PpaintDraw, labels: dict[str, pa.Array]) -> pa.Table:
+    s = draw.settings
+    answers, again = draw.rngs[2:]
     item = np.arange(s.categories * s.items).reshape(s.categories, 1, s.items, 1)
 
-    def table(rng: np.random.Generator, asked: NDArray[np.bool_], repeat: int) -> pa.Table:
-        value = draw_ratings(s, drawn.seen, drawn.profile, rng)
+    def table(rng: np.random.Generator, where: NDArray[np.bool_], repeat: int) -> pa.Table:
+        value = draw_ratings(s, draw.perceived, draw.profile, rng)
         columns = {
-            "item": as_references(_where_asked(item, asked), labels["item"]),
-            "value": pa.array(_where_asked(value, asked)),
+            "item": to_references(_where_asked(item, where), labels["item"]),
+            "value": pa.array(_where_asked(value, where)),
         }
-        return _by(s, asked, labels, columns, repeat)
+        return _by(s, where, labels, columns, repeat)
 
-    shape = drawn.seen.shape
+    shape = draw.perceived.shape
     twice = _draw_repeats(shape, REPEATED_ITEMS, again)
     return pa.concat_tables([table(answers, np.ones(shape, bool), 0), table(again, twice, 1)])
 
 
 def _by(
-    s: PpaintSettings, asked: NDArray[np.bool_], labels: dict[str, pa.Array], columns: dict[str, pa.Array], repeat: int
+    s: PpaintSettings, where: NDArray[np.bool_], labels: dict[str, pa.Array], columns: dict[str, pa.Array], repeat: int
 ) -> pa.Table:
     """`columns` with who answered which criterion."""
     rater = np.arange(s.categories * s.raters).reshape(s.categories, s.raters, 1, 1)
     criterion = np.arange(len(CRITERIA))[None, None, None]
     return pa.table(
         {
-            "criterion": as_references(_where_asked(criterion, asked), labels["criterion"]),
-            "rater": as_references(_where_asked(rater, asked), labels["rater"]),
+            "criterion": to_references(_where_asked(criterion, where), labels["criterion"]),
+            "rater": to_references(_where_asked(rater, where), labels["rater"]),
             **columns,
-            "repeat": pa.array(np.full(int(asked.sum()), repeat, np.int16)),
+            "repeat": pa.array(np.full(int(where.sum()), repeat, np.int16)),
         }
     )
 
 
-def _where_asked(values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
+def _where_asked(values: NDArray[Any], where: NDArray[np.bool_]) -> NDArray[Any]:
     """Values where asked, category by category and within it criterion by criterion."""
-    whole = np.broadcast_to(values, asked.shape)
-    return np.moveaxis(whole, 3, 1)[np.moveaxis(asked, 3, 1)]
+    whole = np.broadcast_to(values, where.shape)
+    return np.moveaxis(whole, 3, 1)[np.moveaxis(where, 3, 1)]
 
 
 def _draw_repeats(shape: tuple[int, ...], count: int, rng: np.random.Generator) -> NDArray[np.bool_]:

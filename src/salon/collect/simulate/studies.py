@@ -94,9 +94,9 @@ class SimulateSettings(Noun):
 
     @model_validator(mode="after")
     def _fit_together(self) -> SimulateSettings:
-        for wrong, needed, found, remedy in _conflicts(self):
+        for wrong, needed, value, remedy in _conflicts(self):
             if wrong:
-                raise BadValue(needed, found=found, remedy=remedy)
+                raise BadValue(needed, found=value, remedy=remedy)
         return self
 
 
@@ -170,9 +170,10 @@ def simulate_study(settings: SimulateSettings) -> Study:
     generators = [f"generator-{number + 1}" for number in range(s.items)]
     generator = np.tile(np.arange(s.items, dtype=np.int32), s.prompts)
     cohort = {"rankings": "rank", "comparisons": "compare", "ratings": "rate"}[s.protocol]
+    scale = Scale(low=1, high=s.levels, step=1) if s.protocol == "ratings" else None
     return Study.build(
         f"simulated {s.model}",
-        [_criterion(id, s) for id in labels.criteria.to_pylist()],
+        [Criterion(id=id, name=id.replace("-", " ").capitalize(), scale=scale) for id in labels.criteria.to_pylist()],
         tables={
             "prompts": pa.table({"id": prompts}),
             "items": items_table(prompts, items, generator, generators),
@@ -191,7 +192,16 @@ def planted(settings: SimulateSettings) -> tuple[Planted, ...]:
     law = _law(settings)
     parameter = None if settings.model == "uniform" else law.parameter
     tau = expected_tau(law, settings.raters, settings.items)
-    truth = "; ".join([_truth(settings, law), *_disturbances(settings)])
+    first = settings.raters - settings.careless + 1
+    who = f"rater {first}" if settings.careless == 1 else f"raters {first} to {settings.raters}"
+    sentences = [
+        (settings.careless, f"{who} careless: random answers"),
+        (settings.tie_share, f"{settings.tie_share:.0%} of pairs tied"),
+        (settings.position_bias, f"{settings.position_bias:.0%} of comparisons won by the left item unseen"),
+        (settings.protocol == "ratings", f"impressions rounded to {settings.levels} levels"),
+    ]
+    disturbances = [text for there, text in sentences if there]
+    truth = "; ".join([_truth(settings, law), *disturbances])
     ids = [f"simulated-{number + 1}" for number in range(settings.criteria)]
     return tuple(Planted(id, settings.model, parameter, tau, truth) for id in ids)
 
@@ -236,11 +246,6 @@ def _levels(s: SimulateSettings, law: RankingLaw, rng: np.random.Generator) -> n
     return np.concatenate(groups) + np.int8(1)
 
 
-def _criterion(id: str, s: SimulateSettings) -> Criterion:
-    scale = Scale(low=1, high=s.levels, step=1) if s.protocol == "ratings" else None
-    return Criterion(id=id, name=id.replace("-", " ").capitalize(), scale=scale)
-
-
 def _truth(s: SimulateSettings, law: RankingLaw) -> str:
     if s.model == "uniform":
         return "no preference at all: every answer is random"
@@ -249,15 +254,3 @@ def _truth(s: SimulateSettings, law: RankingLaw) -> str:
         sizes = " and ".join(str(size) for size in law.faction_sizes(s.raters))
         return f"factions of {sizes} raters, an unrelated order each, {name} {law.parameter:.4g}"
     return f"one shared order for each prompt, {name} {law.parameter:.4g}"
-
-
-def _disturbances(s: SimulateSettings) -> list[str]:
-    first = s.raters - s.careless + 1
-    who = f"rater {first}" if s.careless == 1 else f"raters {first} to {s.raters}"
-    said = [
-        (s.careless, f"{who} careless: random answers"),
-        (s.tie_share, f"{s.tie_share:.0%} of pairs tied"),
-        (s.position_bias, f"{s.position_bias:.0%} of comparisons won by the left item unseen"),
-        (s.protocol == "ratings", f"impressions rounded to {s.levels} levels"),
-    ]
-    return [text for there, text in said if there]

@@ -1,13 +1,14 @@
 """A study in the shape of TASTE whose pictures are really drawn: what a model learns from pictures can be proven on it.
 
-Nine criteria, each with 80 prompts of its own; each prompt drawn by four houses, with the defects that befall their
-work; two cohorts of five simulated designers, each with its own view of the prompt, who rank the four posters of every
-prompt of their criteria (`designers`). All its settings stand in taste_drawn.toml, fixed before anything was learned.
+Nine criteria, each with 80 prompts of its own; each prompt drawn by four built-in generators, with their planted
+defects; two cohorts of five simulated designers, each with its own view of the prompt, who rank the four posters of
+every prompt of their criteria (`designers`). All its settings stand in taste_drawn.toml, fixed before anything was
+learned.
 
 Prompts are made of the built-in briefs. There are 240 of these: every third one gives its words to a criterion, so a
 criterion never meets the same words twice, and three criteria share them. From the second turn on a brief is asked for
 in the look of another one (style, mood, colors, places). Colors and the headline's place are always named: where a
-brief leaves them open they are drawn by lot, since nobody can miss what was not asked for.
+brief leaves them open they are drawn at random, because a rater cannot miss what was not asked for.
 """
 
 from __future__ import annotations
@@ -54,8 +55,11 @@ def draw_taste_study(
     briefs = draw_taste_briefs(prompts, seed=settings.seed)
     _check_own(folder, briefs)
     _draw(briefs, folder, plan["scale"] if scale is None else scale, settings.seed, processes)
-    asked = _designer_cohorts(briefs)
-    study = designers_study(folder, settings, asked)
+    cohorts = tuple(
+        DesignerCohort(cohort["id"], cohort["id"], tuple(cohort["view"]), dict(_prompts_of(cohort, briefs)))
+        for cohort in _plan()["cohort"]
+    )
+    study = designers_study(folder, settings, cohorts)
     study = Study.build(
         plan["name"],
         study.criteria,
@@ -63,15 +67,15 @@ def draw_taste_study(
         **{name: getattr(study, name) for name in ("compare_within", "cohorts", "design", "simulated", "note")},
     )
     save_study(study, folder, overwrite=True)
-    return study, designers_planted(folder, settings, asked)
+    return study, designers_planted(folder, settings, cohorts)
 
 
 def _check_own(folder: Path, briefs: dict[str, list[Brief]]) -> None:
     """A folder may hold what an earlier run of the same study left there, and nothing else."""
     if not is_study(folder):
         return
-    known = {brief.id for group in briefs.values() for brief in group}
-    foreign = [id for id in open_study(folder).ids("prompts").to_pylist() if id not in known]
+    brief_ids = {brief.id for group in briefs.values() for brief in group}
+    foreign = [id for id in open_study(folder).ids("prompts").to_pylist() if id not in brief_ids]
     if foreign:
         raise BadFile(
             "a folder of its own is needed to draw into",
@@ -88,15 +92,15 @@ def draw_taste_briefs(prompts: int | None = None, *, seed: int) -> dict[str, lis
     if not 1 <= each <= len(words) // TURNS:
         raise BadValue(f"1 to {len(words) // TURNS} prompts for each criterion are needed", found=each)
     rng = np.random.default_rng(seed)
-    found = {}
-    for number, criterion in enumerate(_criteria()):
+    briefs = {}
+    for number, criterion in enumerate(criterion for cohort in _plan()["cohort"] for criterion in cohort["criteria"]):
         own = range(number % TURNS, len(words), TURNS)[:each]
         away = number // TURNS * BORROWED
         stem = criterion.removeprefix("taste/")
-        found[criterion] = [
+        briefs[criterion] = [
             _brief(f"{stem}-{k:02}", words[i], words[(i + away) % len(words)], rng) for k, i in enumerate(own, 1)
         ]
-    return found
+    return briefs
 
 
 def _brief(id: str, words: Brief, look: Brief, rng: np.random.Generator) -> Brief:
@@ -122,29 +126,18 @@ def _draw(
 ) -> None:  # fmt: skip
     """Every format at `scale` of its usual size."""
     generators = [house_generator(name, processes) for name in _plan()["houses"]]
-    asked = [brief for group in briefs.values() for brief in group]
+    all_briefs = [brief for group in briefs.values() for brief in group]
     for format, (width, height) in SIZES.items():
-        wanted = [brief_prompt(brief) for brief in asked if brief.format == format]
-        if wanted:
+        prompts = [brief_prompt(brief) for brief in all_briefs if brief.format == format]
+        if prompts:
             size = f"{round(width * scale)}x{round(height * scale)}"
-            generate_items(wanted, generators, GenerateSettings(size=size, seed=seed), folder)
-
-
-def _designer_cohorts(briefs: dict[str, list[Brief]]) -> tuple[DesignerCohort, ...]:
-    return tuple(
-        DesignerCohort(cohort["id"], cohort["id"], tuple(cohort["view"]), dict(_prompts_of(cohort, briefs)))
-        for cohort in _plan()["cohort"]
-    )
+            generate_items(prompts, generators, GenerateSettings(size=size, seed=seed), folder)
 
 
 def _prompts_of(cohort: dict[str, Any], briefs: dict[str, list[Brief]]) -> Iterator[tuple[str, frozenset[str]]]:
     for criterion in cohort["criteria"]:
         yield criterion, frozenset(brief.id for brief in briefs[criterion])
     yield FLAG, frozenset(brief.id for brief in briefs[cohort["flags"]])
-
-
-def _criteria() -> list[str]:
-    return [criterion for cohort in _plan()["cohort"] for criterion in cohort["criteria"]]
 
 
 @cache

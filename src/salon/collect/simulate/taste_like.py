@@ -1,4 +1,4 @@
-"""A study in the shape of TASTE: simulated designers with its agreement, and nothing hidden about it.
+"""A study in the shape of TASTE: simulated designers with its agreement.
 
 Its law and numbers stand in taste_like.toml, which prove/fit_simulator.py writes. What is added here carries no
 signal: briefs, blind generators, sides and seconds of the comparisons, planted repeats.
@@ -56,27 +56,40 @@ def taste_like_study(seed: int | None = None, controls: bool = False) -> Study:
     """
     plan = _plan()
     laws = plan["criterion"] + (plan["control"] if controls else [])
-    cohorts = plan["cohort"] + ([_control_cohort(plan)] if controls else [])
+    cohorts = list(plan["cohort"])
+    if controls:
+        names = [f"control-{'ABCDE'[number]}" for number in range(plan["control"][0]["raters"])]
+        note = "raters for criteria without a shared order"
+        cohorts.append({"id": CONTROLS, "raters": names, "view": [], "planted": note})
     # One stream for each part and criterion, so that the controls change nothing in the nine criteria.
     parts = np.random.default_rng(plan["seed"] if seed is None else seed).spawn(5)
     text, blind, order, side, flag = (part.spawn(len(laws)) for part in parts)
-    prompts = _prompt_ids(laws, plan["prompts"])
+    each = plan["prompts"]
+    names = [law["id"].removeprefix("taste/").replace("/", "-") for law in laws]
+    prompts = [[f"{name}-{number + 1:02}" for number in range(each)] for name in names]
     raters = [rater for cohort in cohorts for rater in cohort["raters"]]
     criteria = [_criterion(law) for law in laws] + [builtin_criterion(plan["flag"][0]["id"])]
     prompt_ids = pa.array([id for ids in prompts for id in ids])
     items = item_ids(prompt_ids, plan["items"])
     labels = StudyIds(pa.array([criterion.id for criterion in criteria]), pa.array(raters), items)
     panels = [_panel(number, law, cohorts, raters, plan, order[number]) for number, law in enumerate(laws)]
+    rows = [(rater, cohort["id"]) for cohort in cohorts for rater in cohort["raters"]]
+    raters_table = pa.table({"id": [rater for rater, _ in rows], "cohort": [cohort for _, cohort in rows]})
+    compared = [_comparisons_and_repeats(panel, labels, rng) for panel, rng in zip(panels, side)]
+    ids = [law["id"] for law in plan["criterion"]]
+    flags = [
+        _flag_ratings(kind, panels[ids.index(kind["on"])], len(laws), rng) for kind, rng in zip(plan["flag"], flag)
+    ]
     return Study.build(
         plan["name"],
         criteria,
         tables={
             "prompts": pa.concat_tables([draw_briefs(ids, rng=rng) for ids, rng in zip(prompts, text)]),
             "items": items_table(prompt_ids, items, _blind(panels, blind), GENERATORS),
-            "raters": _raters_table(cohorts),
+            "raters": raters_table,
             "rankings": rankings_table(panels, labels),
-            "comparisons": _comparisons(panels, labels, side),
-            "ratings": ratings_table(_flags(plan, panels, len(laws), flag), labels),
+            "comparisons": pa.concat_tables([*(first for first, _ in compared), *(again for _, again in compared)]),
+            "ratings": ratings_table(flags, labels),
         },
         cohorts=tuple(Cohort(id=c["id"], protocol="compare", view=c["view"], note=c["planted"]) for c in cohorts),
         design=Design(kind="complete", order_randomized=True, note="all pairs of a prompt by every rater of a cohort"),
@@ -88,22 +101,17 @@ def taste_like_study(seed: int | None = None, controls: bool = False) -> Study:
 def taste_like_truth(controls: bool = False) -> tuple[Planted, ...]:
     """What is planted in each criterion of the study; flags have no tau and are left out."""
     plan = _plan()
-    found = []
+    truths = []
     for law in plan["criterion"] + (plan["control"] if controls else []):
         pattern = next((c["pattern"] for c in plan["cohort"] if c["id"] == law.get("cohort")), ())
         tau = expected_tau(_law(law, pattern), 5, plan["items"])
-        found.append(Planted(law["id"], law["law"], law.get("noise"), tau, law["planted"]))
-    return tuple(found)
+        truths.append(Planted(law["id"], law["law"], law.get("noise"), tau, law["planted"]))
+    return tuple(truths)
 
 
 @cache
 def _plan() -> dict[str, Any]:
     return tomllib.loads((resources.files("salon.collect.simulate") / "taste_like.toml").read_text(encoding="utf-8"))
-
-
-def _control_cohort(plan: dict[str, Any]) -> dict[str, Any]:
-    raters = [f"control-{'ABCDE'[number]}" for number in range(plan["control"][0]["raters"])]
-    return {"id": CONTROLS, "raters": raters, "view": [], "planted": "raters for criteria without a shared order"}
 
 
 def _criterion(law: dict[str, Any]) -> Criterion:
@@ -112,21 +120,10 @@ def _criterion(law: dict[str, Any]) -> Criterion:
     return Criterion(id=law["id"], name=law["id"].replace("/", ": ").capitalize(), rubric=law["planted"])
 
 
-def _prompt_ids(laws: Sequence[dict[str, Any]], each: int) -> list[list[str]]:
-    """mood-01, mood-02, ...: every criterion has prompts of its own."""
-    names = [law["id"].removeprefix("taste/").replace("/", "-") for law in laws]
-    return [[f"{name}-{number + 1:02}" for number in range(each)] for name in names]
-
-
 def _blind(panels: Sequence[SimulatedPanel], rngs: Sequence[np.random.Generator]) -> NDArray[np.int32]:
     """The generator of every item, in random order within a prompt: an item's id does not give it away."""
     rows = [np.tile(np.arange(p.shape[2], dtype=np.int32), (p.shape[0], 1)) for p in panels]
     return np.concatenate([rng.permuted(row, axis=1).ravel() for row, rng in zip(rows, rngs)])
-
-
-def _raters_table(cohorts: Sequence[dict[str, Any]]) -> pa.Table:
-    rows = [(rater, cohort["id"]) for cohort in cohorts for rater in cohort["raters"]]
-    return pa.table({"id": [rater for rater, _ in rows], "cohort": [cohort for _, cohort in rows]})
 
 
 # -- orders and comparisons --------------------------------------------------------------------------------------
@@ -153,57 +150,33 @@ def _panel(
     return SimulatedPanel(number, who, number * plan["prompts"] * plan["items"], ranks)
 
 
-def _comparisons(panels: Sequence[SimulatedPanel], labels: StudyIds, rngs: Sequence[np.random.Generator]) -> pa.Table:
-    """The comparisons behind the orders, and after them the planted repeats."""
-    tables = [_comparisons_and_repeats(panel, labels, rng) for panel, rng in zip(panels, rngs)]
-    return pa.concat_tables([*(first for first, _ in tables), *(again for _, again in tables)])
-
-
 def _comparisons_and_repeats(
     panel: SimulatedPanel, labels: StudyIds, rng: np.random.Generator
 ) -> tuple[pa.Table, pa.Table]:
     """All comparisons of one criterion, and those of them that every rater met a second time."""
     side = panel_comparisons(panel, rng=rng)
     first = comparisons_table([panel], [side], labels, [_seconds(panel, rng)])
-    again = comparisons_table([panel], [_again(side, rng)], labels, [_seconds(panel, rng)]).take(
-        _repeated_rows(side, rng)
-    )
-    zero, one = (pa.array(np.full(len(table), repeat, np.int16)) for repeat, table in enumerate((first, again)))
-    return first.append_column("repeat", zero), again.append_column("repeat", one)
+    rows: NDArray[np.int64] = np.arange(side.outcome.size).reshape(side.outcome.shape)
+    chosen = [rng.choice(rows[:, rater].ravel(), REPEATS, replace=False) for rater in range(rows.shape[1])]
+    repeated_rows = np.sort(chosen, axis=1).ravel()
+    turned = rng.random(side.outcome.shape) >= STEADY
+    left = rng.integers(0, 2, side.left.shape, dtype=np.int8)
+    repeats = PanelComparisons(left, np.where(turned, 1 - side.outcome, side.outcome).astype(np.int8))
+    again = comparisons_table([panel], [repeats], labels, [_seconds(panel, rng)]).take(repeated_rows)
+    zero, second = (pa.array(np.full(len(table), repeat, np.int16)) for repeat, table in enumerate((first, again)))
+    return first.append_column("repeat", zero), again.append_column("repeat", second)
 
 
 def _seconds(panel: SimulatedPanel, rng: np.random.Generator) -> NDArray[np.float64]:
     """Log-normal about each rater's own pace, a third longer for neighbours in the rater's order."""
-    one, other = np.triu_indices(panel.shape[2], 1)
-    near = np.abs(panel.ranks[..., one] - panel.ranks[..., other]) == 1
+    first, second = np.triu_indices(panel.shape[2], 1)
+    near = np.abs(panel.ranks[..., first] - panel.ranks[..., second]) == 1
     pace = np.geomspace(*SECONDS, panel.shape[1])[:, None]
     values: NDArray[np.float64] = np.round(pace * np.where(near, 4 / 3, 1.0) * rng.lognormal(0.0, 0.5, near.shape), 1)
     return values
 
 
-def _again(side: PanelComparisons, rng: np.random.Generator) -> PanelComparisons:
-    """The same questions a second time: sides drawn afresh, a share of the answers turned round."""
-    turned = rng.random(side.outcome.shape) >= STEADY
-    left = rng.integers(0, 2, side.left.shape, dtype=np.int8)
-    return PanelComparisons(left, np.where(turned, 1 - side.outcome, side.outcome).astype(np.int8))
-
-
-def _repeated_rows(side: PanelComparisons, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Rows of a criterion's comparisons that are asked again: REPEATS of each rater."""
-    rows: NDArray[np.int64] = np.arange(side.outcome.size).reshape(side.outcome.shape)
-    drawn = [rng.choice(rows[:, rater].ravel(), REPEATS, replace=False) for rater in range(rows.shape[1])]
-    return np.sort(drawn, axis=1).ravel()
-
-
 # -- flags -------------------------------------------------------------------------------------------------------
-
-
-def _flags(
-    plan: dict[str, Any], panels: Sequence[SimulatedPanel], criterion: int, rngs: Sequence[np.random.Generator]
-) -> list[SimulatedRatings]:
-    """Hallucination flags on the items of the two preference criteria."""
-    ids = [law["id"] for law in plan["criterion"]]
-    return [_flag_ratings(flag, panels[ids.index(flag["on"])], criterion, rng) for flag, rng in zip(plan["flag"], rngs)]
 
 
 def _flag_ratings(
@@ -216,9 +189,7 @@ def _flag_ratings(
     return SimulatedRatings(criterion, panel.raters, panel.first_item, values)
 
 
-# --------------------------------------------------------------------------------------------------
-# Made-up design briefs for simulated studies: what a client might ask of a poster, a label or a logo.
-# --------------------------------------------------------------------------------------------------
+# -- design briefs -----------------------------------------------------------------------------------------------------
 
 SUBJECTS: dict[str, tuple[tuple[str, str], ...]] = {
     "poster": (
@@ -366,14 +337,12 @@ TYPES = (
 
 def draw_briefs(ids: list[str], *, rng: np.random.Generator) -> pa.Table:
     """A table of prompts, one for each id, with intent, description and aesthetics; kinds of work take turns."""
-    rows = [_brief(kind, rng) for kind, _ in zip(_turns(len(ids)), ids)]
+    count = len(ids)
+    kinds = list(SUBJECTS)
+    turns = [kinds[number % len(kinds)] for number in range(count)]
+    rows = [_brief(kind, rng) for kind, _ in zip(turns, ids)]
     columns = {name: [row[name] for row in rows] for name in ("intent", "description", "aesthetics", "category")}
     return pa.table({"id": ids, **columns})
-
-
-def _turns(count: int) -> list[str]:
-    kinds = list(SUBJECTS)
-    return [kinds[number % len(kinds)] for number in range(count)]
 
 
 def _brief(kind: str, rng: np.random.Generator) -> dict[str, str]:

@@ -32,7 +32,7 @@ _PAIR = 2
 
 
 def adjudicator_name(link: int) -> str:
-    """The pseudonym of whoever came by an adjudicator's link."""
+    """The pseudonym of the adjudicator with this link."""
     return f"adjudicator-{link}"
 
 
@@ -88,26 +88,28 @@ def find_disputes(database: Database, study: Study) -> Disputes:
         *people.nouns("choices"),
         *people.nouns("ratings"),
     ]
-    found = disagreements(judgments)
-    rulings = [one.ruling for one in list_rulings(database)]
+    disputes = disagreements(judgments)
+    rulings = [ruling.ruling for ruling in list_rulings(database)]
     before, after = agreement(judgments), agreement(judgments, rulings)
-    return Disputes(tuple(found[:MOST_DISPUTES]), len(found), tuple(before), tuple(after))
+    return Disputes(tuple(disputes[:MOST_DISPUTES]), len(disputes), tuple(before), tuple(after))
 
 
 def list_rulings(database: Database) -> list[StoredRuling]:
     """Every ruling that stands, oldest first."""
-    made = []
+    rulings = []
     for rater in database.raters():
         if rater.cohort == ADJUDICATORS and rater.status not in LEFT_OUT:
-            kept = [one for one in database.given(rater.id) if not one.undone]
-            made += [StoredRuling(one.id, one.rater, one.answered_at or 0, _ruling(one)) for one in kept]
-    return sorted(made, key=lambda one: one.id)
+            answers = [answer for answer in database.given(rater.id) if not answer.undone]
+            rulings += [
+                StoredRuling(answer.id, answer.rater, answer.answered_at or 0, _ruling(answer)) for answer in answers
+            ]
+    return sorted(rulings, key=lambda answer: answer.id)
 
 
-def _ruling(given: StoredAnswer) -> Ruling:
-    if given.kind == DROPPED:
-        return Ruling(given.criterion or "", (given.record["item"],), None)
-    judgment = KINDS[given.kind].noun.parse(given.record)
+def _ruling(answer: StoredAnswer) -> Ruling:
+    if answer.kind == DROPPED:
+        return Ruling(answer.criterion or "", (answer.record["item"],), None)
+    judgment = KINDS[answer.kind].noun.parse(answer.record)
     assert isinstance(judgment, Judgment)
     if isinstance(judgment, Comparison):
         items: tuple[str, ...] = (judgment.a, judgment.b)
@@ -128,8 +130,10 @@ class AdjudicatorSide:
         if len(dispute.items) == 1:
             scale = self.criteria[dispute.criterion].scale
             return [f"{level:g}" for level in scale.levels] if scale and scale.levels else sorted(dispute.votes)
-        asked = [phase for cohort in self.settings.cohorts for phase in cohort.phases]
-        phases = [phase for phase in asked if dispute.criterion in phase.criteria and phase.protocol == "compare"]
+        phases_of_all = [phase for cohort in self.settings.cohorts for phase in cohort.phases]
+        phases = [
+            phase for phase in phases_of_all if dispute.criterion in phase.criteria and phase.protocol == "compare"
+        ]
         pair = len(dispute.items) == _PAIR
         ties = "tie" in dispute.votes or (pair and any(phase.ties for phase in phases))
         bad = "both_bad" in dispute.votes or (pair and any(phase.both_bad for phase in phases))
@@ -141,13 +145,16 @@ class AdjudicatorSide:
         """Give a disputed question its final answer; BadValue for one it does not offer, or when it has one."""
         if answer not in self.options(dispute):
             raise BadValue("one of the answers offered is needed", found=repr(answer), remedy="load the page again")
-        asked = dispute_key(dispute.criterion, dispute.items)
-        if any(dispute_key(one.ruling.criterion, one.ruling.items) == asked for one in list_rulings(self.database)):
+        question_key = dispute_key(dispute.criterion, dispute.items)
+        if any(
+            dispute_key(stored.ruling.criterion, stored.ruling.items) == question_key
+            for stored in list_rulings(self.database)
+        ):
             raise BadValue("a question without a ruling is needed", found="one that is settled", remedy="take it back")
         now = now_ms() if now is None else now
         at = datetime.fromtimestamp(now / 1000, UTC).isoformat(timespec="milliseconds")
-        made = _final(by, dispute, answer, at)
-        return self.database.add_judgments([(by, made)], key=key, what="question settled", by=by, at=now)
+        judgment = _final(by, dispute, answer, at)
+        return self.database.add_judgments([(by, judgment)], key=key, what="question settled", by=by, at=now)
 
     def drop(self, by: str, criterion: str, item: str, *, key: str, now: int | None = None) -> SavedSubmission:
         """Take an item out of what is exported."""
@@ -172,7 +179,9 @@ def _final(by: str, dispute: Disagreement, answer: str, at: str) -> Judgment:
 
 def study_after_rulings(database: Database, study: Study, *, adjudicators: bool = True) -> Study:
     """The study without the items that were dropped; without the adjudicators' answers too, where so wanted."""
-    dropped = {item for one in list_rulings(database) if one.ruling.answer is None for item in one.ruling.items}
+    dropped = {
+        item for stored in list_rulings(database) if stored.ruling.answer is None for item in stored.ruling.items
+    }
     return without_items(study if adjudicators else without_raters(study, list_adjudicators(study)), sorted(dropped))
 
 

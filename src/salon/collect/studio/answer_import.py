@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,54 +52,58 @@ def import_answers(
     if criterion not in studio.criteria:
         raise BadValue("a criterion of the study is needed", found=repr(criterion))
     kind = kind or recognize(path)
-    found = import_files(kind, [path], ImportOptions(policies=Policies(criterion_id=criterion)))
-    left_out = Counter(found.left_out)
-    people = {rater.id: _rename_rater(rater) for rater in found.study.nouns("raters")}
-    items = _item_map(studio, found.study)
+    result = import_files(kind, [path], ImportOptions(policies=Policies(criterion_id=criterion)))
+    left_out = Counter(result.left_out)
+    people = {
+        rater.id: rater.model_copy(update={"id": f"{IMPORTED}-{rater.id}", "cohort": IMPORTED})
+        for rater in result.study.nouns("raters")
+    }
+    items = _item_map(studio, result.study)
     answers = []
-    for judgment in _judgments(found.study):
+    judgments = (noun for table in JUDGMENTS for noun in result.study.nouns(table) if isinstance(noun, Judgment))
+    for judgment in judgments:
         unknown = [item for item in judged_items(judgment) if item not in items]
         if unknown and not only_known:
-            raise _unknown_item(unknown[0], found.study, items)
+            size = result.study.table("items").num_rows
+            raise UnknownReference(
+                "items of this study are needed, by id or by the name of their picture",
+                found=f"{unknown[0]!r}; {len(items)} of the file's {size} items are known here",
+                remedy="leave out answers about other items, or name the items as the gallery does",
+            )
         if unknown:
             left_out["about items that are not in this study"] += 1
         else:
-            answers.append(_translate(judgment, people, items, _criterion(studio, judgment.criterion, criterion)))
+            about = judgment.criterion if judgment.criterion in studio.criteria else criterion
+            answers.append(_translate(judgment, people, items, about))
     if not answers:
         raise BadValue("a file with answers about items of this study is needed", found="none in it")
-    new = [people[id] for id in dict.fromkeys(one.rater.removeprefix(f"{IMPORTED}-") for one in answers)]
+    new = [people[id] for id in dict.fromkeys(answer.rater.removeprefix(f"{IMPORTED}-") for answer in answers)]
     key = f"import {hashlib.sha256(path.read_bytes()).hexdigest()}"
     if not studio.database.has_key(key):
         _check_together(studio, new, answers)
-    saved = studio.database.add_judgments([(one.rater, one) for one in answers], key=key, what="file imported", new=new)
+    saved = studio.database.add_judgments(
+        [(answer.rater, answer) for answer in answers], key=key, what="file imported", new=new
+    )
     studio.recount()
-    counts = Counter(one.criterion for one in answers)
-    about = format_named(kind).about
-    return ImportReport(kind, about, dict(counts), len(new), found.notes, dict(left_out), saved.repeated)
-
-
-def _judgments(study: Study) -> Iterator[Judgment]:
-    for kind in JUDGMENTS:
-        yield from (noun for noun in study.nouns(kind) if isinstance(noun, Judgment))
-
-
-def _rename_rater(rater: Rater) -> Rater:
-    return rater.model_copy(update={"id": f"{IMPORTED}-{rater.id}", "cohort": IMPORTED})
+    counts = Counter(answer.criterion for answer in answers)
+    return ImportReport(
+        kind, format_named(kind).about, dict(counts), len(new), result.notes, dict(left_out), saved.repeated
+    )
 
 
 def _item_map(studio: Studio, study: Study) -> dict[str, str]:
     """Items of the file by what they are called in the studio: by id, or else by the name of their picture."""
     by_name = Counter(_picture(item) for item in studio.items.values())
     names = {_picture(item): item.id for item in studio.items.values() if by_name[_picture(item)] == 1}
-    found: dict[str, str] = {}
+    matches: dict[str, str] = {}
     for item in study.nouns("items"):
         same = item.id if item.id in studio.items else names.get(_picture(item)) or names.get(_last(item.id))
         if same is not None:
-            found[item.id] = same
-    twice = [id for id, n in Counter(found.values()).items() if n > 1]
+            matches[item.id] = same
+    twice = [id for id, n in Counter(matches.values()).items() if n > 1]
     if twice:
         raise BadValue("each item of the study may stand once in the file", found=f"{twice[0]!r} under two names")
-    return found
+    return matches
 
 
 def _picture(item: Item) -> str:
@@ -109,10 +112,6 @@ def _picture(item: Item) -> str:
 
 def _last(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2]
-
-
-def _criterion(studio: Studio, named: str, wanted: str) -> str:
-    return named if named in studio.criteria else wanted
 
 
 def _translate(judgment: Judgment, people: dict[str, Rater], items: dict[str, str], criterion: str) -> Judgment:
@@ -130,21 +129,10 @@ def _check_together(studio: Studio, new: list[Rater], answers: list[Judgment]) -
     """Validate the study as it would be: what is written cannot spoil a reading afterwards."""
     study = studio.database.read_study()
     tables: dict[str, Any] = dict(study.tables)
-    added: list[tuple[str, Any]] = [("raters", new), *_by_kind(answers)]
-    for kind, nouns in added:
+    added: dict[str, list[Any]] = {"raters": new}
+    for answer in answers:
+        added.setdefault(KIND_OF[type(answer)], []).append(answer)
+    for kind, nouns in added.items():
         more = table_from_nouns(kind, nouns)
         tables[kind] = pa.concat_tables([study.table(kind), more], promote_options="permissive")
     Study.build(study.name, study.criteria, tables=tables, compare_within=study.compare_within)
-
-
-def _by_kind(answers: list[Judgment]) -> Iterator[tuple[str, list[Judgment]]]:
-    for noun in dict.fromkeys(type(one) for one in answers):
-        yield KIND_OF[noun], [one for one in answers if type(one) is noun]
-
-
-def _unknown_item(item: str, study: Study, known: dict[str, str]) -> UnknownReference:
-    return UnknownReference(
-        "items of this study are needed, by id or by the name of their picture",
-        found=f"{item!r}; {len(known)} of the file's {study.table('items').num_rows} items are known here",
-        remedy="leave out answers about other items, or name the items as the gallery does",
-    )

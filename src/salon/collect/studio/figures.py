@@ -73,12 +73,12 @@ def compute_figures(database: Database, settings: StudioSettings) -> LiveFigures
     began, at = time.perf_counter(), now_ms()
     study = database.read_study()
     plan = make_plan(study, settings)
-    flags = rater_flags(quality_records(database, plan, {one.id: one for one in study.criteria}))
-    hours, judged, disputes = judgments_by_hour(study), judgments_by_item(study), find_disputes(database, study)
+    flags = rater_flags(quality_records(database, plan, {criterion.id: criterion for criterion in study.criteria}))
+    hours, item_counts, disputes = judgments_by_hour(study), judgments_by_item(study), find_disputes(database, study)
     report, words = _check_answers(study_after_rulings(database, study, adjudicators=False))
     panel = {} if report is None else {name: mean_over_raters(report.raters, name) for name in PANEL}
     seconds = time.perf_counter() - began
-    return LiveFigures(study.revision, at, seconds, report, words, panel, flags, hours, judged, disputes)
+    return LiveFigures(study.revision, at, seconds, report, words, panel, flags, hours, item_counts, disputes)
 
 
 def _check_answers(study: Study) -> tuple[CheckReport | None, str | None]:
@@ -96,8 +96,10 @@ def mean_over_raters(rows: Sequence[RaterSummary], name: str) -> Estimate | None
     Raters without the figure are left out of n. No interval for one rater, or where all are alike;
     shares end at 0 and 1.
     """
-    found = [getattr(row, name) for row in rows]
-    values = np.array([one.value if isinstance(one, Estimate) else one for one in found if one is not None], float)
+    figures = [getattr(row, name) for row in rows]
+    values = np.array(
+        [figure.value if isinstance(figure, Estimate) else figure for figure in figures if figure is not None], float
+    )
     if not len(values):
         return None
     from scipy import stats
@@ -111,15 +113,15 @@ def mean_over_raters(rows: Sequence[RaterSummary], name: str) -> Estimate | None
 
 def judgments_by_hour(study: Study) -> dict[str, int]:
     """Judgments by the hour they were given in; those without a time are left out."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for kind in JUDGMENTS:
         table = study.table(kind)
         if "at" not in table.column_names:
             continue
         hours = pc.utf8_slice_codeunits(table.column("at").cast(pa.string()), 0, _HOUR)
-        for one in pc.value_counts(hours.drop_null()).to_pylist():
-            found[one["values"]] += one["counts"]
-    return dict(sorted(found.items()))
+        for entry in pc.value_counts(hours.drop_null()).to_pylist():
+            counts[entry["values"]] += entry["counts"]
+    return dict(sorted(counts.items()))
 
 
 def judgments_by_item(study: Study) -> dict[str, int]:

@@ -5,7 +5,7 @@ who answer. So a second Python process reads the database and computes. It is st
 runs at low priority, and ends by itself when the studio does, however that dies: its input ends then.
 
     parent -> worker    one line of JSON: database, settings
-    worker -> parent    eight bytes of length, then the pickled `Figures`
+    worker -> parent    eight bytes of length, then the pickled `LiveFigures`
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class FiguresWorker:
         self._starting = Lock()
 
     def ask(self, database: Database, settings: StudioSettings) -> LiveFigures:
-        """The figures as of now; FiguresFailed when there are none, and the next call tries anew."""
+        """The figures as of now; FiguresFailed when there are none, and the next call tries again."""
         url = database.url.render_as_string(hide_password=False)
         job = {"database": url, "settings": settings.model_dump(mode="json", exclude_defaults=True)}
         try:

@@ -1,4 +1,4 @@
-"""Hours and pay. Salon counts, it does not pay."""
+"""What the owner of a studio sees and does: progress, live checks, flags, hours and pay, invitations, export."""
 
 from __future__ import annotations
 
@@ -23,20 +23,12 @@ from salon.collect.studio.figures import LiveFigures
 from salon.collect.studio.figures_worker import FiguresFailed, FiguresWorker
 from salon.collect.studio.rater_side import Invitation, RaterProgress, expected_total, quality_records
 from salon.errors import BadValue
-from salon.store.database import Database, StoredRater
+from salon.store.database import Database, RaterVisit, StoredRater
 from salon.store.field_files import FIELD_FILES, export_field
 from salon.store.folder import export_study
 from salon.study import Criterion, Rater, Study
 
 _CENT = Decimal("0.01")
-
-
-@dataclass(frozen=True)
-class WorkPeriod:
-    """A stretch of time in which a rater's browser was heard, in milliseconds."""
-
-    started: int
-    last_seen: int
 
 
 @dataclass(frozen=True)
@@ -50,17 +42,17 @@ class Payment:
     currency: str
 
 
-def worked_ms(visits: Iterable[WorkPeriod]) -> int:
+def worked_ms(visits: Iterable[RaterVisit]) -> int:
     """Time covered by the visits; two devices at once count once."""
     total, until = 0, None
-    for visit in sorted(visits, key=lambda visit: visit.started):
-        start = visit.started if until is None else max(visit.started, until)
-        total += max(visit.last_seen - start, 0)
-        until = visit.last_seen if until is None else max(until, visit.last_seen)
+    for visit in sorted(visits, key=lambda visit: visit.started_at):
+        start = visit.started_at if until is None else max(visit.started_at, until)
+        total += max(visit.last_seen_at - start, 0)
+        until = visit.last_seen_at if until is None else max(until, visit.last_seen_at)
     return total
 
 
-def payment(visits: Sequence[WorkPeriod], answers: int, *, finished: bool, pay: Pay) -> Payment:
+def payment(visits: Sequence[RaterVisit], answers: int, *, finished: bool, pay: Pay) -> Payment:
     """Hours x rate + answers x price + the sum for finishing, whichever of them the studio pays."""
     worked = worked_ms(visits)
     amount = _money(pay.per_hour) * worked / 3_600_000 + _money(pay.per_answer) * answers
@@ -72,9 +64,7 @@ def _money(value: float | None) -> Decimal:
     return Decimal(str(value or 0))
 
 
-# --------------------------------------------------------------------------------------------------
-# What the owner of a studio sees and does: progress, live checks, flags, invitations, export.
-# --------------------------------------------------------------------------------------------------
+# -- the owner ---------------------------------------------------------------------------------------------------------
 
 _REST_S, _REST_PART = 5.0, 3.0
 """Between two checks the worker rests so many seconds, and so many times as long as the last one took."""
@@ -130,7 +120,7 @@ class OwnerSide(AdjudicatorSide, ABC):
 
     @abstractmethod
     def recount(self) -> None:
-        """Count all answers anew before the next question."""
+        """Count all answers again before the next question."""
 
     def close(self) -> None:
         """End a check under way; the database stays open."""
@@ -138,41 +128,41 @@ class OwnerSide(AdjudicatorSide, ABC):
         self._worker.close()
         self._checker.shutdown()
 
-    def take_over(self, other: OwnerSide) -> None:
+    def take_over(self, previous: OwnerSide) -> None:
         """Go on with the live check of the studio before, which is closed with it."""
-        self._checker, self._worker = other._checker, other._worker
+        self._checker, self._worker = previous._checker, previous._worker
 
     # -- looking --------------------------------------------------------------------------------------------
 
     def progress(self) -> list[RaterProgress]:
         """How far every rater of the studio's cohorts is, in the order they came."""
-        judged: dict[str, dict[str, int]] = {}
+        judgments: dict[str, dict[str, int]] = {}
         last: dict[str, int | None] = {}
         for row in self.database.progress():
             if row.phase is not None and row.criterion is not None:
-                counts = judged.setdefault(row.rater, {})
+                counts = judgments.setdefault(row.rater, {})
                 counts[row.criterion] = counts.get(row.criterion, 0) + row.judgments
                 last[row.rater] = max(last.get(row.rater) or 0, row.last_at or 0) or None
         hours, answered = self._hours(), self.database.answered()
         places: dict[str, int] = {}
-        made = []
+        rows = []
         for state in self.database.raters():
             if state.cohort not in self.plan.runs:
                 continue
             number = places[state.cohort] = places.get(state.cohort, -1) + 1
-            made.append(
+            rows.append(
                 RaterProgress(
                     rater=state.id,
                     cohort=state.cohort,
                     status=state.status,
                     answered=answered.get(state.id, 0),
                     total=self._total(state, number),
-                    judgments=judged.get(state.id, {}),
+                    judgments=judgments.get(state.id, {}),
                     last_at=last.get(state.id),
                     hours=hours.get(state.id, 0.0),
                 )
             )
-        return made
+        return rows
 
     def _total(self, state: StoredRater, number: int) -> int:
         """Laying out a rater's questions takes a while, and their number stays."""
@@ -192,8 +182,8 @@ class OwnerSide(AdjudicatorSide, ABC):
             running = self._checking
         if wait and running is not None:
             return running.result()
-        done, newer = self._checked, running is not None and not running.done()
-        return LiveCheck(done.figures, newer, done.failed)
+        latest, newer = self._checked, running is not None and not running.done()
+        return LiveCheck(latest.figures, newer, latest.failed)
 
     def flags(self) -> tuple[RaterFindings, ...]:
         """What quality control found about every rater, with reasons."""
@@ -201,7 +191,7 @@ class OwnerSide(AdjudicatorSide, ABC):
 
     def earned(self, rater: str) -> Payment:
         """Hours, answers and pay of one rater so far."""
-        visits = [WorkPeriod(visit.started_at, visit.last_seen_at) for visit in self.database.visits(rater)]
+        visits = self.database.visits(rater)
         answers = sum(task.answered_at is not None for task in self.database.tasks_of(rater))
         finished = self.database.rater(rater).status == "done"
         return payment(visits, answers, finished=finished, pay=self.settings.pay)
@@ -210,49 +200,52 @@ class OwnerSide(AdjudicatorSide, ABC):
         """Hours, answers and pay of every rater so far."""
         visits, answered = self._visits_of_all(), self.database.answered()
         return {
-            one.id: payment(
-                visits.get(one.id, []), answered.get(one.id, 0), finished=one.status == "done", pay=self.settings.pay
+            rater.id: payment(
+                visits.get(rater.id, []),
+                answered.get(rater.id, 0),
+                finished=rater.status == "done",
+                pay=self.settings.pay,
             )
-            for one in self.database.raters()
+            for rater in self.database.raters()
         }
 
     def _hours(self) -> dict[str, float]:
-        return {rater: worked_ms(found) / 3_600_000 for rater, found in self._visits_of_all().items()}
+        return {rater: worked_ms(visits) / 3_600_000 for rater, visits in self._visits_of_all().items()}
 
-    def _visits_of_all(self) -> dict[str, list[WorkPeriod]]:
-        visits: dict[str, list[WorkPeriod]] = {}
+    def _visits_of_all(self) -> dict[str, list[RaterVisit]]:
+        visits: dict[str, list[RaterVisit]] = {}
         for visit in self.database.visits():
-            visits.setdefault(visit.rater, []).append(WorkPeriod(visit.started_at, visit.last_seen_at))
+            visits.setdefault(visit.rater, []).append(visit)
         return visits
 
     def _check(self) -> LiveCheck:
         """Runs in the one thread of the checker, and waits there for the worker."""
-        known = self._checked.figures
-        if known is None or self.database.revision() != known.revision or self._checked.failed:
+        previous = self._checked.figures
+        if previous is None or self.database.revision() != previous.revision or self._checked.failed:
             try:
                 self._checked = LiveCheck(self._worker.ask(self.database, self.settings), newer=False)
             except FiguresFailed as error:
                 if not self._closing:
                     log.warning("%s", error)
-                self._checked = LiveCheck(known, newer=False, failed=True)
-        found = self._checked.figures
-        self._rested_at = time.monotonic() + max(_REST_S, _REST_PART * (found.took if found else 0))
+                self._checked = LiveCheck(previous, newer=False, failed=True)
+        figures = self._checked.figures
+        self._rested_at = time.monotonic() + max(_REST_S, _REST_PART * (figures.took if figures else 0))
         return self._checked
 
     # -- doing ----------------------------------------------------------------------------------------------
 
     def invite(self, cohort: str, number: int = 1, *, now: int | None = None) -> list[Invitation]:
-        """New raters of a cohort under pseudonyms, each with a link that is told only now."""
+        """New raters of a cohort under pseudonyms, each with a link that cannot be read again."""
         self.settings.cohort(cohort)
-        made = []
+        invitations = []
         for _ in range(number):
             rater = Rater(id=f"{cohort}-{secrets.token_hex(4)}", cohort=cohort)
             self.database.add_rater(rater, at=now)
-            made.append(Invitation(rater.id, self.database.new_link("rater", rater.id, at=now)))
-        return made
+            invitations.append(Invitation(rater.id, self.database.new_link("rater", rater.id, at=now)))
+        return invitations
 
     def reinvite(self, rater: str, *, now: int | None = None) -> Invitation:
-        """A new link; whoever was paused or removed is at work again. Who withdrew took their consent back."""
+        """A new link; a rater who was paused or removed is active again. One who withdrew took back their consent."""
         state = self._asked(rater)
         if state.status == "withdrawn":
             raise BadValue(
@@ -326,7 +319,7 @@ class OwnerSide(AdjudicatorSide, ABC):
         return state
 
     def _end_link(self, rater: str, now: int | None) -> None:
-        """End the link of an adjudicator, which names nobody; those of raters end with their status."""
+        """End the link of an adjudicator, which names no rater; links of raters end with their status."""
         for link in self.database.links():
             if link.role == "adjudicator" and adjudicator_name(link.number) == rater:
                 self.database.revoke(link.number, at=now)

@@ -1,4 +1,8 @@
-"""What a studio says back: whom a link stands for, what comes next for a rater, how far everyone is."""
+"""A rater's side of a studio: its steps, the way in, rankings by pairs, and rows read from the database.
+
+Answers to the pairs of a ranking are kept with the rater's profile, only those of the newest ranking, so that every
+device goes on where the last one stopped. The order they settle is submitted like any other answer.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,7 @@ from salon.collect.questions import (
 )
 from salon.collect.settings import Phase, StudioSettings
 from salon.errors import BadValue, InputError
-from salon.store.database import Database, RaterTask, StoredRater
-from salon.store.database import StoredAnswer as Stored
+from salon.store.database import Database, RaterTask, StoredAnswer, StoredRater
 from salon.store.database.connection import now_ms
 from salon.store.database.tables import LEFT_OUT
 from salon.study import Criterion, Judgment
@@ -134,9 +137,7 @@ class TooEarly(InputError):
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# From the database's rows back to what collecting works with: questions, screens, answers, tallies.
-# --------------------------------------------------------------------------------------------------
+# -- from the database -------------------------------------------------------------------------------------------------
 
 KNOWN_ANSWER = "known"
 """Kind of the record that says whether a known answer was hit; no judgment of the study."""
@@ -164,8 +165,10 @@ def task_screen(task: RaterTask) -> RaterScreen:
 
 def known_answer_hits(database: Database, rater: str) -> dict[int, bool]:
     """By task: whether its known answer was hit."""
-    found = database.given(rater, kind=KNOWN_ANSWER)
-    return {one.task: bool(one.record["right"]) for one in found if one.task is not None and not one.undone}
+    answers = database.given(rater, kind=KNOWN_ANSWER)
+    return {
+        answer.task: bool(answer.record["right"]) for answer in answers if answer.task is not None and not answer.undone
+    }
 
 
 def task_subject(question: RaterQuestion, position: int) -> str:
@@ -175,32 +178,32 @@ def task_subject(question: RaterQuestion, position: int) -> str:
 
 def answered_tasks(database: Database, rater: str) -> Iterator[AnsweredTask]:
     """A rater's answered tasks, in order."""
-    stored: dict[int, list[Stored]] = defaultdict(list)
-    for one in database.given(rater):
-        if one.task is not None and not one.undone:
-            stored[one.task].append(one)
+    stored: dict[int, list[StoredAnswer]] = defaultdict(list)
+    for answer in database.given(rater):
+        if answer.task is not None and not answer.undone:
+            stored[answer.task].append(answer)
     for task in database.tasks_of(rater):
         rows = stored.get(task.id, [])
         if task.answered_at is not None and rows:
-            right = [bool(one.record["right"]) for one in rows if one.kind == KNOWN_ANSWER]
+            right = [bool(answer.record["right"]) for answer in rows if answer.kind == KNOWN_ANSWER]
             yield AnsweredTask(task, task_screen(task), parse_judgments(rows), right[0] if right else None)
 
 
-def parse_judgments(rows: Sequence[Stored]) -> tuple[Judgment, ...]:
+def parse_judgments(rows: Sequence[StoredAnswer]) -> tuple[Judgment, ...]:
     """Stored answers as the study's nouns."""
-    nouns = (KINDS[one.kind].noun.parse(one.record) for one in rows if one.kind in JUDGMENTS)
+    nouns = (KINDS[row.kind].noun.parse(row.record) for row in rows if row.kind in JUDGMENTS)
     return tuple(noun for noun in nouns if isinstance(noun, Judgment))
 
 
 def count_tallies(database: Database) -> Tallies:
-    """All answers and open questions, counted anew."""
+    """All answers and open questions, counted from the database."""
     tallies = Tallies()
     for rater in _counted_raters(database):
         for task in database.tasks_of(rater.id):
             if task.answered_at is None:
                 tallies.ask(task_question(task), rater.id, task.created_at)
-        for one in answered_tasks(database, rater.id):
-            tallies.answer(one.shown.question, rater.id, one.judgments)
+        for answered in answered_tasks(database, rater.id):
+            tallies.answer(answered.shown.question, rater.id, answered.judgments)
     return tallies
 
 
@@ -210,13 +213,15 @@ def quality_records(database: Database, plan: StudioPlan, criteria: dict[str, Cr
     pairs: list[PairAnswerRow] = []
     values: list[ValueRow] = []
     for rater in _counted_raters(database):
-        for one in answered_tasks(database, rater.id):
-            number, question = len(screens), one.shown.question
+        for answered in answered_tasks(database, rater.id):
+            number, question = len(screens), answered.shown.question
             least = least_seconds(question.kind, plan.settings.times)
-            seconds = max((judgment.seconds or 0 for judgment in one.judgments), default=0.0)
-            screens.append(ScreenRow(rater.id, number, question.why, seconds, least, one.right))
+            seconds = max((judgment.seconds or 0 for judgment in answered.judgments), default=0.0)
+            screens.append(ScreenRow(rater.id, number, question.why, seconds, least, answered.right))
             scale = criteria[question.criteria[0]].scale
-            for row in answer_rows(one.shown, one.judgments, number, step=scale.step or 1.0 if scale else 1.0):
+            for row in answer_rows(
+                answered.shown, answered.judgments, number, step=scale.step or 1.0 if scale else 1.0
+            ):
                 if isinstance(row, PairAnswerRow):
                     pairs.append(row)
                 else:
@@ -235,9 +240,7 @@ def expected_total(plan: StudioPlan, cohort: str, rater: str, number: int) -> in
     return runs + (test.questions if test else 0)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a rater does before the first question: the welcome page, consent, screener, profile, guidelines.
-# --------------------------------------------------------------------------------------------------
+# -- before the first question -----------------------------------------------------------------------------------------
 
 _LONGEST_ANSWER = 1000
 
@@ -270,26 +273,26 @@ class EntrySide:
         They cannot be changed afterwards. What the owner added or reworded since is answered beside what stands.
         """
         before = self._entry(rater).get("screener", {})
-        kept = {question.id: answers.get(question.id, "") for question in self.settings.screener}
-        kept |= {one.id: before[one.id] for one in self.settings.screener if before.get(one.id) in one.options}
-        lets_in = is_eligible(self.settings, kept)  # raises where an answer is missing
-        if kept != before:
-            self._keep(rater, screener=kept)
+        profile = {question.id: answers.get(question.id, "") for question in self.settings.screener}
+        profile |= {item.id: before[item.id] for item in self.settings.screener if before.get(item.id) in item.options}
+        lets_in = is_eligible(self.settings, profile)  # raises where an answer is missing
+        if profile != before:
+            self._keep(rater, screener=profile)
         return lets_in
 
     def profile(self, rater: str, answers: Mapping[str, str]) -> None:
         """Keep what the rater says about themselves. Anything may be left empty."""
-        kept = {name: answers.get(name, "").strip() for name in self.settings.profile}
-        for name, text in kept.items():
+        texts = {name: answers.get(name, "").strip() for name in self.settings.profile}
+        for name, text in texts.items():
             if len(text) > _LONGEST_ANSWER:
                 raise BadValue(f"at most {_LONGEST_ANSWER:,} characters are needed", found=f"{len(text):,}", where=name)
-        self._keep(rater, profile=kept)
+        self._keep(rater, profile=texts)
 
     def read_guidelines(self, rater: str, *, now: int | None = None) -> None:
         """The rater has read the guidelines; TooEarly before the least time on that page is over."""
         now = now_ms() if now is None else now
-        shown = self._entry(rater).get("guidelines_shown", now)
-        require_waited(check_guidelines(shown_at=shown, left_at=now, times=self.settings.times))
+        shown_at = self._entry(rater).get("guidelines_shown", now)
+        require_waited(check_guidelines(shown_at=shown_at, left_at=now, times=self.settings.times))
         self._keep(rater, guidelines_read=now)
 
     def missing(self, rater: str, now: int) -> EntryStep | NoMoreQuestions | None:
@@ -300,17 +303,17 @@ class EntrySide:
             if settings.consent.version not in agreed:
                 return EntryStep("consent", again=bool(agreed))
         if settings.screener:
-            said = entry.get("screener", {})
-            if any(said.get(question.id) not in question.options for question in settings.screener):
+            screener_answers = entry.get("screener", {})
+            if any(screener_answers.get(question.id) not in question.options for question in settings.screener):
                 return EntryStep("screener")
-            if not is_eligible(settings, said):
+            if not is_eligible(settings, screener_answers):
                 return NoMoreQuestions("not qualified")
         if settings.profile and "profile" not in entry:
             return EntryStep("profile")
         if settings.guidelines and "guidelines_read" not in entry:
-            shown = entry.get("guidelines_shown") or self._keep(rater, guidelines_shown=now)["guidelines_shown"]
+            shown_at = entry.get("guidelines_shown") or self._keep(rater, guidelines_shown=now)["guidelines_shown"]
             return EntryStep(
-                "guidelines", seconds_left(check_guidelines(shown_at=shown, left_at=now, times=settings.times))
+                "guidelines", seconds_left(check_guidelines(shown_at=shown_at, left_at=now, times=settings.times))
             )
         return None
 
@@ -334,13 +337,7 @@ def require_waited(wait: RemainingWait | None) -> None:
         raise TooEarly(wait.seconds_left)
 
 
-# --------------------------------------------------------------------------------------------------
-# A ranking pair by pair: the pairs answered so far are kept, so that every device goes on where the last one stopped.
-#
-# They are kept with the rater's profile, as the way in is, and only those of the newest ranking: what enters the study
-# is
-# the order they settle, submitted like any other answer.
-# --------------------------------------------------------------------------------------------------
+# -- rankings by pairs -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -363,44 +360,44 @@ class RankingSide(EntrySide, ABC):
         The same form sent twice, or from two devices, thus counts once. TooEarly before the least time is over.
         """
         now = now_ms() if now is None else now
-        found = self.database.task(task, rater)
-        question = task_question(found)
-        begun = self._begun(rater, task, question)
-        if found.answered_at is not None or tuple(before) != begun.pairs:
+        stored = self.database.task(task, rater)
+        question = task_question(stored)
+        progress = self._begun(rater, task, question)
+        if stored.answered_at is not None or tuple(before) != progress.pairs:
             return False
-        self._check_answer(question, begun, answer)
-        require_waited(self._pair_time(found, question, begun, now))
-        self._keep_pairs(rater, task, (*begun.pairs, answer), now)
+        self._check_answer(question, progress, answer)
+        require_waited(self._pair_time(stored, question, progress, now))
+        self._keep_pairs(rater, task, (*progress.pairs, answer), now)
         return True
 
     def _begun(self, rater: str, task: int, question: RaterQuestion) -> RankingProgress:
         """How far the ranking of a task is; for every other task nothing is begun."""
-        kept = self._entry(rater).get("ranking") if is_merge_ranking(question, self._phase(question)) else None
+        record = self._entry(rater).get("ranking") if is_merge_ranking(question, self._phase(question)) else None
         return (
             RankingProgress()
-            if kept is None or kept["task"] != task
-            else RankingProgress(tuple(kept["pairs"]), kept["at"])
+            if record is None or record["task"] != task
+            else RankingProgress(tuple(record["pairs"]), record["at"])
         )
 
     def _take_back_pair(self, rater: str, task: RaterTask, now: int) -> bool:
         """Ask the last pair of a ranking again; False where none is answered."""
-        begun = self._begun(rater, task.id, task_question(task))
-        if begun.pairs:
-            self._keep_pairs(rater, task.id, begun.pairs[:-1], now)
-        return bool(begun.pairs)
+        progress = self._begun(rater, task.id, task_question(task))
+        if progress.pairs:
+            self._keep_pairs(rater, task.id, progress.pairs[:-1], now)
+        return bool(progress.pairs)
 
     def _pair_time(
-        self, task: RaterTask, question: RaterQuestion, begun: RankingProgress, now: int
+        self, task: RaterTask, question: RaterQuestion, progress: RankingProgress, now: int
     ) -> RemainingWait | None:
         """Every pair has its least time; the order that they settle has been looked at."""
-        if begun.at is None or isinstance(next_merge_step(len(question.items), begun.pairs), MergedOrder):
+        if progress.at is None or isinstance(next_merge_step(len(question.items), progress.pairs), MergedOrder):
             return self._time(task, question, now)
-        return check_pair(shown_at=begun.at, answered_at=now, times=self.settings.times)
+        return check_pair(shown_at=progress.at, answered_at=now, times=self.settings.times)
 
-    def _check_answer(self, question: RaterQuestion, begun: RankingProgress, answer: PairAnswer) -> None:
+    def _check_answer(self, question: RaterQuestion, progress: RankingProgress, answer: PairAnswer) -> None:
         phase = self._phase(question)
         if not is_merge_ranking(question, phase) or isinstance(
-            next_merge_step(len(question.items), begun.pairs), MergedOrder
+            next_merge_step(len(question.items), progress.pairs), MergedOrder
         ):
             raise BadValue("a ranking with a pair to answer is needed", found="none", where="the answer")
         offered = ("first", "second", "tie") if phase and phase.ties else ("first", "second")

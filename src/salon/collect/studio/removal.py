@@ -1,4 +1,8 @@
-"""A study without some of its raters, or without some of its items. The revision stays that of the whole."""
+"""A study without some raters or items, and the erasure of a rater who asks for it.
+
+To erase, the folder's tables are replaced whole; then the studio's database loses the rater in one transaction. If the
+process is killed between the two, erasing again finishes it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,7 @@ def without_items(study: Study, items: Sequence[str]) -> Study:
         if kind in tables and kind != "rankings":
             tables[kind] = tables[kind].filter(pc.invert(_rows_naming(tables[kind], kind, items)))
     tables["rankings"] = [
-        one for ranking in study.nouns("rankings") if (one := _shorten_ranking(ranking, items)) is not None
+        shortened for ranking in study.nouns("rankings") if (shortened := _shorten_ranking(ranking, items)) is not None
     ]
     note = f"{len(items)} items dropped by adjudication, with every judgment that needs them"
     return _rebuild(study, tables, f"{study.note}; {note}" if study.note else note)
@@ -55,8 +59,8 @@ def _rows_naming(table: pa.Table, kind: str, items: Sequence[str]) -> pa.Array:
         rows = pc.list_parent_indices(lists).filter(_is_in(lists.flatten(), items))
         return pc.is_in(pa.array(range(table.num_rows), rows.type), value_set=pc.unique(rows))
     columns = {"items": ("id",), "comparisons": ("a", "b")}.get(kind, ("item",))
-    found = [_is_in(table.column(name), items) for name in columns]
-    return found[0] if len(found) == 1 else pc.or_(*found)
+    masks = [_is_in(table.column(name), items) for name in columns]
+    return masks[0] if len(masks) == 1 else pc.or_(*masks)
 
 
 def _is_in(column: pa.ChunkedArray | pa.Array, ids: Sequence[str]) -> pa.Array:
@@ -68,7 +72,7 @@ def _shorten_ranking(ranking: Ranking, items: Sequence[str]) -> Ranking | None:
     left = [(item, rank) for item, rank in zip(ranking.items, ranking.ranks) if item not in items]
     if len(left) == len(ranking.items):
         return ranking
-    ranks = [1 + sum(other < rank for _, other in left) for _, rank in left]
+    ranks = [1 + sum(better < rank for _, better in left) for _, rank in left]
     changed = {"items": tuple(item for item, _ in left), "ranks": tuple(ranks)}
     return ranking.model_copy(update=changed) if len(left) >= _LEAST_RANKED else None
 
@@ -87,13 +91,7 @@ def _rebuild(study: Study, tables: dict[str, Any], note: str | None) -> Study:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Take a rater who asks for it out of a study folder, and out of the studio in it.
-#
-# The folder's tables are replaced whole; then the studio's database loses the rater in one transaction. A process
-# killed
-# between the two leaves a rater that one of them still knows: erasing again finishes it.
-# --------------------------------------------------------------------------------------------------
+# -- erasing a rater ---------------------------------------------------------------------------------------------------
 
 ERASED = "a rater was erased"
 """Why there is a new revision; who it was is not said."""
@@ -112,17 +110,22 @@ class RaterData:
 
 
 def find_rater_data(folder: Path, rater: str) -> RaterData:
-    """What would be erased; UnknownReference with near names where nobody is called so."""
+    """What would be erased; UnknownReference with similar names if there is no such rater."""
     study = open_study(folder)
     ids, answers = set(study.ids("raters").to_pylist()), None
-    found = _judgment_counts(study, rater) if rater in ids else None
+    judgments = None
+    if rater in ids:
+        tables = {kind: study.table(kind) for kind in JUDGMENTS if kind in study.counts}
+        columns = {kind: table.column("rater").cast(pa.string()) for kind, table in tables.items()}
+        counts = {kind: int(pc.sum(pc.equal(column, rater)).as_py() or 0) for kind, column in columns.items()}
+        judgments = {kind: count for kind, count in counts.items() if count}
     with _studio(folder) as database:
         if database is not None:
             ids |= {state.id for state in database.raters()}
             answers = database.answered().get(rater, 0) if rater in {s.id for s in database.raters()} else None
     if rater not in ids:
         raise _unknown_rater(rater, ids, folder)
-    return RaterData(rater, found, answers)
+    return RaterData(rater, judgments, answers)
 
 
 def erase_rater(folder: Path, holding: RaterData) -> None:
@@ -130,18 +133,13 @@ def erase_rater(folder: Path, holding: RaterData) -> None:
     if holding.judgments is not None:
         study = open_study(folder)
         left = without_raters(study, [holding.rater]).revised(ERASED)
-        export_study(left, folder, _form(folder), overwrite=True)
+        file = next(iter(table_files(folder).values()))
+        form = "huggingface" if file.parent.name == "data" else file.suffix.removeprefix(".")
+        export_study(left, folder, form, overwrite=True)
     if holding.answers is not None:
         with held(folder), _studio(folder) as database:
             if database is not None:
                 database.erase(holding.rater)
-
-
-def _judgment_counts(study: Study, rater: str) -> dict[str, int]:
-    """How many judgments of each kind the rater gave."""
-    given = {kind: study.table(kind).column("rater").cast(pa.string()) for kind in JUDGMENTS if kind in study.counts}
-    found = {kind: int(pc.sum(pc.equal(column, rater)).as_py() or 0) for kind, column in given.items()}
-    return {kind: number for kind, number in found.items() if number}
 
 
 @contextmanager
@@ -156,18 +154,12 @@ def _studio(folder: Path) -> Iterator[Any]:
         yield database
 
 
-def _form(folder: Path) -> str:
-    """How the tables are kept, so that they stay so."""
-    file = next(iter(table_files(folder).values()))
-    return "huggingface" if file.parent.name == "data" else file.suffix.removeprefix(".")
-
-
 def _unknown_rater(rater: str, ids: Iterable[str], folder: Path) -> UnknownReference:
-    known = sorted(ids)
-    near = difflib.get_close_matches(rater, known, MOST_NAMES, 0.5) or known[:MOST_NAMES]
+    names = sorted(ids)
+    near = difflib.get_close_matches(rater, names, MOST_NAMES, 0.5) or names[:MOST_NAMES]
     return UnknownReference(
         "a rater of the study is needed",
         found=repr(rater),
         where=str(folder),
-        remedy=f"one of {len(known):,}, such as {', '.join(map(repr, near))}" if known else "the study has no raters",
+        remedy=f"one of {len(names):,}, such as {', '.join(map(repr, near))}" if names else "the study has no raters",
     )

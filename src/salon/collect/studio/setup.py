@@ -1,7 +1,9 @@
-"""What of a studio.toml stays as it is once people have answered under it.
+"""Opening a studio from its folder, and changing its settings while it runs.
 
-A renamed phase would ask its raters the same questions again; another protocol or other criteria would leave answers to
-questions that nobody can find any more.
+The study goes into the database once, and studio.toml is written where there is none. A new studio.toml is checked
+whole before anything changes. Answers that were given stay true: a cohort that was asked something keeps its phases,
+each with its protocol and its criteria. A renamed phase would ask its raters the same questions again. Everything else
+may change: times, texts, checks, designs, stop rules, cohorts and phases to come.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ from salon.study.tables import JUDGMENTS
 
 def check_answered_phases(database: Database, before: StudioSettings, settings: StudioSettings) -> None:
     """DesignError when a cohort that was asked something would be asked it again, or under other terms."""
-    asked = database.answered()
-    busy = {one.cohort for one in database.raters() if one.id in asked}
+    answered = database.answered()
+    busy = {rater.cohort for rater in database.raters() if rater.id in answered}
     there = {cohort.id: {phase.id: phase for phase in cohort.phases} for cohort in settings.cohorts}
     for cohort in before.cohorts:
         if cohort.id not in busy:
@@ -51,23 +53,21 @@ def _phase_terms(phase: Phase) -> tuple[object, ...]:
     return phase.protocol, phase.criteria, phase.together
 
 
-def _stays_error(what: str, found: str) -> DesignError:
+def _stays_error(what: str, change: str) -> DesignError:
     return DesignError(
         f"{what} has been asked already and stays as it was",
-        found=found,
+        found=change,
         where=FILE,
         remedy="add a new phase or cohort instead; times, texts, checks and stop rules may change",
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# A studio from its folder: the study goes into the database once, and studio.toml is written where there is none.
-# --------------------------------------------------------------------------------------------------
+# -- opening -----------------------------------------------------------------------------------------------------------
 
 _RATERS = 5
 """Raters that a new studio counts on."""
 OVERALL = "hps/overall"
-"""What is asked of pictures when nobody said what matters."""
+"""The criterion of a study that names none."""
 _SETTINGS_HEAD = (
     "# How this studio works. Every key is described in docs/methods/collecting.md; change it, and serve again.\n\n"
 )
@@ -109,7 +109,7 @@ def open_studio(
 
 
 def _is_open(target: str | Path) -> bool:
-    """Whether a database holds a study already; what is wrong with one is told by whoever opens it to write."""
+    """Whether a database holds a study already. If it cannot be read, opening it to write reports why."""
     with suppress(SalonError), open_database(target) as database:
         return database.has_study()
     return False
@@ -138,24 +138,24 @@ def choose_criteria(folder: Path, patterns: Sequence[str]) -> None:
     """Write into a study without criteria which of the built-in ones are asked; BadValue where that is settled."""
     study = open_study(folder)
     if study.criteria or database_file(folder).exists() or (folder / FILE).exists():
-        known = ", ".join(criterion.id for criterion in study.criteria)
+        names = ", ".join(criterion.id for criterion in study.criteria)
         raise BadValue(
             "--criteria is for a study that names no criterion and was never served",
-            found=f"a study that asks {known}" if known else "a studio in it",
+            found=f"a study that asks {names}" if names else "a studio in it",
             where=str(folder),
             remedy=f"edit [[criteria]] in study.toml, or delete {FILE} and {DATABASE} if nobody has answered yet",
         )
-    chosen = tuple(dict.fromkeys(found for pattern in patterns for found in matching_criteria(pattern)))
+    chosen = tuple(dict.fromkeys(match for pattern in patterns for match in matching_criteria(pattern)))
     save_study(study.revised("criteria were chosen", criteria=chosen), folder, overwrite=True)
 
 
 def describe_questions(folder: Path, settings: StudioSettings, criteria: Iterable[Criterion]) -> list[str]:
-    """Each criterion with the question that raters read; one that nobody chose is marked as such."""
-    known = {criterion.id: criterion for criterion in criteria}
+    """Each criterion with the question that raters read; a criterion that was not chosen is marked as such."""
+    by_id = {criterion.id: criterion for criterion in criteria}
     words = Sentences(settings.language)
     phases = [phase for cohort in settings.cohorts for phase in cohort.phases]
-    asked = dict.fromkeys((id, phase.protocol) for phase in phases for id in phase.criteria)
-    lines = [f"asks {id}: {criterion_question(known[id], protocol, words)}" for id, protocol in asked]
+    questions = dict.fromkeys((id, phase.protocol) for phase in phases for id in phase.criteria)
+    lines = [f"asks {id}: {criterion_question(by_id[id], protocol, words)}" for id, protocol in questions]
     if not open_study(folder).criteria:
         first = f"delete {FILE} and {DATABASE} before anybody answers, and " if (folder / FILE).exists() else ""
         lines.append(f"nobody chose this criterion; to ask another one, {first}serve with --criteria taste/mood")
@@ -219,7 +219,9 @@ def default_settings(study: Study, minutes: float | None = None) -> str:
             remedy="salon init --criteria adds one; single items need a criterion with a scale",
         )
     phase: dict[str, Any] = {"id": "main", "protocol": "compare" if pairs else "rate", "criteria": criteria}
-    if _lacks_parts(study, criteria):
+    parts = {part for criterion in study.criteria if criterion.id in criteria for part in criterion.view}
+    lacks_parts = any(not getattr(prompt, part) for prompt in study.nouns("prompts") for part in parts)
+    if lacks_parts:
         phase["view"] = []  # prompts that are plain texts are shown whole
     if minutes is not None and pairs:
         _fit_minutes(phase, study, minutes)
@@ -240,12 +242,6 @@ def _fit_minutes(phase: dict[str, Any], study: Study, minutes: float) -> None:
     phase["checks"] = {"repeats": repeats}
 
 
-def _lacks_parts(study: Study, criteria: Sequence[str]) -> bool:
-    """Whether a prompt lacks a part that one of the criteria wants to be shown."""
-    wanted = {part for criterion in study.criteria if criterion.id in criteria for part in criterion.view}
-    return any(not getattr(prompt, part) for prompt in study.nouns("prompts") for part in wanted)
-
-
 def _group_sizes(study: Study) -> Counter[str | None]:
     """Items in each prompt, category, or all together."""
     within = study.compare_within
@@ -257,12 +253,7 @@ def _group_sizes(study: Study) -> Counter[str | None]:
     return groups
 
 
-# --------------------------------------------------------------------------------------------------
-# A running studio under a new studio.toml: checked whole before anything changes, and kept in file and database.
-#
-# Answers that were given stay true: a cohort that was asked something keeps its phases, each with its protocol and its
-# criteria. Everything else may change: times, texts, checks, designs, stop rules, cohorts and phases to come.
-# --------------------------------------------------------------------------------------------------
+# -- changing settings -------------------------------------------------------------------------------------------------
 
 
 def current_settings_text(studio: Studio) -> str:
@@ -291,10 +282,10 @@ def change_settings(studio: Studio, text: str, *, by: str = "owner") -> Studio:
     settings = read_settings(text)
     Sentences(settings.language)
     check_answered_phases(studio.database, studio.settings, settings)
-    made = Studio(studio.database, settings, studio.folder)
+    new_studio = Studio(studio.database, settings, studio.folder)
     with whole_file(studio.folder / FILE) as file:
         file.write(text.encode())
     studio.database.put_settings(text, by=by)
     record_design(studio.database, settings)
-    made.take_over(studio)
-    return made
+    new_studio.take_over(studio)
+    return new_studio

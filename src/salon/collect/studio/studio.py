@@ -1,9 +1,16 @@
-"""What lies before each rater, remembered by the one process that serves the studio.
+"""A studio: everything that happens while a study is collected, without HTTP.
 
-A desk holds a rater's tasks with their questions, read from the database when the rater comes and kept up with every
-task and answer since, so that an answer costs the same whether it is the first or the thousandth. The database stays
-the judge: it closes a task only if it finds it open, and whatever it refuses makes the desk be read anew. One request
-of a rater is at the desk at a time.
+    studio = Studio(database, settings, folder)
+    link, = studio.invite("designers", 1)
+    step = studio.next(link.rater)                       # ShownTask, Rest, NoMoreQuestions, or EntryStep (consent ...)
+    studio.ready(link.rater, step.id)                    # the prompt was read
+    studio.submit(link.rater, step.id, answer, key=key)  # saved, exactly once, on the disk
+    saved, step = studio.answer(...)                     # the same, and what comes next
+
+Every call is one or a few short transactions, and any number of threads may call. One process serves a studio. Two
+things are kept in its memory: how many answers each question has, which decides only what is asked next, and the tasks
+of each rater at work (`TaskCache`), so that the thousandth answer costs no more than the first. The database decides:
+it closes a task only if it finds it open, and after a refusal the rater's tasks are read again.
 """
 
 from __future__ import annotations
@@ -65,7 +72,7 @@ from salon.store.database.answers import STOPPED
 from salon.store.database.connection import now_ms
 
 MOST_RATERS = 2000
-"""Raters remembered at once; who comes back after many others is read anew."""
+"""Raters remembered at once; the tasks of a rater who comes back later are read again."""
 
 
 @dataclass
@@ -74,7 +81,7 @@ class RaterTasks:
 
     rater: str
     tasks: list[RaterTask] = field(default_factory=list)
-    asked: list[AskedQuestion] = field(default_factory=list)
+    history: list[AskedQuestion] = field(default_factory=list)
     entered: bool = False
     """Everything that comes before the first question is done."""
     stale: bool = True
@@ -97,86 +104,76 @@ class RaterTasks:
     def shown(self, place: int) -> RaterScreen:
         """The screen of a task, as it was shown."""
         screen = self.tasks[place].screen
-        return RaterScreen(question=self.asked[place].question, order=screen["order"], code_names=screen["code_names"])
+        return RaterScreen(
+            question=self.history[place].question, order=screen["order"], code_names=screen["code_names"]
+        )
 
     def add(self, task: RaterTask, question: RaterQuestion) -> None:
         """A task was put to the rater."""
         self.tasks.append(task)
-        self.asked.append(AskedQuestion(question, task.answered_at))
+        self.history.append(AskedQuestion(question, task.answered_at))
 
     def close(self, place: int, at: int, right: bool | None) -> None:
         """A task was answered."""
         self.tasks[place] = replace(self.tasks[place], answered_at=at)
-        self.asked[place] = replace(self.asked[place], answered=at, right=right)
+        self.history[place] = replace(self.history[place], answered=at, right=right)
 
 
 class TaskCache:
-    """The desks of all raters at work."""
+    """The tasks of all raters at work, and a lock for each rater."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._desks: OrderedDict[str, RaterTasks] = OrderedDict()
+        self._by_rater: OrderedDict[str, RaterTasks] = OrderedDict()
         self._turn = Lock()
 
     @contextmanager
     def at(self, rater: str) -> Iterator[RaterTasks]:
-        """The desk of a rater, for this thread alone; what fails there makes it be read anew."""
-        desk = self._desk(rater)
-        with desk.turn:
-            if desk.stale:
-                self._read(desk)
+        """The tasks of a rater, for this thread alone; after an error they are read again."""
+        rater_tasks = self._remember(rater)
+        with rater_tasks.turn:
+            if rater_tasks.stale:
+                self._read(rater_tasks)
             try:
-                yield desk
+                yield rater_tasks
             except BaseException:
-                desk.stale = True
+                rater_tasks.stale = True
                 raise
 
-    def find(self, desk: RaterTasks, task: int) -> int:
+    def find(self, rater_tasks: RaterTasks, task: int) -> int:
         """The position of a task; NotYours when the database does not know it as this rater's either."""
-        place = desk.place(task)
+        place = rater_tasks.place(task)
         if place is None:
-            self._database.task(task, desk.rater)
-            self._read(desk)
-            place = desk.place(task)
+            self._database.task(task, rater_tasks.rater)
+            self._read(rater_tasks)
+            place = rater_tasks.place(task)
         assert place is not None
         return place
 
     def forget(self) -> None:
-        """Read every desk anew before it is used again."""
+        """Read the tasks of every rater again before they are used."""
         with self._turn:
-            for desk in self._desks.values():
-                desk.stale = True
+            for rater_tasks in self._by_rater.values():
+                rater_tasks.stale = True
 
-    def _desk(self, rater: str) -> RaterTasks:
+    def _remember(self, rater: str) -> RaterTasks:
         with self._turn:
-            desk = self._desks.setdefault(rater, RaterTasks(rater))
-            self._desks.move_to_end(rater)
-            if len(self._desks) > MOST_RATERS:
-                self._desks.popitem(last=False)
-        return desk
+            rater_tasks = self._by_rater.setdefault(rater, RaterTasks(rater))
+            self._by_rater.move_to_end(rater)
+            if len(self._by_rater) > MOST_RATERS:
+                self._by_rater.popitem(last=False)
+        return rater_tasks
 
-    def _read(self, desk: RaterTasks) -> None:
-        right = known_answer_hits(self._database, desk.rater)
-        desk.tasks = self._database.tasks_of(desk.rater)
-        desk.asked = [AskedQuestion(task_question(task), task.answered_at, right.get(task.id)) for task in desk.tasks]
-        desk.entered = desk.stale = False
+    def _read(self, rater_tasks: RaterTasks) -> None:
+        right = known_answer_hits(self._database, rater_tasks.rater)
+        rater_tasks.tasks = self._database.tasks_of(rater_tasks.rater)
+        rater_tasks.history = [
+            AskedQuestion(task_question(task), task.answered_at, right.get(task.id)) for task in rater_tasks.tasks
+        ]
+        rater_tasks.entered = rater_tasks.stale = False
 
 
-# --------------------------------------------------------------------------------------------------
-# A studio: everything that happens while a study is collected, without HTTP.
-#
-#     studio = Studio(database, settings, folder)
-#     link, = studio.invite("designers", 1)
-#     step = studio.next(link.rater)                      # ShownTask, Rest, Finished, or Needs consent and the like
-#     studio.ready(link.rater, step.id)                   # the prompt was read
-#     studio.submit(link.rater, step.id, given, key=key)  # saved, exactly once, on the disk
-#     saved, step = studio.answer(...)                    # the same, and what comes next
-#
-# Every call is one or a few short transactions, and any number of threads may call. One process serves a studio: how
-# many
-# answers each question has is counted in memory, from the database at the start, and steers only what is asked next; so
-# is what each rater at work was asked (`desk`).
-# --------------------------------------------------------------------------------------------------
+# -- the studio --------------------------------------------------------------------------------------------------------
 
 INTERFACE = "2"
 """Grows whenever a screen changes what raters see; every judgment carries it."""
@@ -201,12 +198,12 @@ class Studio(RankingSide, OwnerSide):
         self._visits: dict[str, RaterVisit] = {}
         self._counting = Lock()
         self._tallies: Tallies | None = None
-        self._desks = TaskCache(database)
+        self._task_cache = TaskCache(database)
 
     # -- coming in ------------------------------------------------------------------------------------------
 
     def enter(self, token: str, *, now: int | None = None) -> Person:
-        """Whom a link stands for; BadLink when for nobody (any more)."""
+        """Whom a link stands for; BadLink if it is not valid, or not any more."""
         who = self.database.who(token, at=now)
         return Person(who.role, who.rater, who.link)  # type: ignore[arg-type]  # the database holds no other word
 
@@ -218,21 +215,21 @@ class Studio(RankingSide, OwnerSide):
         state = self.database.rater(rater)
         if state.status in STOPPED:
             return NoMoreQuestions(state.status)  # type: ignore[arg-type]  # the database holds no other word
-        with self._desks.at(rater) as desk:
-            missing = None if desk.entered else self.missing(rater, now)
+        with self._task_cache.at(rater) as rater_tasks:
+            missing = None if rater_tasks.entered else self.missing(rater, now)
             if missing is not None:
                 return missing
-            desk.entered = True
-            number = self._number(state) if desk.number is None else desk.number
-            seat = _TaskRequest(rater, number, self.settings.cohort(state.cohort or "").id, now)
-            step = self._choose(seat, desk)
+            rater_tasks.entered = True
+            number = self._number(state) if rater_tasks.number is None else rater_tasks.number
+            request = _TaskRequest(rater, number, self.settings.cohort(state.cohort or "").id, now)
+            step = self._choose(request, rater_tasks)
             if isinstance(step, NoMoreQuestions):
                 if step.reason in ("done", "enough answers") and state.status != "done":
                     self.database.set_status(rater, "done", by=None, at=now)
                 return step
             if state.status != "active":
                 self.database.set_status(rater, "active", by=None, at=now)
-            return step if isinstance(step, Rest) else self._shown(seat, step, desk)
+            return step if isinstance(step, Rest) else self._shown(request, step, rater_tasks)
 
     def workload(self, rater: str) -> Workload:
         """How many questions a rater will probably get, and about how many minutes they take."""
@@ -249,15 +246,15 @@ class Studio(RankingSide, OwnerSide):
     def ready(self, rater: str, task: int, *, now: int | None = None) -> None:
         """The rater has read the prompt; TooEarly before "I'm ready" may be said."""
         now = now_ms() if now is None else now
-        with self._desks.at(rater) as desk:
-            place = self._desks.find(desk, task)
-            found = desk.tasks[place]
-            if found.answered_at is None and found.ready_at is None:
-                require_waited(check_ready(shown_at=found.created_at, ready_at=now, times=self.settings.times))
-                desk.tasks[place] = self.database.mark_ready(task, rater, at=now)
+        with self._task_cache.at(rater) as rater_tasks:
+            place = self._task_cache.find(rater_tasks, task)
+            stored = rater_tasks.tasks[place]
+            if stored.answered_at is None and stored.ready_at is None:
+                require_waited(check_ready(shown_at=stored.created_at, ready_at=now, times=self.settings.times))
+                rater_tasks.tasks[place] = self.database.mark_ready(task, rater, at=now)
 
     def submit(
-        self, rater: str, task: int, given: Given, *, key: str, now: int | None = None, client: str | None = None
+        self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
     ) -> SavedSubmission:
         """Save an answer. It is on the disk when this returns, and the same `key` never saves a second one.
 
@@ -265,53 +262,57 @@ class Studio(RankingSide, OwnerSide):
         KeyReused, NotActive. Nothing is saved then.
         """
         now = now_ms() if now is None else now
-        with self._desks.at(rater) as desk:
-            return self._submit(desk, self._desks.find(desk, task), given, key, now, client)
+        with self._task_cache.at(rater) as rater_tasks:
+            return self._submit(rater_tasks, self._task_cache.find(rater_tasks, task), raw_answer, key, now, client)
 
     def answer(
-        self, rater: str, task: int, given: Given, *, key: str, now: int | None = None, client: str | None = None
+        self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
     ) -> tuple[SavedSubmission, StudioStep]:
         """`submit`, and what comes next."""
         now = now_ms() if now is None else now
-        saved = self.submit(rater, task, given, key=key, now=now, client=client)
+        saved = self.submit(rater, task, raw_answer, key=key, now=now, client=client)
         if saved.following is None:
             return saved, self.next(rater, now=now)
-        with self._desks.at(rater) as desk:
-            question = desk.asked[-1].question
-            return saved, self._shown(self._seat(desk, question, now), question, desk)
+        with self._task_cache.at(rater) as rater_tasks:
+            question = rater_tasks.history[-1].question
+            return saved, self._shown(self._request(rater_tasks, question, now), question, rater_tasks)
 
     def _submit(
-        self, desk: RaterTasks, place: int, given: Given, key: str, now: int, client: str | None
+        self, rater_tasks: RaterTasks, place: int, raw_answer: Given, key: str, now: int, client: str | None
     ) -> SavedSubmission:
         """Save an answer, and with it the rater's next task where that is certain already."""
-        found, shown = desk.tasks[place], desk.shown(place)
-        question, started = shown.question, self._started(found)
-        if found.answered_at is None:
-            require_waited(self._time(found, question, now))
+        task, screen = rater_tasks.tasks[place], rater_tasks.shown(place)
+        question, started = screen.question, self._started(task)
+        if task.answered_at is None:
+            require_waited(self._time(task, question, now))
         moments, phase = ScreenTimes(started, now), self._phase(question)
-        made = to_judgments(shown, given, criteria=self.criteria, rater=desk.rater, moments=moments, phase=phase)
-        right = is_right(shown, given)
-        ahead = self._ahead(desk, place, right, now)
+        judgments = to_judgments(
+            screen, raw_answer, criteria=self.criteria, rater=rater_tasks.rater, moments=moments, phase=phase
+        )
+        right = is_right(screen, raw_answer)
+        ahead = self._ahead(rater_tasks, place, right, now)
         saved = self.database.submit(
-            found.id,
-            desk.rater,
-            [*made, *([] if right is None else [OtherAnswer(KNOWN_ANSWER, {"right": right})])],
+            task.id,
+            rater_tasks.rater,
+            [*judgments, *([] if right is None else [OtherAnswer(KNOWN_ANSWER, {"right": right})])],
             key=key,
             started_at=started,
             answered_at=now,
             interface=INTERFACE,
             client=client,
             counted=question.counts,
-            following=None if ahead is None else self._new_task(self._seat(desk, question, now), ahead, desk),
+            following=None
+            if ahead is None
+            else self._new_task(self._request(rater_tasks, question, now), ahead, rater_tasks),
         )
         if saved.repeated:
-            desk.stale = found.answered_at is None
+            rater_tasks.stale = task.answered_at is None
         else:
-            desk.close(place, now, right)
-            self._count("answer", question, desk.rater, made)
+            rater_tasks.close(place, now, right)
+            self._count("answer", question, rater_tasks.rater, judgments)
         if saved.following is not None and ahead is not None:
-            desk.add(saved.following, ahead)
-        self._heard(desk.rater, now)
+            rater_tasks.add(saved.following, ahead)
+        self._heard(rater_tasks.rater, now)
         return saved
 
     def undo(self, rater: str, *, now: int | None = None) -> int:
@@ -320,12 +321,12 @@ class Studio(RankingSide, OwnerSide):
         In a ranking pair by pair the last pair is asked again.
         """
         now = now_ms() if now is None else now
-        with self._desks.at(rater) as desk:
-            desk.stale = True
-            waiting = None if desk.open is None else desk.tasks[desk.open]
+        with self._task_cache.at(rater) as rater_tasks:
+            rater_tasks.stale = True
+            waiting = None if rater_tasks.open is None else rater_tasks.tasks[rater_tasks.open]
             if waiting is not None and self._take_back_pair(rater, waiting, now):
                 return waiting.id
-            before = {one.task.id: one for one in answered_tasks(self.database, rater)}
+            before = {answer.task.id: answer for answer in answered_tasks(self.database, rater)}
             task = self.database.undo_last(rater, since=self._heard(rater, now).started_at, at=now)
         if task.id in before:
             self._count("undo", before[task.id].shown.question, rater, before[task.id].judgments)
@@ -337,32 +338,32 @@ class Studio(RankingSide, OwnerSide):
         self.recount()
 
     def recount(self) -> None:
-        """Count all answers anew before the next question: somebody left, or came back."""
+        """Count all answers again before the next question: a rater left, or came back."""
         with self._counting:
             self._tallies = None
-        self._desks.forget()
+        self._task_cache.forget()
 
     # -- which question -------------------------------------------------------------------------------------
 
-    def _choose(self, seat: _TaskRequest, desk: RaterTasks) -> RaterQuestion | Rest | NoMoreQuestions:
+    def _choose(self, request: _TaskRequest, rater_tasks: RaterTasks) -> RaterQuestion | Rest | NoMoreQuestions:
         """The next step, its question held for this rater at once, so that no two get the last place."""
         tallies = self._counted()
         with self._counting:
-            step = next_question(self.plan, seat.state(desk.asked, tallies))
-            if isinstance(step, RaterQuestion) and desk.open is None:
-                tallies.ask(step, seat.rater, seat.now)
+            step = next_question(self.plan, request.state(rater_tasks.history, tallies))
+            if isinstance(step, RaterQuestion) and rater_tasks.open is None:
+                tallies.ask(step, request.rater, request.now)
         return step
 
-    def _ahead(self, desk: RaterTasks, place: int, right: bool | None, now: int) -> RaterQuestion | None:
+    def _ahead(self, rater_tasks: RaterTasks, place: int, right: bool | None, now: int) -> RaterQuestion | None:
         """What comes after the task at `place` once it is answered; None where others' answers have a say in it."""
-        if not desk.entered or self._is_tallied or desk.open != place:
-            return None  # whoever has a new consent text to agree to is asked by `next`
-        if any(task.answered is None for task in desk.asked[place + 1 :]):
+        if not rater_tasks.entered or self._is_tallied or rater_tasks.open != place:
+            return None  # `next` asks for agreement to a new consent text
+        if any(task.answered is None for task in rater_tasks.history[place + 1 :]):
             return None
-        asked = list(desk.asked)
-        asked[place] = replace(asked[place], answered=now, right=right)
-        seat = self._seat(desk, asked[place].question, now)
-        step = next_question(self.plan, seat.state(asked, Tallies()))
+        history = list(rater_tasks.history)
+        history[place] = replace(history[place], answered=now, right=right)
+        request = self._request(rater_tasks, history[place].question, now)
+        step = next_question(self.plan, request.state(history, Tallies()))
         return step if isinstance(step, RaterQuestion) else None
 
     @cached_property
@@ -371,42 +372,42 @@ class Studio(RankingSide, OwnerSide):
         return any(run.phase.stop.kind != "everyone" for runs in self.plan.runs.values() for run in runs)
 
     def _counted(self) -> Tallies:
-        """The tallies; left empty where every rater answers everything and nobody asks for them."""
+        """The tallies; left empty where every rater answers everything, which needs none."""
         with self._counting:
             if self._tallies is None:
                 self._tallies = count_tallies(self.database) if self._is_tallied else Tallies()
             return self._tallies
 
-    def _count(self, what: str, question: RaterQuestion, rater: str, made: Any) -> None:
+    def _count(self, what: str, question: RaterQuestion, rater: str, judgments: Any) -> None:
         tallies = self._counted()
         with self._counting:
-            getattr(tallies, what)(question, rater, made)
+            getattr(tallies, what)(question, rater, judgments)
 
     def _number(self, state: StoredRater) -> int:
         """The rater's place among those of the cohort; kept with the first task, for others may be erased."""
-        return [other.id for other in self.database.raters() if other.cohort == state.cohort].index(state.id)
+        return [rater.id for rater in self.database.raters() if rater.cohort == state.cohort].index(state.id)
 
     # -- the screen -----------------------------------------------------------------------------------------
 
-    def _shown(self, seat: _TaskRequest, question: RaterQuestion, desk: RaterTasks) -> ShownTask:
-        if desk.open is None:
-            self._put(seat, question, desk)
-        place = desk.open
+    def _shown(self, request: _TaskRequest, question: RaterQuestion, rater_tasks: RaterTasks) -> ShownTask:
+        if rater_tasks.open is None:
+            self._put(request, question, rater_tasks)
+        place = rater_tasks.open
         assert place is not None
-        task, shown, now, times = desk.tasks[place], desk.shown(place), seat.now, self.settings.times
-        question = shown.question
+        task, screen, now, times = rater_tasks.tasks[place], rater_tasks.shown(place), request.now, self.settings.times
+        question = screen.question
         ends = task.created_at + round(times.prompt * 1000)
         reading = task.screen["prompt_first"] and task.ready_at is None and task.created_at <= now < ends
         least = least_seconds(question.kind, times)
-        done = sum(task.answered_at is not None for task in desk.tasks)
-        total = expected_total(self.plan, question.cohort, seat.rater, seat.number)
-        begun = self._begun(seat.rater, task.id, question)
-        visit = self._heard(seat.rater, now)
+        answered = sum(task.answered_at is not None for task in rater_tasks.tasks)
+        total = expected_total(self.plan, question.cohort, request.rater, request.number)
+        ranking = self._begun(request.rater, task.id, question)
+        visit = self._heard(request.rater, now)
         worked = now - visit.started_at
         return ShownTask(
             id=task.id,
             position=task.position,
-            shown=shown,
+            shown=screen,
             stage="prompt" if reading else "question",
             prompt=self.prompt_text(question),
             criteria=tuple(self.criteria[id] for id in question.criteria),
@@ -415,20 +416,21 @@ class Studio(RankingSide, OwnerSide):
             ready_left=seconds_left(check_ready(shown_at=task.created_at, ready_at=now, times=times))
             if reading
             else 0.0,
-            wait=least if reading else seconds_left(self._pair_time(task, question, begun, now)),
-            done=done,
-            total=max(total, done + 1),
-            can_undo=bool(begun.pairs) or any((task.answered_at or 0) >= visit.started_at for task in desk.tasks),
+            wait=least if reading else seconds_left(self._pair_time(task, question, ranking, now)),
+            done=answered,
+            total=max(total, answered + 1),
+            can_undo=bool(ranking.pairs)
+            or any((task.answered_at or 0) >= visit.started_at for task in rater_tasks.tasks),
             worked_minutes=worked // 60_000 if break_due(worked, self.settings.break_minutes) else None,
-            trial=self._trial(question, desk.asked),
-            pairs=begun.pairs,
+            trial=self._trial(question, rater_tasks.history),
+            pairs=ranking.pairs,
         )
 
-    def _put(self, seat: _TaskRequest, question: RaterQuestion, desk: RaterTasks) -> None:
+    def _put(self, request: _TaskRequest, question: RaterQuestion, rater_tasks: RaterTasks) -> None:
         """Put a question to the rater; where another device was first, its own."""
-        new = self._new_task(seat, question, desk)
+        new = self._new_task(request, question, rater_tasks)
         task = self.database.add_task(
-            seat.rater,
+            request.rater,
             new.position,
             about=new.about,
             question=new.question,
@@ -436,25 +438,27 @@ class Studio(RankingSide, OwnerSide):
             phase=new.phase,
             at=new.at,
         )
-        desk.add(task, task_question(task))
+        rater_tasks.add(task, task_question(task))
 
-    def _new_task(self, seat: _TaskRequest, question: RaterQuestion, desk: RaterTasks) -> NewTask:
-        position = len(desk.tasks)
-        shown = make_screen(self.plan, question, rater=seat.rater, number=seat.number, position=position)
+    def _new_task(self, request: _TaskRequest, question: RaterQuestion, rater_tasks: RaterTasks) -> NewTask:
+        position = len(rater_tasks.tasks)
+        rater_screen = make_screen(self.plan, question, rater=request.rater, number=request.number, position=position)
         screen = {
-            "order": shown.order,
-            "code_names": shown.code_names,
-            "number": seat.number,
-            "prompt_first": self._prompt_first(question, desk.asked[-1].question if desk.asked else None),
+            "order": rater_screen.order,
+            "code_names": rater_screen.code_names,
+            "number": request.number,
+            "prompt_first": self._prompt_first(
+                question, rater_tasks.history[-1].question if rater_tasks.history else None
+            ),
         }
         record = question.model_dump(mode="json", exclude_defaults=True)
         phase = question.phase or "qualification"
-        return NewTask(position, task_subject(question, position), record, screen, phase, seat.now)
+        return NewTask(position, task_subject(question, position), record, screen, phase, request.now)
 
     @staticmethod
-    def _seat(desk: RaterTasks, question: RaterQuestion, now: int) -> _TaskRequest:
-        """Whose desk it is, as the tasks on it tell."""
-        return _TaskRequest(desk.rater, desk.number or 0, question.cohort, now)
+    def _request(rater_tasks: RaterTasks, question: RaterQuestion, now: int) -> _TaskRequest:
+        """Whose rater_tasks it is, as the tasks on it tell."""
+        return _TaskRequest(rater_tasks.rater, rater_tasks.number or 0, question.cohort, now)
 
     def prompt_text(self, question: RaterQuestion) -> str | None:
         """The prompt as the question's view shows it; in the qualification as its criterion asks for it, or whole."""
@@ -491,12 +495,12 @@ class Studio(RankingSide, OwnerSide):
     def _phase(self, question: RaterQuestion) -> Phase | None:
         return self.plan.find_run(question).phase if question.phase else None
 
-    def _trial(self, question: RaterQuestion, asked: Sequence[AskedQuestion]) -> QualificationTry | None:
+    def _trial(self, question: RaterQuestion, history: Sequence[AskedQuestion]) -> QualificationTry | None:
         test = self.settings.qualification
         if test is None or question.why != "qualification":
             return None
-        over = attempts(test, [task for task in asked if task.answered is not None])
-        ended = [one for one in over if one.answered == test.questions]
+        over = attempts(test, [task for task in history if task.answered is not None])
+        ended = [attempt for attempt in over if attempt.answered == test.questions]
         return QualificationTry(len(ended) + 1, ended[-1].right if ended else None)
 
     def _heard(self, rater: str, now: int) -> RaterVisit:
@@ -517,6 +521,6 @@ class _TaskRequest:
     cohort: str
     now: int
 
-    def state(self, asked: Sequence[AskedQuestion], tallies: Tallies) -> AssignmentState:
+    def state(self, history: Sequence[AskedQuestion], tallies: Tallies) -> AssignmentState:
         """All that decides what comes next."""
-        return AssignmentState(self.rater, self.number, self.cohort, self.now, "active", asked, tallies)
+        return AssignmentState(self.rater, self.number, self.cohort, self.now, "active", history, tallies)

@@ -1,4 +1,8 @@
-"""Who did what, kept for good; and the studio's settings, every version of them."""
+"""Who may come in, and who did what: links, the audit, and every version of the studio's settings.
+
+A link holds a random token of 256 bits; the database holds its SHA-256, which needs no salt. Nobody's link can be read
+from the database or from a backup of it. A link that was never given, was revoked or has expired gives the same error.
+"""
 
 from __future__ import annotations
 
@@ -74,12 +78,7 @@ class AuditMethods(DatabaseConnection):
             return connection.execute(newest).scalar()
 
 
-# --------------------------------------------------------------------------------------------------
-# Links that let people in: a random token in the address, its SHA-256 in the database.
-#
-# A token holds 256 random bits, so its hash cannot be guessed backwards and needs no salt. Who reads the database, or a
-# backup of it, gets nobody's link. A link that was never given, was revoked or has expired is one and the same error.
-# --------------------------------------------------------------------------------------------------
+# -- links -------------------------------------------------------------------------------------------------------------
 
 TOKEN_BYTES = 32
 _LONGEST = 200
@@ -105,27 +104,30 @@ class LinkMethods(DatabaseConnection):
         at: int | None = None,
     ) -> str:
         """A new token for a rater, an owner or an adjudicator. It is given out now and can never be read again."""
-        _check_role(role, rater)
+        if role not in ROLES:
+            raise BadValue(f"a role is needed: {', '.join(ROLES)}", found=repr(role))
+        if (role == "rater") != (rater is not None):
+            raise BadValue("a rater's link names its rater, and no other does", found=f"{role}, rater {rater!r}")
         token = secrets.token_urlsafe(TOKEN_BYTES)
         at = now_ms() if at is None else at
         row = {"hash": _hash(token), "role": role, "rater": rater, "created_at": at, "expires_at": expires_at}
         with self.writing() as connection:
-            named = None if rater is None else rater_number(connection, rater)
+            number = None if rater is None else rater_number(connection, rater)
             link = connection.scalar(insert(links).returning(links.c.number), row)
-            add_audit_line(connection, by, "link given", at, link=link, role=role, rater=named)
+            add_audit_line(connection, by, "link given", at, link=link, role=role, rater=number)
         return token
 
     def who(self, token: str, *, at: int | None = None) -> LinkHolder:
-        """Whom a token stands for; BadLink when for nobody (any more)."""
-        wanted = _hash(token[:_LONGEST])
+        """Whom a token stands for; BadLink if it is not valid, or not any more."""
+        token_hash = _hash(token[:_LONGEST])
         with self.reading() as connection:
-            row = _BY_HASH.first(connection, {"wanted": wanted})
-        if row is None or not hmac.compare_digest(row[0], wanted):
+            row = _BY_HASH.first(connection, {"wanted": token_hash})
+        if row is None or not hmac.compare_digest(row[0], token_hash):
             raise _bad_link()
         return _holder(row, now_ms() if at is None else at)
 
     def who_of_link(self, number: int, *, at: int | None = None) -> LinkHolder:
-        """Whom the link of this number stands for; BadLink when for nobody (any more)."""
+        """Whom the link of this number stands for; BadLink if it is not valid, or not any more."""
         with self.reading() as connection:
             row = _BY_NUMBER.first(connection, {"wanted": number})
         if row is None:
@@ -171,8 +173,8 @@ def revoke_links(connection: Connection, rater: str, at: int) -> None:
 
 def rater_number(connection: Connection, rater: str) -> int:
     """The number of a rater, who then stays until the transaction ends; UnknownRater when there is none."""
-    known = select(raters.c.number).where(raters.c.id == rater).with_for_update(read=True)
-    number: int | None = connection.execute(known).scalar()
+    query = select(raters.c.number).where(raters.c.id == rater).with_for_update(read=True)
+    number: int | None = connection.execute(query).scalar()
     if number is None:
         raise UnknownRater.named(rater)
     return number
@@ -180,10 +182,3 @@ def rater_number(connection: Connection, rater: str) -> int:
 
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode(errors="replace")).hexdigest()
-
-
-def _check_role(role: str, rater: str | None) -> None:
-    if role not in ROLES:
-        raise BadValue(f"a role is needed: {', '.join(ROLES)}", found=repr(role))
-    if (role == "rater") != (rater is not None):
-        raise BadValue("a rater's link names its rater, and no other does", found=f"{role}, rater {rater!r}")

@@ -1,4 +1,13 @@
-"""Questions put to raters: each has its position once, is shown once, and belongs to one rater."""
+"""Tasks put to raters, and their answers: each saved exactly once, on the disk before the rater is told so.
+
+A submission carries a key that the browser made up. The same key again gives back what was saved under it and writes
+nothing. Closing the task comes first: one statement that finds it open, the rater's own and the rater active, or finds
+nothing; it holds the row (SQLite: the whole database) until the commit. And (rater, key, part) is unique. So of two
+submissions at once one is written, and the other gets what became of it.
+
+Imported judgments and an adjudicator's rulings belong to no task. They are read with the others and taken back as those
+are: the row stays as history.
+"""
 
 from __future__ import annotations
 
@@ -75,12 +84,14 @@ class TaskMethods(DatabaseConnection):
 
         def put(connection: Connection) -> RaterTask | None:
             rater_number(connection, rater)
-            return insert_task(connection, row, new) or _task_at(connection, rater, position)
+            task = insert_task(connection, row, new)
+            before = None if task else _TASK_AT.first(connection, {"own": rater, "place": position})
+            return task if before is None else parse_task(before)
 
-        found = self.write(put)
-        if found is None:
+        task = self.write(put)
+        if task is None:
             raise BadValue("a rater is asked the same once", found=repr(about), where=f"rater {rater!r}")
-        return found
+        return task
 
     def task(self, id: int, rater: str) -> RaterTask:
         """One task of this rater; NotYours for any other."""
@@ -129,23 +140,18 @@ def task_row(rater: str, new: NewTask) -> dict[str, Any]:
 
 def insert_task(connection: Connection, row: dict[str, Any], new: NewTask) -> RaterTask | None:
     """Write a new task; None when its position, or what it is about, was taken before."""
-    made = _INSERT_TASK[connection.dialect.name].first(connection, row)
-    if made is None:
+    inserted = _INSERT_TASK[connection.dialect.name].first(connection, row)
+    if inserted is None:
         return None
-    return RaterTask(made[0], row["rater"], new.position, new.phase, new.about, new.question, new.screen, new.at)
-
-
-def _task_at(connection: Connection, rater: str, position: int) -> RaterTask | None:
-    found = _TASK_AT.first(connection, {"own": rater, "place": position})
-    return None if found is None else parse_task(found)
+    return RaterTask(inserted[0], row["rater"], new.position, new.phase, new.about, new.question, new.screen, new.at)
 
 
 def own_task(connection: Connection, id: int, rater: str) -> RaterTask:
     """A task of this rater, or NotYours."""
-    found = _TASK_OF_RATER.first(connection, {"this": id, "own": rater})
-    if found is None:  # another's task and none at all sound alike
+    row = _TASK_OF_RATER.first(connection, {"this": id, "own": rater})
+    if row is None:  # another's task and none at all sound alike
         raise NotYours("a task of your own is needed", found=f"task {id}", remedy="go back to the studio's first page")
-    return parse_task(found)
+    return parse_task(row)
 
 
 def parse_task(row: tuple[Any, ...]) -> RaterTask:
@@ -154,15 +160,7 @@ def parse_task(row: tuple[Any, ...]) -> RaterTask:
     return RaterTask(id, rater, position, phase, about, json.loads(question), json.loads(screen), *moments)
 
 
-# --------------------------------------------------------------------------------------------------
-# Answers come in: each exactly once, on the disk before anyone hears that it was saved.
-#
-# A submission carries a key that the browser made up. The same key again gives back what was saved under it and writes
-# nothing, however often and from wherever it comes. Closing the task comes first: one statement that finds it open, the
-# rater's own and the rater at work, or finds nothing; it holds the row (SQLite: the whole database) until the commit.
-# And
-# (rater, key, part) is unique. So of two submissions at once one is written, and the other hears what became of it.
-# --------------------------------------------------------------------------------------------------
+# -- submitting answers ------------------------------------------------------------------------------------------------
 
 STOPPED = ("paused", "removed", "withdrawn")
 """Raters in these states may not answer."""
@@ -251,7 +249,10 @@ class AnswerMethods(StudyMethods):
             ).scalar()
             if last is None:
                 raise NothingToUndo("an answer that may be taken back is needed", found="none")
-            _undo(connection, last, now_ms() if at is None else at)
+            moment = now_ms() if at is None else at
+            live = connection.scalars(select(judgments.c.id).where(judgments.c.task == last, _IS_LIVE)).all()
+            connection.execute(insert(undos), [{"judgment": id, "at": moment} for id in live])
+            connection.execute(update(tasks).where(tasks.c.id == last).values(answered_at=None))
             return own_task(connection, last, rater)
 
     def given(self, rater: str | None = None, *, kind: str | None = None) -> list[StoredAnswer]:
@@ -263,7 +264,10 @@ class AnswerMethods(StudyMethods):
             .order_by(judgments.c.id)
         )
         with self.reading() as connection:
-            return [_parse_answer(row._asdict()) for row in connection.execute(query)]
+            rows = [row._asdict() for row in connection.execute(query)]
+        return [
+            StoredAnswer(record=json.loads(row.pop("payload")), **row | {"undone": bool(row["undone"])}) for row in rows
+        ]
 
 
 def _save(
@@ -320,27 +324,13 @@ def _without_times(payload: str) -> dict[str, Any]:
     return {name: value for name, value in json.loads(payload).items() if name not in _TIMES}
 
 
-def _undo(connection: Connection, task: int, at: int) -> None:
-    live = connection.scalars(select(judgments.c.id).where(judgments.c.task == task, _IS_LIVE)).all()
-    connection.execute(insert(undos), [{"judgment": id, "at": at} for id in live])
-    connection.execute(update(tasks).where(tasks.c.id == task).values(answered_at=None))
-
-
-def _parse_answer(fields: dict[str, Any]) -> StoredAnswer:
-    return StoredAnswer(record=json.loads(fields.pop("payload")), **fields | {"undone": bool(fields["undone"])})
-
-
 def _time(at: int, where: str) -> int:
     if not isinstance(at, int) or not 0 <= at < _LATEST:
         raise BadValue("a time in milliseconds since 1970 is needed", found=repr(at), where=where)
     return at
 
 
-# --------------------------------------------------------------------------------------------------
-# Judgments that no task asked for: those of an imported file, and an adjudicator's rulings.
-#
-# They stand among the answers of raters, are read with them, and are taken back as those are: the row stays as history.
-# --------------------------------------------------------------------------------------------------
+# -- judgments without a task ------------------------------------------------------------------------------------------
 
 
 class ImportMethods(AnswerMethods):
@@ -371,9 +361,13 @@ class ImportMethods(AnswerMethods):
         if not rows:
             raise BadValue("at least one judgment is needed", found="none", where=what)
         people = [
-            {"id": check_text(one.id, where="the id of a rater", most=200), "kind": one.kind, "cohort": one.cohort}
+            {
+                "id": check_text(person.id, where="the id of a rater", most=200),
+                "kind": person.kind,
+                "cohort": person.cohort,
+            }
             | {"status": "active", "created_at": at}
-            for one in new
+            for person in new
         ]
         with self.writing() as connection:
             there = connection.scalars(select(judgments.c.id).where(judgments.c.key == key)).all()
@@ -381,8 +375,8 @@ class ImportMethods(AnswerMethods):
                 return SavedSubmission(tuple(there), repeated=True)
             if people:
                 connection.execute(insert(raters), people)
-            written = insert(judgments).returning(judgments.c.id, sort_by_parameter_order=True)
-            ids = connection.scalars(written, rows).all()
+            statement = insert(judgments).returning(judgments.c.id, sort_by_parameter_order=True)
+            ids = connection.scalars(statement, rows).all()
             add_audit_line(connection, by, what, at, judgments=len(ids), raters=len({row["rater"] for row in rows}))
             return SavedSubmission(tuple(ids), repeated=False)
 

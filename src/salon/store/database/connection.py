@@ -1,4 +1,4 @@
-"""What can go wrong between a studio and its database.
+"""Connections to a studio's database: its errors, its transactions and its prepared statements.
 
     SalonError
     └── DatabaseError             the database cannot do this now
@@ -16,6 +16,20 @@
         └── BadLink               a link that was never given, was revoked or has expired
 
 Messages never hold a password, a token, or whether somebody else's task exists.
+
+SQLite runs in write-ahead mode with `synchronous=FULL`: a commit is flushed before it returns, readers see the last
+commit and wait for nobody. Python's driver is kept from opening transactions of its own (`isolation_level=None`);
+SQLAlchemy's `begin` event says BEGIN for readers and BEGIN IMMEDIATE for writers, so that no writer finds out half-way
+that another was first. Writers of one process queue for a lock; those of other processes wait in SQLite, up to 30 s.
+The first in the queue writes for all that wait (`write`): each in a savepoint of its own, one flush for everyone.
+
+PostgreSQL runs READ COMMITTED, `synchronous_commit=on` whatever the server's default; a task is locked by its row while
+it is answered, and the server itself lets commits share a flush. Single reads are not wrapped in a transaction, which
+under READ COMMITTED would change nothing but take two more round trips. Both databases have a `snapshot`: several reads
+that see one moment.
+
+Statements that run for every answer are compiled once for each kind of database and run by its driver alone: what
+SQLAlchemy does anew for each execution takes several times as long as the statement itself.
 """
 
 from __future__ import annotations
@@ -94,23 +108,7 @@ class BadLink(DatabaseError):
     """A link that was never given, was revoked or has expired."""
 
 
-# --------------------------------------------------------------------------------------------------
-# A database's transactions: who waits for whom, and what is on the disk when a block ends.
-#
-# SQLite runs in write-ahead mode with `synchronous=FULL`: a commit is flushed before it returns, readers see the last
-# commit and wait for nobody. Python's driver is kept from opening transactions of its own (`isolation_level=None`);
-# SQLAlchemy's `begin` event says BEGIN for readers and BEGIN IMMEDIATE for writers, so that no writer finds out half-
-# way
-# that another was first. Writers of one process queue for a lock; those of other processes wait in SQLite, up to 30 s.
-# Whoever is first writes for all who come meanwhile (`write`): each in a savepoint of its own, one flush for everyone.
-#
-# PostgreSQL runs READ COMMITTED, `synchronous_commit=on` whatever the server's default; a task is locked by its row
-# while
-# it is answered, and the server itself lets commits share a flush. Single reads are not wrapped in a transaction, which
-# under READ COMMITTED would change nothing but take two more round trips. Both databases have a `snapshot`: several
-# reads
-# that see one moment.
-# --------------------------------------------------------------------------------------------------
+# -- transactions ------------------------------------------------------------------------------------------------------
 
 T = TypeVar("T")
 
@@ -209,25 +207,25 @@ class DatabaseConnection:
                 batch, self._waiting = self._waiting, []
             try:
                 with self._writers.begin() as connection:
-                    for one in batch:
-                        one.run(connection)
-            except BaseException as error:  # nobody's writes are on the disk
-                for one in batch:
-                    one.error = one.error or error
+                    for pending in batch:
+                        pending.run(connection)
+            except BaseException as error:  # none of the writes is on the disk
+                for pending in batch:
+                    pending.error = pending.error or error
         with self._queue:
             self._led = bool(self._waiting)
             if self._led:
                 self._waiting[0].leads = True
                 self._waiting[0].called.set()
-        for one in batch:
-            one.called.set()
+        for pending in batch:
+            pending.called.set()
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
         try:
             yield
         except IntegrityError:
-            raise  # two writers at once: whoever wrote knows what it means
+            raise  # two writers at once: the caller knows what it means
         except DataError:
             raise BadValue("a value that the database can hold is needed", found="another: NUL, or too large") from None
         except (DBAPIError, TimeoutError) as error:
@@ -242,7 +240,7 @@ class DatabaseConnection:
 
 
 class _PendingWrite:
-    """Something to be written by whoever has the turn, and what became of it."""
+    """A write that waits in the queue, and its outcome."""
 
     def __init__(self, work: Callable[[Connection], Any]) -> None:
         self.work, self.called, self.leads = work, threading.Event(), False
@@ -337,12 +335,7 @@ def _check_after_rest(connection: Any, record: ConnectionPoolEntry, _: object) -
         raise DisconnectionError() from error
 
 
-# --------------------------------------------------------------------------------------------------
-# Statements that run for every answer: compiled once for each kind of database, and run by its driver alone.
-#
-# SQLAlchemy still writes the SQL, keeps the connections and names the errors; what it would do anew for each execution
-# takes several times as long as the statement itself.
-# --------------------------------------------------------------------------------------------------
+# -- prepared statements -----------------------------------------------------------------------------------------------
 
 
 class PreparedStatement:
@@ -356,10 +349,10 @@ class PreparedStatement:
         """All rows it gives."""
         cursor = self._run(connection, values)
         try:
-            found: list[tuple[Any, ...]] = cursor.fetchall()
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
         finally:
             cursor.close()
-        return found
+        return rows
 
     def first(self, connection: Connection, values: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Its first row, or None."""
@@ -383,9 +376,9 @@ class PreparedStatement:
 
     def _text(self, dialect: Dialect) -> tuple[str, tuple[str, ...] | None]:
         """The SQL, and the order of its values where they have no names."""
-        made = self._compiled.get(dialect.name)
-        if made is None:
+        compiled_text = self._compiled.get(dialect.name)
+        if compiled_text is None:
             compiled: Any = self._statement.compile(dialect=dialect, column_keys=self._columns)
             order = tuple(compiled.positiontup) if compiled.positional else None
-            made = self._compiled[dialect.name] = (str(compiled), order)
-        return made
+            compiled_text = self._compiled[dialect.name] = (str(compiled), order)
+        return compiled_text

@@ -1,4 +1,4 @@
-"""A whole database as one SQLite file, made while the studio runs, and back into either kind of database.
+"""A studio's database by its URL, and copies of it as one SQLite file.
 
 SQLite writes a compact copy of one moment itself (VACUUM INTO): writers go on, and what was erased is not in it. From
 PostgreSQL every table is copied within one snapshot. The file appears whole or not at all.
@@ -33,14 +33,28 @@ class BackupMethods(DatabaseConnection):
     def backup(self, path: Path | str, *, overwrite: bool = False) -> None:
         """Write everything the database holds to the SQLite file `path`."""
         place = Path(path)
-        _check_target(place, overwrite)
+        if not place.absolute().parent.is_dir():
+            raise BadFile("a folder for the backup is needed", found="none", where=str(place.absolute().parent))
+        if place.is_dir() or (place.exists() and not overwrite):
+            raise BadFile(
+                "a backup only replaces a file when asked to",
+                found="a folder" if place.is_dir() else "a file that is there already",
+                where=str(place),
+                remedy="choose another name" + ("" if place.is_dir() else ", or add --overwrite"),
+            )
         sweep_parts(place)
         with whole_file(place, overwrite=overwrite) as file:
             os.chmod(file.name, 0o600)  # it holds what the database does, which is the owner's alone
             if self.sqlite:
                 self.outside("VACUUM INTO ?", file.name)
             else:
-                _copy_out(self, Path(file.name))
+                target = _sqlite(Path(file.name))
+                try:
+                    migrate(target)
+                    with self.snapshot() as reader, target.writing() as writer:
+                        _copy(reader, writer)
+                finally:
+                    target.close()
 
 
 def restore(path: Path | str, database: DatabaseConnection) -> None:
@@ -58,7 +72,14 @@ def restore(path: Path | str, database: DatabaseConnection) -> None:
                 _check_empty(writer, database.name)
                 _copy(reader, writer)
                 if not database.sqlite:
-                    _advance_sequences(writer)
+                    for table in metadata.sorted_tables:
+                        column = table.autoincrement_column
+                        highest = None if column is None else writer.execute(select(func.max(column))).scalar()
+                        if column is not None and highest is not None:
+                            sequence = {"table": table.name, "column": column.name, "highest": highest}
+                            writer.execute(
+                                text("SELECT setval(pg_get_serial_sequence(:table, :column), :highest)"), sequence
+                            )
         except SalonError as error:
             if error.where != source.name:
                 raise
@@ -72,16 +93,6 @@ def restore(path: Path | str, database: DatabaseConnection) -> None:
 
 def _sqlite(path: Path) -> DatabaseConnection:
     return DatabaseConnection(URL.create("sqlite+pysqlite", database=str(path)))
-
-
-def _copy_out(database: DatabaseConnection, path: Path) -> None:
-    target = _sqlite(path)
-    try:
-        migrate(target)
-        with database.snapshot() as reader, target.writing() as writer:
-            _copy(reader, writer)
-    finally:
-        target.close()
 
 
 def _copy(reader: Connection, writer: Connection) -> None:
@@ -103,31 +114,7 @@ def _check_empty(connection: Connection, where: str) -> None:
             )
 
 
-def _advance_sequences(connection: Connection) -> None:
-    """PostgreSQL's own counters start behind the highest number there is."""
-    for table in metadata.sorted_tables:
-        column = table.autoincrement_column
-        highest = None if column is None else connection.execute(select(func.max(column))).scalar()
-        if column is not None and highest is not None:
-            sequence = {"table": table.name, "column": column.name, "highest": highest}
-            connection.execute(text("SELECT setval(pg_get_serial_sequence(:table, :column), :highest)"), sequence)
-
-
-def _check_target(place: Path, overwrite: bool) -> None:
-    if not place.absolute().parent.is_dir():
-        raise BadFile("a folder for the backup is needed", found="none", where=str(place.absolute().parent))
-    if place.is_dir() or (place.exists() and not overwrite):
-        raise BadFile(
-            "a backup only replaces a file when asked to",
-            found="a folder" if place.is_dir() else "a file that is there already",
-            where=str(place),
-            remedy="choose another name" + ("" if place.is_dir() else ", or add --overwrite"),
-        )
-
-
-# --------------------------------------------------------------------------------------------------
-# A studio's database by its URL.
-# --------------------------------------------------------------------------------------------------
+# -- opening -----------------------------------------------------------------------------------------------------------
 
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 
@@ -165,7 +152,25 @@ def open_database(url: str | Path, *, create: bool = False) -> Database:
     """
     parsed = URL.create(_DRIVERS["sqlite"], database=str(url.absolute())) if isinstance(url, Path) else _parse(url)
     if parsed.get_backend_name() == "sqlite":
-        _check_file(parsed, create)
+        name = parsed.database
+        if not name or name == ":memory:" or name.startswith("file:"):
+            raise BadFile(
+                "a database that outlives its process is needed", found=str(parsed), remedy="sqlite:///studio.db"
+            )
+        path = Path(name)
+        if not path.exists() and not create:
+            raise Unavailable(
+                "a database is needed",
+                found="no such file",
+                where=str(path),
+                remedy="see how it is spelled; salon serve STUDY opens a studio with its database",
+            )
+        if not path.absolute().parent.is_dir():
+            raise Unavailable("a folder for the database is needed", found="none", where=str(path.absolute().parent))
+        if path.is_dir():
+            raise Unavailable("a file is needed", found="a folder", where=str(path))
+        if not path.exists():
+            path.touch(mode=0o600)  # it will hold what raters say about themselves; its write-ahead file follows suit
     database = Database(parsed)
     try:
         if create:
@@ -197,23 +202,3 @@ def _no_url(scheme: str) -> BadFile:
         found=f"{scheme}://...",
         remedy="sqlite:///studio.db for a file, or postgresql://user@host/name",
     )
-
-
-def _check_file(url: URL, create: bool) -> None:
-    name = url.database
-    if not name or name == ":memory:" or name.startswith("file:"):
-        raise BadFile("a database that outlives its process is needed", found=str(url), remedy="sqlite:///studio.db")
-    path = Path(name)
-    if not path.exists() and not create:
-        raise Unavailable(
-            "a database is needed",
-            found="no such file",
-            where=str(path),
-            remedy="see how it is spelled; salon serve STUDY opens a studio with its database",
-        )
-    if not path.absolute().parent.is_dir():
-        raise Unavailable("a folder for the database is needed", found="none", where=str(path.absolute().parent))
-    if path.is_dir():
-        raise Unavailable("a file is needed", found="a folder", where=str(path))
-    if not path.exists():
-        path.touch(mode=0o600)  # it will hold what raters say about themselves; its write-ahead file follows suit

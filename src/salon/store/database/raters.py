@@ -58,10 +58,10 @@ class RaterMethods(DatabaseConnection):
     def rater(self, id: str) -> StoredRater:
         """One rater; UnknownRater when there is none of that id."""
         with self.reading() as connection:
-            found = connection.execute(_STATES.where(raters.c.id == id)).first()
-        if found is None:
+            row = connection.execute(_STATES.where(raters.c.id == id)).first()
+        if row is None:
             raise UnknownRater.named(id)
-        return _state(found)
+        return _state(row)
 
     def set_status(self, id: str, status: str, *, by: str | None = "owner", at: int | None = None) -> None:
         """Invite, activate, pause, remove, withdraw or finish a rater; `by` None is the rater.
@@ -72,8 +72,8 @@ class RaterMethods(DatabaseConnection):
         """
         at = now_ms() if at is None else at
         with self._leaving(at) as (connection, reasons):
-            known = select(raters.c.number, raters.c.status).where(raters.c.id == id).with_for_update()
-            row = connection.execute(known).first()
+            query = select(raters.c.number, raters.c.status).where(raters.c.id == id).with_for_update()
+            row = connection.execute(query).first()
             if row is None:
                 raise UnknownRater.named(id)
             if row.status == _check_status(status) or (by is None and row.status in STOPPED and status != "withdrawn"):

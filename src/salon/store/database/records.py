@@ -1,4 +1,8 @@
-"""What the database gives back, as plain frozen records. Times are milliseconds since 1970."""
+"""What the database takes and gives back, as plain frozen records. Times are milliseconds since 1970.
+
+A study is validated whole when it is read; one wrong answer would spoil every reading after it. So each answer is
+checked against the study's criteria, items and groups (`AnswerFrame`) before it is written.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ class RaterTask:
 
 @dataclass(frozen=True)
 class NewTask:
-    """A question that is to be put to a rater; see `Task`."""
+    """A question that is to be put to a rater; see `RaterTask`."""
 
     position: int
     about: str
@@ -195,12 +199,7 @@ def judgment_payload(judgment: Judgment) -> str:
     return judgment.model_dump_json(exclude_defaults=True)
 
 
-# --------------------------------------------------------------------------------------------------
-# Which judgments the study can take: only those that leave it readable.
-#
-# A study is validated whole when it is read; one wrong answer would spoil every reading after it. So each is held
-# against the study's criteria, items and groups before it is written.
-# --------------------------------------------------------------------------------------------------
+# -- which answers are accepted ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -219,14 +218,14 @@ class AnswerFrame:
         if answer.rater != rater:
             raise NotYours("a judgment of your own is needed", found="one in another rater's name")
         self._check_criterion(answer.criterion)
-        named = judged_items(answer)
-        self._check_items(named, together=not isinstance(answer, Rating | Checklist))
+        items = judged_items(answer)
+        self._check_items(items, together=not isinstance(answer, Rating | Checklist))
         if isinstance(answer, Rating) and answer.value is not None:
             _check_scale(self.criteria[answer.criterion], answer.value)
         return {
             "kind": KIND_OF[type(answer)],
             "criterion": answer.criterion,
-            "prompt": self.prompts[named[0]] if named else None,
+            "prompt": self.prompts[items[0]] if items else None,
             "payload": judgment_payload(answer),
         }
 
@@ -248,13 +247,13 @@ class AnswerFrame:
                 "a criterion of the study is needed", found=repr(id), remedy="one of " + ", ".join(self.criteria)
             )
 
-    def _check_items(self, named: Sequence[str], *, together: bool) -> None:
-        for item in named:
+    def _check_items(self, items: Sequence[str], *, together: bool) -> None:
+        for item in items:
             if item not in self.groups:
                 raise UnknownReference("an item of the study is needed", found=repr(item))
-        groups = {self.groups[item] for item in named}
+        groups = {self.groups[item] for item in items}
         if together and (len(groups) > 1 or (None in groups and self.within != "all")):
-            raise WrongPrompt(f"items are compared within one {self.within}", found=", ".join(map(repr, named)))
+            raise WrongPrompt(f"items are compared within one {self.within}", found=", ".join(map(repr, items)))
 
 
 def judged_items(judgment: Judgment) -> tuple[str, ...]:

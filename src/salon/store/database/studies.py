@@ -1,8 +1,11 @@
-"""Which revision of the study a reader gets.
+"""A study into the database, and out of it as Arrow columns.
 
-The number grows with every rater, answer and undo, so that a signature made from a running study names one state of it.
-Only what takes answers away (a rater removed, withdrawn, brought back or erased) is a line of its own; what came since
-the last line is counted.
+Judgments are kept as the lines of JSON they would be in a folder, so a million of them are read as a file would be: in
+blocks, by Arrow, without an object for each.
+
+The revision number grows with every rater, answer and undo, so that a signature made from a running study names one
+state of it. Only what takes answers away (a rater removed, withdrawn, brought back or erased) is a line of its own;
+what came since the last line is counted.
 """
 
 from __future__ import annotations
@@ -37,15 +40,15 @@ def count_changes(connection: Connection) -> int:
 def current_revisions(connection: Connection) -> list[Revision]:
     """Every line, and one more for what came since the last."""
     rows = connection.execute(select(tables.revisions).order_by(tables.revisions.c.number)).all()
-    found = [Revision(number=row.number, reason=row.reason, at=row.at) for row in rows]
+    revisions = [Revision(number=row.number, reason=row.reason, at=row.at) for row in rows]
     since = count_changes(connection) - rows[-1].changes
     if since > 0:
-        found.append(Revision(number=found[-1].number + since, reason="answers collected"))
-    return found
+        revisions.append(Revision(number=revisions[-1].number + since, reason="answers collected"))
+    return revisions
 
 
 def lock_revisions(connection: Connection) -> None:
-    """Wait for whoever else is taking answers away."""
+    """Wait for other transactions that take answers away."""
     connection.execute(select(tables.study.c.one).with_for_update())
 
 
@@ -56,13 +59,7 @@ def add_revision(connection: Connection, reason: str, at: int, number: int) -> N
     connection.execute(insert(tables.revisions), row)
 
 
-# --------------------------------------------------------------------------------------------------
-# A study into the database, and out of it as Arrow columns.
-#
-# Judgments are kept as the lines of JSON they would be in a folder, so a million of them are read as a file would be:
-# in
-# blocks, by Arrow, without an object for each.
-# --------------------------------------------------------------------------------------------------
+# -- studies -----------------------------------------------------------------------------------------------------------
 
 ROWS_AT_ONCE = 50_000
 _OWN_TABLE = {"prompts": tables.prompts, "items": tables.items}
@@ -91,7 +88,12 @@ class StudyMethods(DatabaseConnection):
                     _insert(connection, kind, _named_rows(study, kind, at))
                 for kind in JUDGMENTS:
                     _insert(connection, "judgments", _judgment_rows(study, kind))
-                _put_revisions(connection, study.revisions)
+                count = count_changes(connection)
+                rows = [
+                    {"number": revision.number, "reason": revision.reason, "at": revision.at, "changes": count}
+                    for revision in study.revisions
+                ]
+                connection.execute(insert(tables.revisions), rows)
         except IntegrityError:
             raise StudyThere(
                 "a database without a study is needed",
@@ -107,9 +109,15 @@ class StudyMethods(DatabaseConnection):
         """
         with self.snapshot() as connection:
             metadata = _metadata(connection, self.name)
-            found = {kind: _read_named(connection, kind) for kind in NAMED} | _read_judgments(connection)
-        metadata = _with_cohorts(metadata, found["raters"])
-        return metadata.study({kind: table for kind, table in found.items() if table.num_rows}, where=self.name)
+            study_tables = {kind: _read_named(connection, kind) for kind in NAMED} | _read_judgments(connection)
+        raters = study_tables["raters"]
+        if metadata.cohorts and "cohort" in raters.column_names:
+            # Cohorts that came while the study was collected are named beside those it describes.
+            ids = {cohort.id for cohort in metadata.cohorts}
+            there = dict.fromkeys(raters.column("cohort").cast(pa.string()).drop_null().to_pylist())
+            more = tuple(Cohort(id=id) for id in there if id not in ids)
+            metadata = metadata.model_copy(update={"cohorts": (*metadata.cohorts, *more)})
+        return metadata.study({kind: table for kind, table in study_tables.items() if table.num_rows}, where=self.name)
 
     def revision(self) -> int:
         """The number `read_study` would give now: what was computed from that revision is still true."""
@@ -200,12 +208,6 @@ def _lines(kind: str, table: pa.Table) -> Iterator[str]:
     return (line for line in file.getvalue().decode().split("\n") if line)
 
 
-def _put_revisions(connection: Connection, revisions: tuple[Revision, ...]) -> None:
-    count = count_changes(connection)
-    rows = [{"number": one.number, "reason": one.reason, "at": one.at, "changes": count} for one in revisions]
-    connection.execute(insert(tables.revisions), rows)
-
-
 # -- reading -----------------------------------------------------------------------------------------------
 
 
@@ -222,52 +224,28 @@ def _metadata(connection: Connection, where: str) -> Metadata:
     return Metadata.parse(json.loads(record) | {"revisions": revisions}, where=where)
 
 
-def _with_cohorts(metadata: Metadata, raters: pa.Table) -> Metadata:
-    """Where a study describes its cohorts, those that came while it was collected are named beside them."""
-    if not metadata.cohorts or "cohort" not in raters.column_names:
-        return metadata
-    known = {cohort.id for cohort in metadata.cohorts}
-    there = dict.fromkeys(raters.column("cohort").cast(pa.string()).drop_null().to_pylist())
-    more = tuple(Cohort(id=id) for id in there if id not in known)
-    return metadata.model_copy(update={"cohorts": (*metadata.cohorts, *more)})
-
-
 def _read_named(connection: Connection, kind: str) -> pa.Table:
     if kind == "raters":
-        return _read_raters(connection)
+        columns = ("id", "kind", "cohort")
+        active = (
+            select(*(tables.raters.c[name] for name in columns))
+            .where(tables.raters.c.status.not_in(tables.LEFT_OUT))
+            .order_by(tables.raters.c.number)
+        )
+        stored = connection.execute(active).all()
+        text = {name: pa.array([row[place] for row in stored], pa.string()) for place, name in enumerate(columns)}
+        return conform("raters", pa.table(text))
     table = _OWN_TABLE[kind]
     query = select(table.c.record).order_by(table.c.number)
     return _join_tables(kind, [_parse_lines(kind, [row[0] for row in rows]) for rows in _blocks(connection, query)])
 
 
-def _read_raters(connection: Connection) -> pa.Table:
-    columns = ("id", "kind", "cohort")
-    query = (
-        select(*(tables.raters.c[name] for name in columns))
-        .where(tables.raters.c.status.not_in(tables.LEFT_OUT))
-        .order_by(tables.raters.c.number)
-    )
-    rows = connection.execute(query).all()
-    text = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(columns)}
-    return conform("raters", pa.table(text))
-
-
 def _read_judgments(connection: Connection) -> dict[str, pa.Table]:
     """All kinds in one pass over the table, in the order the answers came."""
     parts: dict[str, list[pa.Table]] = {kind: [] for kind in JUDGMENTS}
-    for rows in _blocks(connection, _live_query()):
-        kinds, payloads = zip(*rows)
-        for kind in set(kinds):
-            lines = payloads if len(set(kinds)) == 1 else [line for other, line in rows if other == kind]
-            parts[kind].append(_parse_lines(kind, lines))
-    return {kind: _join_tables(kind, some) for kind, some in parts.items() if some}
-
-
-def _live_query() -> Select[tuple[str, str]]:
-    """Judgments that count, without those undone and those of raters left out."""
     judgments, undos, raters = tables.judgments, tables.undos, tables.raters
     gone = select(raters.c.id).where(raters.c.status.in_(tables.LEFT_OUT))
-    return (
+    live_query = (
         select(judgments.c.kind, judgments.c.payload)
         .where(
             judgments.c.counted,
@@ -277,6 +255,12 @@ def _live_query() -> Select[tuple[str, str]]:
         )
         .order_by(judgments.c.id)
     )
+    for rows in _blocks(connection, live_query):
+        kinds, payloads = zip(*rows)
+        for kind in set(kinds):
+            lines = payloads if len(set(kinds)) == 1 else [line for kind_of_row, line in rows if kind_of_row == kind]
+            parts[kind].append(_parse_lines(kind, lines))
+    return {kind: _join_tables(kind, some) for kind, some in parts.items() if some}
 
 
 def _blocks(connection: Connection, query: Select[Any]) -> Iterator[list[tuple[Any, ...]]]:
@@ -314,4 +298,6 @@ def _frame(metadata: Metadata, items: pa.Table) -> AnswerFrame:
         dict(zip(ids, items.column(name).to_pylist() if name in items.column_names else [None] * len(ids)))
         for name in ("prompt", metadata.compare_within)
     )
-    return AnswerFrame({one.id: one for one in metadata.criteria}, prompts, groups, metadata.compare_within)
+    return AnswerFrame(
+        {criterion.id: criterion for criterion in metadata.criteria}, prompts, groups, metadata.compare_within
+    )

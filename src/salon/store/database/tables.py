@@ -1,4 +1,4 @@
-"""The tables of a studio's database: one study being collected.
+"""The tables of a studio's database (one study being collected), and how they are made or brought up to date.
 
 Times are milliseconds since 1970 (UTC). Records are JSON text, written by Salon and never searched. `revisions`,
 `judgments`, `undos`, `consents`, `settings` and `audit` only grow; triggers refuse to change a judgment or a line of
@@ -164,9 +164,7 @@ settings = _table("settings", _number("version"), _text("text"), _time("at"))
 audit = _table("audit", _number(), _time("at"), _text("who"), _text("what"), _text("detail"))
 
 
-# --------------------------------------------------------------------------------------------------
-# Which tables a database holds, and how it gets those this Salon needs.
-# --------------------------------------------------------------------------------------------------
+# -- migration ---------------------------------------------------------------------------------------------------------
 
 _LOCK = 0x5A10
 """PostgreSQL's number for "the tables of a studio are being made"."""
@@ -177,32 +175,41 @@ def migrate(database: DatabaseConnection) -> None:
     with database.writing() as connection:
         if not database.sqlite:  # SQLite's writers queue anyway
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        found = _version(connection)
-        if found is None:
-            _check_is_empty(connection, database.name)
-        elif found > SCHEMA:
-            raise _newer(found, database.name)
-        if found != SCHEMA:
-            _upgrade(connection)
+        version = _version(connection)
+        if version is None:
+            names = inspect(connection).get_table_names()
+            if names:
+                raise WrongSchema(
+                    "an empty database is needed, or one made by Salon",
+                    found="the tables " + ", ".join(sorted(names)[:8]),
+                    where=database.name,
+                    remedy="name another database; nothing was changed",
+                )
+        elif version > SCHEMA:
+            raise _newer(version, database.name)
+        if version != SCHEMA:
+            from alembic import command
+
+            command.upgrade(alembic_config(connection), "head")
 
 
 def check_schema(database: DatabaseConnection, *, older: bool = False) -> None:
     """WrongSchema unless the tables are those of this Salon, or of an `older` one where that will do."""
     with database.reading() as connection:
-        found = _version(connection)
-    if found is None:
+        version = _version(connection)
+    if version is None:
         raise WrongSchema(
             "a database made by Salon is needed",
             found="one without Salon's tables",
             where=database.name,
             remedy="salon serve makes one; docs/database.md says how",
         )
-    if found > SCHEMA:
-        raise _newer(found, database.name)
-    if found < SCHEMA and not older:
+    if version > SCHEMA:
+        raise _newer(version, database.name)
+    if version < SCHEMA and not older:
         raise WrongSchema(
             f"tables of version {SCHEMA} are needed",
-            found=f"version {found}",
+            found=f"version {version}",
             where=database.name,
             remedy="an older Salon made it: start salon serve on it once, which brings it up to date",
         )
@@ -218,33 +225,16 @@ def alembic_config(connection: Connection) -> Config:
     return config
 
 
-def _upgrade(connection: Connection) -> None:
-    from alembic import command
-
-    command.upgrade(alembic_config(connection), "head")
-
-
 def _version(connection: Connection) -> str | None:
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
 
 
-def _check_is_empty(connection: Connection, where: str) -> None:
-    names = inspect(connection).get_table_names()
-    if names:
-        raise WrongSchema(
-            "an empty database is needed, or one made by Salon",
-            found="the tables " + ", ".join(sorted(names)[:8]),
-            where=where,
-            remedy="name another database; nothing was changed",
-        )
-
-
-def _newer(found: str, where: str) -> WrongSchema:
+def _newer(version: str, where: str) -> WrongSchema:
     return WrongSchema(
         f"tables of version {SCHEMA} or older are needed",
-        found=f"version {found}",
+        found=f"version {version}",
         where=where,
         remedy="a newer Salon made it: update Salon",
     )

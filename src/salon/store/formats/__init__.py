@@ -12,19 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
-from salon.store.formats import annotation_tools as argilla
-from salon.store.formats import annotation_tools as label_studio
-from salon.store.formats import hpd, hpdv3_benchmark
-from salon.store.formats import judgment_tables as comparisons
-from salon.store.formats import judgment_tables as pwcmp
-from salon.store.formats import judgment_tables as rankings
-from salon.store.formats import judgment_tables as ratings
-from salon.store.formats import public_datasets as likert
-from salon.store.formats import public_datasets as movielens
-from salon.store.formats import public_datasets as orders
-from salon.store.formats import vote_files as arena
-from salon.store.formats import vote_files as genai_bench
-from salon.store.formats import vote_files as pickapic
+from salon.store.formats import annotation_tools, hpd, hpdv3_benchmark, judgment_tables, public_datasets, vote_files
 from salon.store.formats.column_labels import settle_duplicates
 from salon.store.formats.column_mapping import guess_columns
 from salon.store.formats.files import Head, head_of, read_records
@@ -35,10 +23,13 @@ from salon.study.plugins import load_plugin, plugin_lines
 __all__ = [
     "KINDS",
     "Columns",
+    "Draft",
     "Format",
+    "Head",
     "ImportOptions",
     "ImportResult",
     "Policies",
+    "Source",
     "as_format",
     "format_named",
     "import_files",
@@ -81,35 +72,40 @@ GENERIC = {
             "comparisons",
             "A table of votes between two items: CSV, TSV, JSON, JSONL or Parquet.",
             _has("left", "right", "outcome"),
-            comparisons.read_comparisons,
-            (*comparisons.COMPARISON_NEEDED, *comparisons.COMPARISON_OPTIONAL),
+            judgment_tables.read_comparisons,
+            (*judgment_tables.COMPARISON_NEEDED, *judgment_tables.COMPARISON_OPTIONAL),
         ),
         Format(
             "ratings",
             "A table of ratings, one row a rating: CSV, TSV, JSON, JSONL or Parquet.",
             lambda head: _has("item", "value")(head) or _has("prompt", "generator", "value")(head),
-            ratings.read_ratings,
-            ("item", "value", *ratings.RATING_OPTIONAL),
+            judgment_tables.read_ratings,
+            ("item", "value", *judgment_tables.RATING_OPTIONAL),
         ),
         Format(
             "rankings",
             "A table of rankings, one row a ranked item or one row a ranking ('a>b=c').",
             lambda head: _has("item", "rank")(head) or _has("ranking")(head),
-            rankings.read_rankings,
-            ("item", "rank", "ranking", *rankings.RANKING_OPTIONAL),
+            judgment_tables.read_rankings,
+            ("item", "rank", "ranking", *judgment_tables.RANKING_OPTIONAL),
         ),
     )
 }
 NAMED = {
     form.name: form
     for form in (
-        Format("preflib", "PrefLib ballots (.soc .soi .toc .toi).", orders.is_preflib, orders.read_preflib),
-        Format("sushi", "Sushi preference orders (.order).", orders.is_sushi, orders.read_sushi),
+        Format(
+            "preflib",
+            "PrefLib ballots (.soc .soi .toc .toi).",
+            public_datasets.is_preflib,
+            public_datasets.read_preflib,
+        ),
+        Format("sushi", "Sushi preference orders (.order).", public_datasets.is_sushi, public_datasets.read_sushi),
         Format(
             "movielens",
             "MovieLens ratings (u.data, ratings.dat, ratings.csv).",
-            movielens.is_movielens,
-            movielens.read_movielens,
+            public_datasets.is_movielens,
+            public_datasets.read_movielens,
         ),
         Format(
             "hpdv2",
@@ -137,7 +133,11 @@ NAMED = {
             folder=True,
         ),
         Format(
-            "pickapic", "Pick-a-Pic rows (Parquet or CSV).", pickapic.is_pickapic, pickapic.read_pickapic, images=True
+            "pickapic",
+            "Pick-a-Pic rows (Parquet or CSV).",
+            vote_files.is_pickapic,
+            vote_files.read_pickapic,
+            images=True,
         ),
         Format(
             "imagereward",
@@ -147,30 +147,42 @@ NAMED = {
             images=True,
             by_path=True,
         ),
-        Format("arena", "Arena votes of FastChat and LMSYS (JSON, JSONL, CSV).", arena.is_arena, arena.read_arena),
+        Format(
+            "arena", "Arena votes of FastChat and LMSYS (JSON, JSONL, CSV).", vote_files.is_arena, vote_files.read_arena
+        ),
         Format(
             "genai-bench",
             "GenAI-Bench human votes with the verdicts of judges (CSV or JSONL).",
-            genai_bench.is_genai_bench,
-            genai_bench.read_genai_bench,
+            vote_files.is_genai_bench,
+            vote_files.read_genai_bench,
         ),
         Format(
             "label-studio",
             "Label Studio JSON export: pairwise, choices, rating, ranker.",
-            label_studio.is_label_studio,
-            label_studio.read_label_studio,
+            annotation_tools.is_label_studio,
+            annotation_tools.read_label_studio,
             ("left", "right", "prompt"),
         ),
         Format(
             "argilla",
             "Argilla 2 records as JSON: responses and suggestions.",
-            argilla.is_argilla,
-            argilla.read_argilla,
+            annotation_tools.is_argilla,
+            annotation_tools.read_argilla,
             ("left", "right", "prompt"),
         ),
-        Format("dsg", "DSG's TIFA160 Likert answers (CSV).", likert.is_dsg, likert.read_dsg),
-        Format("imagenhub", "ImagenHub ratings, one TSV a rater.", likert.is_imagenhub, likert.read_imagenhub),
-        Format("pwcmp", "pwcmp comparisons of conditions on scenes (CSV).", pwcmp.is_pwcmp, pwcmp.read_pwcmp),
+        Format("dsg", "DSG's TIFA160 Likert answers (CSV).", public_datasets.is_dsg, public_datasets.read_dsg),
+        Format(
+            "imagenhub",
+            "ImagenHub ratings, one TSV a rater.",
+            public_datasets.is_imagenhub,
+            public_datasets.read_imagenhub,
+        ),
+        Format(
+            "pwcmp",
+            "pwcmp comparisons of conditions on scenes (CSV).",
+            judgment_tables.is_pwcmp,
+            judgment_tables.read_pwcmp,
+        ),
     )
 }
 KINDS: dict[str, Format] = {**GENERIC, **NAMED}
@@ -182,8 +194,8 @@ def format_named(kind: str) -> Format:
         return KINDS[kind]
     loaded = load_plugin("formats", kind, KINDS)
     if loaded is None:
-        known = [*KINDS, *(name for name, _ in plugin_lines("formats", KINDS))]
-        raise BadValue("a known kind of file is needed", found=repr(kind), remedy="one of " + ", ".join(known))
+        names = [*KINDS, *(name for name, _ in plugin_lines("formats", KINDS))]
+        raise BadValue("a known kind of file is needed", found=repr(kind), remedy="one of " + ", ".join(names))
     return as_format(loaded.part, name=kind, origin=loaded.origin)
 
 
@@ -206,19 +218,19 @@ def plugin_formats() -> list[Format]:
 def recognize(path: str | Path) -> str:
     """The kind of a file by its beginning; BadFile listing the kinds when none or several fit."""
     head = head_of(Path(path))
-    found: list[str] = []
+    matches: list[str] = []
     for forms in ([*NAMED.values(), *plugin_formats()], GENERIC.values()):  # a known origin before a table in general
-        found = found or [form.name for form in forms if form.recognise(head)]
-    if len(found) == 1:
-        return found[0]
+        matches = matches or [form.name for form in forms if form.recognise(head)]
+    if len(matches) == 1:
+        return matches[0]
     if head.suffix in (".json", ".jsonl") and not head.columns:
         read_records(Source("", (Path(path),), ImportOptions()), Path(path))  # where it is broken
-    seen = (
+    description = (
         f"columns {', '.join(map(repr, head.columns[:12]))}" if head.columns else f"a file {head.suffix or 'of text'}"
     )
     raise BadFile(
         "a file of one known kind is needed: " + ", ".join(KINDS),
-        found=f"{'several fit: ' + ', '.join(found) if found else 'none fits'}; {seen}",  # columns may be cut
+        found=f"{'several fit: ' + ', '.join(matches) if matches else 'none fits'}; {description}",
         where=str(path),
         remedy=f"salon import KIND {Path(path).name} -o STUDY names the kind and its columns",
     )
@@ -241,7 +253,21 @@ def import_form(form: Format, paths: Sequence[str | Path], options: ImportOption
         raise BadFile("at least one file is needed", found="none")
     options = options or ImportOptions()
     source = Source(kind, tuple(Path(path) for path in paths), options)
-    _check_flags(source, form)
+    if source.options.images is not None and not form.images:
+        raise BadValue(f"--images means nothing to the kind {form.name!r}", remedy="its files have no images")
+    if (source.options.image_root or source.options.remap) and not form.by_path:
+        flag = "--image-root" if source.options.image_root else "--remap"
+        raise BadValue(f"{flag} means nothing to the kind {form.name!r}", remedy="its files name no pictures by path")
+    if (source.options.image_root or source.options.remap) and source.options.images is None:
+        raise BadValue("--image-root and --remap go with --images", found="no --images")
+    flags_set = [part for part, column in source.options.columns.model_dump().items() if column is not None]
+    bad = next((part for part in flags_set if part not in form.parts), None)
+    if bad is not None:
+        flags = ", ".join("--" + part.replace("_", "-") for part in form.parts)
+        raise BadValue(
+            f"--{bad.replace('_', '-')} means nothing to the kind {form.name!r}",
+            remedy=f"it takes {flags}" if flags else "leave it out: the layout of this kind is fixed",
+        )
     if form.origin is not None:
         source.say(f"read by the plugin {form.origin}")
     try:
@@ -259,30 +285,12 @@ def _of_another_kind(error: BadColumns, source: Source) -> BadColumns:
     """The same error; where a file has no such column because it is of another named kind, with that kind."""
     path = source.paths[0]
     head = head_of(path)
-    found = [form.name for form in NAMED.values() if form.recognise(head)]
-    named = any(column is not None for column in source.options.columns.model_dump().values())
-    if named or len(found) != 1 or found[0] == source.kind:
+    matches = [form.name for form in NAMED.values() if form.recognise(head)]
+    by_user = any(column is not None for column in source.options.columns.model_dump().values())
+    if by_user or len(matches) != 1 or matches[0] == source.kind:
         return error
-    remedy = f"it looks like {found[0]}: salon import {found[0]} {path.name} -o STUDY"
+    remedy = f"it looks like {matches[0]}: salon import {matches[0]} {path.name} -o STUDY"
     return BadColumns(error.needed, found=error.found, where=error.where, remedy=remedy)
-
-
-def _check_flags(source: Source, form: Format) -> None:
-    if source.options.images is not None and not form.images:
-        raise BadValue(f"--images means nothing to the kind {form.name!r}", remedy="its files have no images")
-    if (source.options.image_root or source.options.remap) and not form.by_path:
-        flag = "--image-root" if source.options.image_root else "--remap"
-        raise BadValue(f"{flag} means nothing to the kind {form.name!r}", remedy="its files name no pictures by path")
-    if (source.options.image_root or source.options.remap) and source.options.images is None:
-        raise BadValue("--image-root and --remap go with --images", found="no --images")
-    given = [part for part, column in source.options.columns.model_dump().items() if column is not None]
-    bad = next((part for part in given if part not in form.parts), None)
-    if bad is not None:
-        flags = ", ".join("--" + part.replace("_", "-") for part in form.parts)
-        raise BadValue(
-            f"--{bad.replace('_', '-')} means nothing to the kind {form.name!r}",
-            remedy=f"it takes {flags}" if flags else "leave it out: the layout of this kind is fixed",
-        )
 
 
 def _build(source: Source, draft: Draft) -> Study:
@@ -291,21 +299,17 @@ def _build(source: Source, draft: Draft) -> Study:
     design = Design(kind=policies.design) if policies.design else draft.design
     place = ", ".join(str(path) for path in source.paths)
     try:
+        names = ", ".join(path.name for path in source.paths)
+        left_out = [f"{LEFT_OUT}: {count:,} {reason}" for reason, count in source.left_out.items()]
+        note = "; ".join([f"imported from {names} as {source.kind}", *source.notes, *left_out])
         return Study.build(
             policies.name or source.paths[0].name.split(".")[0] or "study",
             draft.criteria,
             tables=tables,
             compare_within=policies.compare_within or draft.compare_within,
             design=design,
-            note=_note(source),
+            note=note,
         )
     except SalonError as error:
         where = f"{place}: {error.where}" if error.where else place
         raise type(error)(error.needed, found=error.found, where=where, remedy=error.remedy) from None
-
-
-def _note(source: Source) -> str:
-    """Kept with the study: where it came from and what was decided."""
-    names = ", ".join(path.name for path in source.paths)
-    left_out = [f"{LEFT_OUT}: {count:,} {reason}" for reason, count in source.left_out.items()]
-    return "; ".join([f"imported from {names} as {source.kind}", *source.notes, *left_out])

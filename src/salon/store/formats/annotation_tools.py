@@ -1,7 +1,17 @@
-"""Label Studio's JSON export: tasks with data, and annotations with results.
+"""Exports of annotation tools: Label Studio and Argilla 2.
 
-Read are results of type pairwise (selected: left | right), choices (a word for an outcome, over two items), rating (of
-one item) and ranker (a list of items, best first). A control's name (from_name) is the criterion.
+Label Studio's JSON has tasks with data, and annotations with results. Read are results of type pairwise (selected: left
+| right), choices (a word for an outcome, over two items), rating (of one item) and ranker (a list of items, best
+first). A control's name (from_name) is the criterion.
+
+Argilla's records are those that `dataset.records.to_json` writes:
+
+    {"id", "fields": {"prompt", "response-1", "response-2"}, "metadata", "vectors",
+     "responses":   {question: [{"value", "user_id"}, ...]},
+     "suggestions": {question: {"value", "score", "agent"}}}
+
+A text value is a comparison of the record's two fields, a list a ranking of them, a number a rating of the record.
+Suggestions are judgments too: their agent is a rater of kind 'model'.
 """
 
 from __future__ import annotations
@@ -10,7 +20,15 @@ from typing import Any
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.store.formats.column_labels import text_id
-from salon.store.formats.column_mapping import NAMES, WORDS, guess_columns, normalize_name, normalize_word, parse_values
+from salon.store.formats.column_mapping import (
+    NAMES,
+    SKIPS,
+    WORDS,
+    guess_columns,
+    normalize_name,
+    normalize_word,
+    parse_values,
+)
 from salon.store.formats.files import Head
 from salon.store.formats.records import JsonRecord, TableBuilder, list_records
 from salon.store.formats.source import CROWD, Draft, Source
@@ -28,7 +46,17 @@ def read_label_studio(source: Source) -> Draft:
     ledger, criteria = TableBuilder(), dict[str, Criterion]()
     for path in source.paths:
         for number, task in enumerate(list_records(source, path), 1):
-            _read_task(source, ledger, criteria, task, task.maybe_text("id") or str(number))
+            id = task.maybe_text("id") or str(number)
+            data = task.record("data")
+            prompt = _task_prompt(source, ledger, data, id)
+            for annotation in task.records("annotations"):
+                if annotation.fields.get("was_cancelled"):
+                    source.leave_out("annotations that were cancelled")
+                    continue
+                facts: dict[str, Any] = {"rater": _rater(source, ledger, annotation)}
+                facts |= {"seconds": annotation.maybe_number("lead_time"), "at": annotation.maybe_text("created_at")}
+                for result in annotation.records("result"):
+                    _read_result(source, ledger, criteria, result, data, facts, (id, prompt))
     if not ledger.judgments:
         raise BadFile(
             "results of type pairwise, choices, rating or ranker are needed",
@@ -39,28 +67,15 @@ def read_label_studio(source: Source) -> Draft:
     return Draft(tuple(criteria.values()), ledger.tables(), compare_within, Design())
 
 
-def _read_task(source: Source, ledger: TableBuilder, criteria: dict[str, Criterion], task: JsonRecord, id: str) -> None:
-    data = task.record("data")
-    prompt = _task_prompt(source, ledger, data, id)
-    for annotation in task.records("annotations"):
-        if annotation.fields.get("was_cancelled"):
-            source.leave_out("annotations that were cancelled")
-            continue
-        facts: dict[str, Any] = {"rater": _rater(source, ledger, annotation)}
-        facts |= {"seconds": annotation.maybe_number("lead_time"), "at": annotation.maybe_text("created_at")}
-        for result in annotation.records("result"):
-            _read_result(source, ledger, criteria, result, data, facts, (id, prompt))
-
-
 def _task_prompt(source: Source, ledger: TableBuilder, data: JsonRecord, task: str) -> str:
     """The task's prompt by its text; a task without one is its own prompt."""
-    named = source.options.columns.prompt
-    found = named or next((name for name in data.fields if normalize_name(name) in NAMES["prompt"]), None)
-    if named is not None and named not in data.fields:
-        raise BadColumns.missing(named, data.fields, where=data.where, option="--prompt")
-    if found is None or not data.has(found):
+    column = source.options.columns.prompt
+    field = column or next((name for name in data.fields if normalize_name(name) in NAMES["prompt"]), None)
+    if column is not None and column not in data.fields:
+        raise BadColumns.missing(column, data.fields, where=data.where, option="--prompt")
+    if field is None or not data.has(field):
         return ledger.prompt(f"task-{task}", data.where)
-    text = data.text(found)
+    text = data.text(field)
     return ledger.prompt(text_id(text), data.where, text=text)
 
 
@@ -100,18 +115,23 @@ def _read_result(
         key = _targets(result)[0]
         ledger.add("ratings", **facts, item=_item(ledger, data, key, about), value=value.number("rating"))
     else:
-        ids = [_ranked_item(ledger, label, result, about) for label in _ranked(value)]
+        ranker = value.fields.get("ranker")
+        if isinstance(ranker, dict):
+            filled = {name: items for name, items in ranker.items() if items and name != "_"} or ranker
+            ranker = filled["rank"] if "rank" in filled else next(iter(filled.values())) if len(filled) == 1 else None
+        if not isinstance(ranker, list) or not ranker:
+            raise BadValue("a ranker result needs one list of items", found=repr(value.fields), where=value.where)
+        ranked = ranker
+        ids = [_ranked_item(ledger, label, result, about) for label in ranked]
         ledger.rank(ids, range(1, len(ids) + 1), result.where, **facts)
 
 
 def _outcome(source: Source, value: JsonRecord, kind: str) -> dict[str, str]:
     """Label Studio's word for the answer as an outcome or a reason for none."""
     chosen = value.texts("choices", 1)[0] if kind == "choices" else value.text("selected")
-    given = source.options.policies.outcome_values
-    meanings = WORDS if given is None else parse_values(given)
-    meaning = meanings.get(
-        normalize_word(chosen), "tie" if kind == "pairwise" and normalize_word(chosen) == "none" else None
-    )
+    meaning = _meaning(source, chosen)
+    if meaning is None and kind == "pairwise" and normalize_word(chosen) == "none":
+        meaning = "tie"
     if meaning is None:
         raise BadValue(
             "the choice must be a known word for an outcome",
@@ -119,7 +139,17 @@ def _outcome(source: Source, value: JsonRecord, kind: str) -> dict[str, str]:
             where=value.where,
             remedy="say what the words mean, e.g. --outcome-values 'Image 1=a,Image 2=b'",
         )
-    return {"skipped": meaning} if meaning in ("cannot judge", "broken image") else {"outcome": meaning}
+    return _outcome_or_reason(meaning)
+
+
+def _meaning(source: Source, word: str) -> str | None:
+    """What a word for an outcome means, as the user says or by the built-in words."""
+    values = source.options.policies.outcome_values
+    return (WORDS if values is None else parse_values(values)).get(normalize_word(word))
+
+
+def _outcome_or_reason(meaning: str) -> dict[str, str]:
+    return {"skipped": meaning} if meaning in SKIPS else {"outcome": meaning}
 
 
 def _targets(result: JsonRecord) -> list[str]:
@@ -140,8 +170,8 @@ def _pair(
     if None in keys:
         keys = _targets(result)
     if len(keys) != 2 or any(key not in data.fields for key in keys):
-        found = guess_columns(list(data.fields), ["left", "right"])
-        keys = [found["left"], found["right"]] if found else ["left", "right"]
+        guesses = guess_columns(list(data.fields), ["left", "right"])
+        keys = [guesses["left"], guesses["right"]] if guesses else ["left", "right"]
     a, b = (_item(ledger, data, str(key), about) for key in keys)
     return a, b
 
@@ -150,21 +180,10 @@ def _item(ledger: TableBuilder, data: JsonRecord, key: str, about: tuple[str, st
     """An item by its path or address when it has one, else by its task and field."""
     task, prompt = about
     value = data.fields.get(key)
-    named = isinstance(value, str) and value.strip() and len(value) <= 500 and not any(c.isspace() for c in value)
-    if named:
+    is_name = isinstance(value, str) and value.strip() and len(value) <= 500 and not any(c.isspace() for c in value)
+    if is_name:
         return ledger.item(data.as_text(value, key), data.where, prompt=prompt)
     return ledger.item(f"task-{task}/{key or 'item'}", data.where, prompt=prompt)
-
-
-def _ranked(value: JsonRecord) -> list[Any]:
-    """The ranked list of a ranker; with several buckets, the one called 'rank' or the only one that is filled."""
-    ranker = value.fields.get("ranker")
-    if isinstance(ranker, dict):
-        filled = {name: items for name, items in ranker.items() if items and name != "_"} or ranker
-        ranker = filled["rank"] if "rank" in filled else next(iter(filled.values())) if len(filled) == 1 else None
-    if not isinstance(ranker, list) or not ranker:
-        raise BadValue("a ranker result needs one list of items", found=repr(value.fields), where=value.where)
-    return ranker
 
 
 def _ranked_item(ledger: TableBuilder, label: Any, result: JsonRecord, about: tuple[str, str]) -> str:
@@ -172,16 +191,7 @@ def _ranked_item(ledger: TableBuilder, label: Any, result: JsonRecord, about: tu
     return ledger.item(f"task-{task}/{result.as_text(label, 'ranker')}", result.where, prompt=prompt)
 
 
-# --------------------------------------------------------------------------------------------------
-# Argilla 2 records, as `dataset.records.to_json` writes them.
-#
-#     {"id", "fields": {"prompt", "response-1", "response-2"}, "metadata", "vectors",
-#      "responses":   {question: [{"value", "user_id"}, ...]},
-#      "suggestions": {question: {"value", "score", "agent"}}}
-#
-# A text value is a comparison of the record's two fields, a list a ranking of them, a number a rating of the record.
-# Suggestions are judgments too: their agent is a rater of kind 'model'.
-# --------------------------------------------------------------------------------------------------
+# -- Argilla -----------------------------------------------------------------------------------------------------------
 
 PROMPT_FIELDS = (*NAMES["prompt"], "instruction", "question", "input")
 
@@ -209,11 +219,11 @@ def _read_record(
     for question, answers in _questions(record, "responses"):
         if not isinstance(answers, list):
             raise BadValue("responses must be lists", found=repr(answers), where=f"{record.where}, {question}")
-        for number, one in enumerate(answers):
-            answer = record.as_record(one, f"responses.{question}[{number}]")
+        for number, response in enumerate(answers):
+            answer = record.as_record(response, f"responses.{question}[{number}]")
             _add_answer(source, criteria, subject, question, answer, _person(source, ledger, answer))
-    for question, one in _questions(record, "suggestions"):
-        answer = record.as_record(one, f"suggestions.{question}")
+    for question, response in _questions(record, "suggestions"):
+        answer = record.as_record(response, f"suggestions.{question}")
         agent = answer.maybe_text("agent") or "suggestions"
         _add_answer(source, criteria, subject, question, answer, ledger.rater(agent, "model", answer.where))
         source.say("suggestions are judgments by raters of kind 'model', named by their agent")
@@ -242,14 +252,16 @@ class _Subject:
         for flag, name in (("--prompt", columns.prompt), ("--left", columns.left), ("--right", columns.right)):
             if name is not None and name not in fields.fields:
                 raise BadColumns.missing(name, fields.fields, where=fields.where, option=flag)
-        asked = columns.prompt or next((name for name in fields.fields if normalize_name(name) in PROMPT_FIELDS), None)
-        if asked is not None and fields.has(asked):
-            text = fields.text(asked)
+        prompt_field = columns.prompt or next(
+            (name for name in fields.fields if normalize_name(name) in PROMPT_FIELDS), None
+        )
+        if prompt_field is not None and fields.has(prompt_field):
+            text = fields.text(prompt_field)
             self.prompt = ledger.prompt(text_id(text), record.where, text=text)
         else:
             self.prompt = ledger.prompt(f"record-{id}", record.where)
         pair = [columns.left, columns.right]
-        self.judged = [str(n) for n in pair] if None not in pair else [n for n in fields.fields if n != asked]
+        self.judged = [str(n) for n in pair] if None not in pair else [n for n in fields.fields if n != prompt_field]
 
     def item(self, field: str | None = None) -> str:
         """One field of the record as an item, or the record itself."""
@@ -284,8 +296,7 @@ def _add_comparison(source: Source, subject: _Subject, word: str, answer: JsonRe
     if len(subject.judged) != 2:
         source.leave_out(f"text answers to {facts['criterion']!r} (a comparison needs two fields beside the prompt)")
         return
-    given = source.options.policies.outcome_values
-    meaning = (WORDS if given is None else parse_values(given)).get(normalize_word(word))
+    meaning = _meaning(source, word)
     if subject.field(word):
         meaning = "ab"[subject.judged.index(subject.field(word) or "")]
     if meaning is None:
@@ -296,8 +307,7 @@ def _add_comparison(source: Source, subject: _Subject, word: str, answer: JsonRe
             remedy="say what the words mean, e.g. --outcome-values 'first=a,second=b'",
         )
     a, b = (subject.item(field) for field in subject.judged)
-    skipped = meaning in ("cannot judge", "broken image")
-    subject.ledger.add("comparisons", **facts, a=a, b=b, **{"skipped" if skipped else "outcome": meaning})
+    subject.ledger.add("comparisons", **facts, a=a, b=b, **_outcome_or_reason(meaning))
 
 
 def _ranking(answer: JsonRecord, value: list[Any]) -> tuple[list[str], list[float]]:

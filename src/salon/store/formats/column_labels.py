@@ -1,4 +1,4 @@
-"""Text columns as numbered labels: what the generic readers share, in arrays and never row by row."""
+"""Text columns as numbered labels, in arrays and never row by row: prompts, items, raters, criteria, and duplicates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from salon.store.formats.column_mapping import BLANKS, ColumnCells
 from salon.store.formats.files import CELL
 from salon.store.formats.source import CROWD, Source
 from salon.study import Criterion, Scale, builtin_criteria
-from salon.study.tables import conform
+from salon.study.tables import conform, to_references
 
 Codes = NDArray[np.int64]
 
@@ -34,13 +34,6 @@ class NumberedLabels:
         return to_references(self.codes, self.texts if ids is None else ids)
 
 
-def to_references(codes: NDArray[Any], ids: pa.Array) -> pa.DictionaryArray:
-    """Numbers into `ids` as an Arrow column of references; -1 is null."""
-    mask = codes < 0
-    indices = pa.array(codes.astype(np.int32), mask=mask if mask.any() else None)
-    return pa.DictionaryArray.from_arrays(indices, ids)
-
-
 def number_labels(columns: Sequence[pa.ChunkedArray]) -> NumberedLabels:
     """Several columns of cells, one after the other, numbered together; blank is -1."""
     chunks = [chunk for column in columns for chunk in column.chunks if len(chunk)]
@@ -49,16 +42,11 @@ def number_labels(columns: Sequence[pa.ChunkedArray]) -> NumberedLabels:
     encoded = pa.chunked_array(chunks, CELL).unify_dictionaries().combine_chunks()
     encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return _without_unused(codes, encoded.dictionary)
-
-
-def _without_unused(codes: Codes, texts: pa.Array) -> NumberedLabels:
-    """Labels that no row has any more, because rows were left out, are left out too."""
-    used = np.bincount(codes + 1, minlength=len(texts) + 1)[1:] > 0
+    used = np.bincount(codes + 1, minlength=len(encoded.dictionary) + 1)[1:] > 0
     if used.all():
-        return NumberedLabels(codes, texts)
+        return NumberedLabels(codes, encoded.dictionary)
     renumber = np.append(np.cumsum(used) - 1, -1)
-    return NumberedLabels(renumber[codes], texts.filter(pa.array(used)))
+    return NumberedLabels(renumber[codes], encoded.dictionary.filter(pa.array(used)))
 
 
 def filled_labels(cells: ColumnCells, *parts: str) -> NumberedLabels:
@@ -95,13 +83,13 @@ def unique_attribute(
     owner: Codes, value: NumberedLabels, count: int, what: str, cells: ColumnCells, part: str
 ) -> Codes:
     """The one value each of `count` owners has; two different ones are an error."""
-    found = np.full(count, -1, np.int64)
-    found[owner[::-1]] = value.codes[::-1]
-    differ = found[owner] != value.codes
+    values = np.full(count, -1, np.int64)
+    values[owner[::-1]] = value.codes[::-1]
+    differ = values[owner] != value.codes
     if differ.any():
         row = int(np.flatnonzero(differ)[0])
         two = [
-            value.texts[int(code)].as_py() if code >= 0 else "blank" for code in (found[owner[row]], value.codes[row])
+            value.texts[int(code)].as_py() if code >= 0 else "blank" for code in (values[owner[row]], value.codes[row])
         ]
         raise BadValue(
             f"{what} has one {part.replace('_', ' ')}",
@@ -109,7 +97,7 @@ def unique_attribute(
             where=cells.where(row % len(cells), part),
             remedy="correct the rows, or leave that column out",
         )
-    return found
+    return values
 
 
 # -- prompts ---------------------------------------------------------------------------------------------------
@@ -160,36 +148,41 @@ class NamedItems:
 def name_items(source: Source, cells: ColumnCells, parts: Sequence[str], prompts: NumberedLabels | None) -> NamedItems:
     """Items from the columns `parts`, whose labels name items or generators (see `Policies.items_are`)."""
     labels = filled_labels(cells, *parts)
-    wanted = source.options.policies.items_are
+    items_are = source.options.policies.items_are
     table: dict[str, pa.Array]
     if prompts is None:
         codes, count = labels.codes, len(labels.texts)
         table = {"id": labels.texts}
-        if wanted == "generators" or "generator" in parts:
+        if items_are == "generators" or "generator" in parts:
             table["generator"] = labels.texts
     else:
         pair, prompt, label = number_pairs(np.tile(prompts.codes, len(parts)), labels.codes)
         several = len(label) > len(labels.texts)
-        by_generator = wanted == "generators" or "generator" in parts or (wanted is None and several)
-        if wanted is None and "generator" not in parts:
-            source.say(_say_items(by_generator))
+        by_generator = items_are == "generators" or "generator" in parts or (items_are is None and several)
+        if items_are is None and "generator" not in parts:
+            source.say(
+                "item labels are taken for generators (the same label stands under several prompts): "
+                "item id = prompt/generator (--items-are)"
+                if by_generator
+                else "item labels are taken for items: each stands under one prompt (--items-are)"
+            )
         if by_generator:
             codes, count = pair, len(label)
             names, of = labels.texts.take(pa.array(label)), prompts.texts.take(pa.array(prompt))
             table = {"id": pc.binary_join_element_wise(of, names, "/"), "prompt": of, "generator": names}
         else:
             if several:
-                raise _under_two_prompts(labels, prompts, label, prompt)
+                order = np.argsort(label, kind="stable")
+                at = int(np.flatnonzero(np.diff(label[order]) == 0)[0])
+                item = labels.texts[int(label[order[at]])].as_py()
+                two = [prompts.texts[int(prompt[order[at + i]])].as_py() for i in (0, 1)]
+                raise WrongPrompt(
+                    "an item belongs to one prompt",
+                    found=f"{item!r} under {two[0]!r} and {two[1]!r}",
+                    remedy="if the labels name generators, say --items-are generators",
+                )
             codes, count = labels.codes, len(labels.texts)
             table = {"id": labels.texts, "prompt": prompts.texts.take(pa.array(prompt[np.argsort(label)]))}
-    table |= _item_facts(cells, parts, codes, count, table)
-    return NamedItems(pa.table(table), table["id"], tuple(np.split(codes, len(parts))))
-
-
-def _item_facts(
-    cells: ColumnCells, parts: Sequence[str], codes: Codes, count: int, table: dict[str, Any]
-) -> dict[str, Any]:
-    """Generator and category of every item, where columns give them."""
     facts: dict[str, Any] = {}
     sides = [f"{part}_generator" for part in parts]
     if "generator" not in table and all(cells.has(side) for side in sides):
@@ -202,26 +195,8 @@ def _item_facts(
             continue
         values = number_labels([cells.column(part)] * len(parts))
         facts[part] = to_references(unique_attribute(codes, values, count, "an item", cells, part), values.texts)
-    return facts
-
-
-def _say_items(by_generator: bool) -> str:
-    if by_generator:
-        why = "the same label stands under several prompts"
-        return f"item labels are taken for generators ({why}): item id = prompt/generator (--items-are)"
-    return "item labels are taken for items: each stands under one prompt (--items-are)"
-
-
-def _under_two_prompts(labels: NumberedLabels, prompts: NumberedLabels, label: Codes, prompt: Codes) -> WrongPrompt:
-    order = np.argsort(label, kind="stable")
-    at = int(np.flatnonzero(np.diff(label[order]) == 0)[0])
-    item = labels.texts[int(label[order[at]])].as_py()
-    two = [prompts.texts[int(prompt[order[at + i]])].as_py() for i in (0, 1)]
-    return WrongPrompt(
-        "an item belongs to one prompt",
-        found=f"{item!r} under {two[0]!r} and {two[1]!r}",
-        remedy="if the labels name generators, say --items-are generators",
-    )
+    table |= facts
+    return NamedItems(pa.table(table), table["id"], tuple(np.split(codes, len(parts))))
 
 
 # -- raters and facts ------------------------------------------------------------------------------------------
@@ -292,9 +267,7 @@ def judgment_facts(cells: ColumnCells) -> dict[str, Any]:
 FACTS = ("repeat", "seconds", "at", "confidence", "rationale")
 
 
-# --------------------------------------------------------------------------------------------------
-# The criteria of an import: from a column, or one for the whole file.
-# --------------------------------------------------------------------------------------------------
+# -- criteria ----------------------------------------------------------------------------------------------------------
 
 
 def name_criteria(source: Source, cells: ColumnCells) -> tuple[pa.DictionaryArray, tuple[Criterion, ...]]:
@@ -334,8 +307,8 @@ def guess_scales(
         if criterion.scale is not None or not len(own):
             continue
         scale = guess_scale(own)
-        if scale is None and whole is not None and _fits(own, whole):
-            scale = whole  # one file, one form: here nobody took its ends
+        if scale is None and whole is not None and (bool(np.isin(own, whole.levels).all())):
+            scale = whole  # one file, one form: nobody used its ends here
         if scale is None:
             source.say(f"no scale is stated; values run from {own.min():g} to {own.max():g} (--scale LOW:HIGH:STEP)")
             continue
@@ -353,18 +326,14 @@ def guess_scale(values: NDArray[np.float64]) -> Scale | None:
     The lower end is the highest one that no value is below. One value alone, or an upper end that no form has, such as
     4 or 6, says nothing.
     """
-    shown = np.unique(values[np.isfinite(values)])
-    if len(shown) < 2:
+    distinct = np.unique(values[np.isfinite(values)])
+    if len(distinct) < 2:
         return None
-    step = 1.0 if (shown == np.round(shown)).all() else 0.5
-    if (shown * 2 != np.round(shown * 2)).any():
+    step = 1.0 if (distinct == np.round(distinct)).all() else 0.5
+    if (distinct * 2 != np.round(distinct * 2)).any():
         return None
-    low = [end for end in KNOWN_ENDS[step].get(shown[-1], ()) if end <= shown[0]]
-    return Scale(low=max(low), high=float(shown[-1]), step=step) if low else None
-
-
-def _fits(values: NDArray[np.float64], scale: Scale) -> bool:
-    return bool(np.isin(values, scale.levels).all())
+    low = [end for end in KNOWN_ENDS[step].get(distinct[-1], ()) if end <= distinct[0]]
+    return Scale(low=max(low), high=float(distinct[-1]), step=step) if low else None
 
 
 def parse_scale(text: str) -> Scale:
@@ -380,28 +349,22 @@ def parse_scale(text: str) -> Scale:
     return Scale.parse({"low": low, "high": high, "step": step[0] if step else None}, where="--scale")
 
 
-# --------------------------------------------------------------------------------------------------
-# One rater, one question, several answers: keep the first, keep the last, or number them as repeats.
-# --------------------------------------------------------------------------------------------------
+# -- duplicates --------------------------------------------------------------------------------------------------------
 
 
 def settle_duplicates(source: Source, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
     """The tables after the policy `--duplicates`; 'error' leaves them to the study's own validation."""
     if source.options.policies.duplicates == "error":
         return tables
-    crowds = _crowds(tables["raters"]) if "raters" in tables else []
+    crowds: list[str] = []  # a crowd is many people: its answers are never duplicates
+    if "raters" in tables and "kind" in tables["raters"].column_names:
+        raters = tables["raters"]
+        kinds = raters.column("kind").cast(pa.string()).to_pylist()
+        crowds = [id for id, kind in zip(raters.column("id").to_pylist(), kinds) if kind == "crowd"]
     return {
         kind: _settle_table(source, kind, table, crowds) if kind in ("comparisons", "rankings", "ratings") else table
         for kind, table in tables.items()
     }
-
-
-def _crowds(raters: pa.Table) -> list[str]:
-    """A crowd is many people: its answers are never duplicates."""
-    if "kind" not in raters.column_names:
-        return []
-    kinds = raters.column("kind").cast(pa.string()).to_pylist()
-    return [id for id, kind in zip(raters.column("id").to_pylist(), kinds) if kind == "crowd"]
 
 
 def _settle_table(source: Source, kind: str, table: pa.Table, crowds: list[str]) -> pa.Table:
@@ -416,18 +379,14 @@ def _settle_table(source: Source, kind: str, table: pa.Table, crowds: list[str])
         return table
     if policy == "repeat":
         source.say(f"{again:,} {kind} answer a question again: numbered as repeats 1, 2, ...")
-        return _number_repeats(table, occurrence)
-    kept = occurrence == (0 if policy == "first" else total - 1)
-    source.leave_out(f"{kind} that answer a question again (the {policy} was kept)", int((~kept).sum()))
-    return table.filter(pa.array(kept))
-
-
-def _number_repeats(table: pa.Table, occurrence: Codes) -> pa.Table:
-    if occurrence.max() > 32_000:
-        raise BadValue("a question may be repeated at most 32,000 times", found=f"{occurrence.max():,}")
-    if "repeat" in table.column_names:
-        table = table.drop_columns("repeat")
-    return table.append_column("repeat", pa.array(occurrence.astype(np.int16)))
+        if occurrence.max() > 32_000:
+            raise BadValue("a question may be repeated at most 32,000 times", found=f"{occurrence.max():,}")
+        if "repeat" in table.column_names:
+            table = table.drop_columns("repeat")
+        return table.append_column("repeat", pa.array(occurrence.astype(np.int16)))
+    mask = occurrence == (0 if policy == "first" else total - 1)
+    source.leave_out(f"{kind} that answer a question again (the {policy} was kept)", int((~mask).sum()))
+    return table.filter(pa.array(mask))
 
 
 def _question(kind: str, table: pa.Table) -> Codes:
@@ -444,15 +403,6 @@ def _question(kind: str, table: pa.Table) -> Codes:
         sets: dict[tuple[str, ...], int] = {}
         lists = table.column("items").to_pylist()
         parts.append(np.array([sets.setdefault(tuple(sorted(items)), len(sets)) for items in lists], np.int64))
-    return _one_number(parts)
-
-
-def _codes(table: pa.Table, name: str) -> Codes:
-    return number_labels([table.column(name)]).codes
-
-
-def _one_number(parts: list[Codes]) -> Codes:
-    """Columns of small numbers as one, equal exactly where all are equal."""
     key, room = parts[0], int(parts[0].max(initial=0)) + 1
     for part in parts[1:]:
         size = int(part.max(initial=0)) + 1
@@ -462,6 +412,10 @@ def _one_number(parts: list[Codes]) -> Codes:
             key = number_pairs(number_pairs(key, np.zeros_like(key))[0], part)[0]
             room = int(key.max(initial=0)) + 1
     return key
+
+
+def _codes(table: pa.Table, name: str) -> Codes:
+    return number_labels([table.column(name)]).codes
 
 
 def _occurrences(key: Codes) -> tuple[Codes, Codes]:

@@ -1,4 +1,4 @@
-"""What a file's words for an outcome mean."""
+"""What a file's columns and words mean: as the user says, else by common names; every guess is reported."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def normalize_word(word: str) -> str:
 
 
 def meaning_of(word: str) -> str | None:
-    """What a word of an outcome column means, spelled as by `spelled`; None when nobody knows."""
+    """What a word of an outcome column means, as `normalize_word` spells it; None where it is unknown."""
     if word in WORDS:
         return WORDS[word]
     match = _SIDE.fullmatch(re.sub(r"[^a-z0-9]+", "_", word).strip("_"))
@@ -93,9 +93,7 @@ def is_number(word: str) -> bool:
     return bool(re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)|true|false|yes|no", word))
 
 
-# --------------------------------------------------------------------------------------------------
-# Which column plays which part: as the user says, else by common names; every guess is reported.
-# --------------------------------------------------------------------------------------------------
+# -- columns -----------------------------------------------------------------------------------------------------------
 
 COLUMNS_GUESSED = "columns guessed by their names"
 """How the note about guessed columns begins."""
@@ -219,7 +217,18 @@ def load_cells(source: Source, sheets: Sequence[ColumnFile], names: dict[str, st
     tables, starts, row = [], [], 0
     for sheet in sheets:
         table = sheet.read(list(names.values()))
-        _check_lengths(table, sheet)
+        for name in table.column_names:
+            longest = max(
+                (pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0 for chunk in table.column(name).chunks),
+                default=0,
+            )
+            if longest > MAX_TEXT:
+                raise BadValue(
+                    f"a cell may hold at most {MAX_TEXT:,} characters",
+                    found=f"{longest:,} in column {shorten(name, 60)!r}",
+                    where=str(sheet.path),
+                    remedy="shorten the cell, or leave that column out",
+                )
         columns = {part: table.column(column) for part, column in names.items()}
         tables.append(pa.table({part: _with_blanks(cells, part) for part, cells in columns.items()}))
         starts.append((sheet.path, row))
@@ -245,47 +254,33 @@ _NEVER_NA = frozenset({"rater", "prompt", "prompt_text", "criterion", "category"
 """Parts in which NA, NaN, N/A and null stand for no value."""
 
 
-def _check_lengths(table: pa.Table, sheet: ColumnFile) -> None:
-    for name in table.column_names:
-        longest = max(
-            (pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0 for chunk in table.column(name).chunks), default=0
-        )
-        if longest > MAX_TEXT:
-            raise BadValue(
-                f"a cell may hold at most {MAX_TEXT:,} characters",
-                found=f"{longest:,} in column {shorten(name, 60)!r}",
-                where=str(sheet.path),
-                remedy="shorten the cell, or leave that column out",
-            )
-
-
 def choose_columns(source: Source, sheet: ColumnFile, needed: Sequence[str], optional: Sequence[str]) -> dict[str, str]:
     """Part to column for one file."""
-    given = {part: column for part, column in source.options.columns.model_dump().items() if column is not None}
-    _refuse_unused(given, [*needed, *optional], source)
-    for part, column in given.items():
+    by_user = {part: column for part, column in source.options.columns.model_dump().items() if column is not None}
+    _refuse_unused(by_user, [*needed, *optional], source)
+    for part, column in by_user.items():
         if column not in sheet.names:
             raise BadColumns.missing(column, sheet.names, where=str(sheet.path), option=column_flag(part))
-    guesses = guess_columns(sheet.names, [part for part in [*needed, *optional] if part not in given], given)
-    absent = [part for part in needed if part not in given and part not in guesses]
+    guesses = guess_columns(sheet.names, [part for part in [*needed, *optional] if part not in by_user], by_user)
+    absent = [part for part in needed if part not in by_user and part not in guesses]
     if absent:
         raise _absent_columns(absent, sheet)
     if guesses:
         listed = ", ".join(f"{column_flag(part)} {shlex.quote(column)}" for part, column in guesses.items())
         source.say(f"{COLUMNS_GUESSED}: {listed}")
-    chosen = given | guesses
+    chosen = by_user | guesses
     return {part: chosen[part] for part in [*needed, *optional] if part in chosen}
 
 
 def _absent_columns(parts: Sequence[str], sheet: ColumnFile) -> BadColumns:
     """All that has to be named, at once; the nearest match where it is a single column."""
-    one = BadColumns.missing(parts[0], sheet.names, where=str(sheet.path), option=column_flag(parts[0]))
+    error = BadColumns.missing(parts[0], sheet.names, where=str(sheet.path), option=column_flag(parts[0]))
     if len(parts) == 1:
-        return one
+        return error
     return BadColumns(
         f"columns for {', '.join(parts[:-1])} and {parts[-1]} are needed",
-        found=one.found,
-        where=one.where,
+        found=error.found,
+        where=error.where,
         remedy="name them: "
         + " ".join(f"{column_flag(part)} COLUMN" for part in parts)
         + _ONE_ROW.get(tuple(parts), ""),
@@ -297,12 +292,12 @@ def column_flag(part: str) -> str:
     return "--" + part.replace("_", "-")
 
 
-def _refuse_unused(given: dict[str, str], parts: Sequence[str], source: Source) -> None:
-    for part in given:
+def _refuse_unused(by_user: dict[str, str], parts: Sequence[str], source: Source) -> None:
+    for part in by_user:
         if part not in parts:
             raise BadValue(
                 f"{column_flag(part)} means nothing to the kind {source.kind!r}",
-                found=f"{column_flag(part)} {given[part]}",
+                found=f"{column_flag(part)} {by_user[part]}",
                 remedy="it takes " + ", ".join(column_flag(name) for name in parts) if parts else "leave it out",
             )
 
@@ -313,19 +308,19 @@ def normalize_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", words).strip("_")
 
 
-def guess_columns(names: Sequence[str], parts: Sequence[str], given: dict[str, str] | None = None) -> dict[str, str]:
+def guess_columns(names: Sequence[str], parts: Sequence[str], by_user: dict[str, str] | None = None) -> dict[str, str]:
     """Columns for `parts` by common names; a column that is already taken is not guessed again."""
-    taken = set((given or {}).values())
-    by_name = {normalize_name(name): name for name in reversed(names) if name not in taken}
-    found: dict[str, str] = {}
+    used = set((by_user or {}).values())
+    by_name = {normalize_name(name): name for name in reversed(names) if name not in used}
+    guesses: dict[str, str] = {}
     if "left" in parts and "right" in parts:
         sided = [(name, re.sub(r"(^|_)left(_|$)", r"\1right\2", name)) for name in by_name if "left" in name.split("_")]
         pair = next((pair for pair in (*PAIRS, *sided) if pair[0] in by_name and pair[1] in by_name), None)
         if pair:
-            found |= {"left": by_name[pair[0]], "right": by_name[pair[1]]}
+            guesses |= {"left": by_name[pair[0]], "right": by_name[pair[1]]}
     sides = {"left": [pair[0] for pair in PAIRS], "right": [pair[1] for pair in PAIRS]}
     for part in parts:
         for name in NAMES.get(part, sides.get(part, ())):
-            if part not in found and name in by_name and by_name[name] not in found.values():
-                found[part] = by_name[name]
-    return found
+            if part not in guesses and name in by_name and by_name[name] not in guesses.values():
+                guesses[part] = by_name[name]
+    return guesses

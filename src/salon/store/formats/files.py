@@ -1,4 +1,8 @@
-"""Files as bytes, text and JSON, with every way they can be broken named."""
+"""Files as bytes, text, JSON records and columns; every way they can be broken has its error.
+
+CSV, TSV and Parquet never become Python objects: Arrow reads the chosen columns from a memory map, as
+dictionary-encoded text. Only when Arrow refuses a file is it read again row by row, to name the line that is wrong.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import io
 import json
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,18 +80,18 @@ def unpacks_to_more(path: Path, way_out: str) -> BadFile:
     )
 
 
-def text_encoding(data: bytes, given: str | None, path: Path) -> str:
+def text_encoding(data: bytes, name: str | None, path: Path) -> str:
     """The encoding of a file that starts with `data`: a byte order mark, else the one given, else UTF-8."""
     if data.startswith(UTF8_BOM):
         return "utf-8-sig"
     if data.startswith(_UTF16_BOMS):
         return "utf-16"
-    if given is None:
+    if name is None:
         return "utf-8"
     try:
-        return codecs.lookup(given).name
+        return codecs.lookup(name).name
     except (LookupError, ValueError):
-        raise BadValue("a known text encoding is needed", found=repr(given), where=str(path)) from None
+        raise BadValue("a known text encoding is needed", found=repr(name), where=str(path)) from None
 
 
 def decode(source: Source, path: Path, data: bytes) -> str:
@@ -134,26 +138,22 @@ def read_records(source: Source, path: Path) -> list[dict[str, Any]]:
     if start == "[":
         records = _parse_json(text, path)
     elif start == "{":
-        records = _parse_objects(text, path)
+        lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        try:
+            json.loads(lines[0][1])
+        except (ValueError, RecursionError):  # one object that spans lines
+            records = [_parse_json(text, path)]
+        else:
+            records = [_parse_json(line, path, number) for number, line in lines]
     else:
         raise BadFile("a JSON list of objects, or JSON lines, is needed", found=repr(start), where=str(path))
     if not records:
         raise BadFile("a file with records is needed", found="an empty list", where=str(path))
     for number, record in enumerate(records, 1):
         if not isinstance(record, dict):
-            found = type(record).__name__
-            raise BadFile("every record must be a JSON object", found=found, where=f"{path}, record {number}")
+            kind = type(record).__name__
+            raise BadFile("every record must be a JSON object", found=kind, where=f"{path}, record {number}")
     return records
-
-
-def _parse_objects(text: str, path: Path) -> list[Any]:
-    """JSON lines, or one object that spans lines."""
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    try:
-        json.loads(lines[0][1])
-    except (ValueError, RecursionError):
-        return [_parse_json(text, path)]
-    return [_parse_json(line, path, number) for number, line in lines]
 
 
 def _parse_json(text: str, path: Path, line: int | None = None) -> Any:
@@ -167,9 +167,7 @@ def _parse_json(text: str, path: Path, line: int | None = None) -> Any:
         raise BadFile("JSON of ordinary depth and numbers is needed", found=str(error), where=where) from None
 
 
-# --------------------------------------------------------------------------------------------------
-# The records of a JSON file one after the other: a list of a million objects is never whole in memory.
-# --------------------------------------------------------------------------------------------------
+# -- records, one after the other --------------------------------------------------------------------------------------
 
 
 _CHUNK = 1 << 20
@@ -224,18 +222,13 @@ def _chunks(path: Path) -> Iterator[str]:
             raise BadFile("JSON in UTF-8 is needed", found=str(error), where=str(path)) from None
 
 
-def _broken_record(path: Path, number: int, found: str) -> BadFile:
+def _broken_record(path: Path, number: int, reason: str) -> BadFile:
     return BadFile(
-        "a JSON list of objects, or JSON lines, is needed", found=found, where=f"{path}, record {number + 1}"
+        "a JSON list of objects, or JSON lines, is needed", found=reason, where=f"{path}, record {number + 1}"
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# A file of rows, whatever its format: column names first, then chosen columns as dictionary-encoded text.
-#
-# CSV, TSV and Parquet never become Python objects: Arrow reads the chosen columns straight from a memory map.
-# Only when Arrow refuses a file is it read again row by row, to name the line that is wrong.
-# --------------------------------------------------------------------------------------------------
+# -- columns -----------------------------------------------------------------------------------------------------------
 
 
 DELIMITERS = ",\t;|"
@@ -266,10 +259,18 @@ class ColumnFile:
         return table
 
 
+def require_columns(sheets: Sequence[ColumnFile], names: Iterable[str]) -> None:
+    """BadColumns unless every file has all these columns."""
+    for name in names:
+        for sheet in sheets:
+            if name not in sheet.names:
+                raise BadColumns.missing(name, sheet.names, where=str(sheet.path))
+
+
 def open_sheet(
     source: Source, path: Path, *, header: Sequence[str] | None = None, delimiter: str | None = None
 ) -> ColumnFile:
-    """The rows of a CSV, TSV, JSON, JSONL or Parquet file, told apart by what they hold.
+    """The rows of a CSV, TSV, JSON, JSONL or Parquet file, recognised by their contents.
 
     `header` names the columns of a delimited file that has no first line of names.
     """
@@ -277,14 +278,12 @@ def open_sheet(
     start = read_bytes(path, 1 << 16)
     if start.startswith(b"PAR1"):
         return _open_parquet(path)
-    if header is None and _looks_like_json(start):
-        return _open_json(source, path)
-    return _open_csv(source, path, header=header, delimiter=delimiter)
-
-
-def _looks_like_json(start: bytes) -> bool:
     bare = start.removeprefix(UTF8_BOM).replace(b"\0", b"").lstrip(b"\xff\xfe \t\r\n")
-    return bare[:1] in (b"{", b"[")
+    if header is None and bare[:1] in (b"{", b"["):
+        records = read_records(source, path)
+        names = list(dict.fromkeys(name for record in records for name in record))
+        return ColumnFile(path, names, lambda columns: _load_json(records, path, columns))
+    return _open_csv(source, path, header=header, delimiter=delimiter)
 
 
 # -- delimited text --------------------------------------------------------------------------------------------
@@ -294,18 +293,14 @@ def _open_csv(source: Source, path: Path, *, header: Sequence[str] | None, delim
     data = _utf8_buffer(source, path)
     first = _first_line(data, path)
     mark = delimiter or _delimiter(first, path)
-    names = list(header) if header is not None else _split(first, mark, path)
+    try:
+        names = list(header) if header is not None else next(csv.reader([first], delimiter=mark), [])
+    except csv.Error as error:
+        raise BadFile("a first line of column names is needed", found=str(error), where=str(path)) from None
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise BadColumns("each column may stand once", found=f"{twice!r} twice", where=str(path))
     return ColumnFile(path, names, lambda columns: _load_csv(data, path, names, columns, mark, header is None))
-
-
-def _split(line: str, delimiter: str, path: Path) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error as error:
-        raise BadFile("a first line of column names is needed", found=str(error), where=str(path)) from None
 
 
 def _utf8_buffer(source: Source, path: Path) -> pa.Buffer:
@@ -348,13 +343,13 @@ def _load_csv(
     names: list[str],
     columns: Sequence[str],
     delimiter: str,
-    named: bool,
+    has_header: bool,
     block: int = _BLOCK,
 ) -> pa.Table:
     try:
         table = pa_csv.read_csv(
             pa.BufferReader(data),
-            read_options=pa_csv.ReadOptions(block_size=block, column_names=None if named else names),
+            read_options=pa_csv.ReadOptions(block_size=block, column_names=None if has_header else names),
             parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, CELL),
@@ -366,7 +361,7 @@ def _load_csv(
         )
     except _ARROW_ERRORS as error:
         if "straddl" in str(error) and block < data.size:  # a row longer than a block
-            return _load_csv(data, path, names, columns, delimiter, named, min(block * 16, 2**31 - 1))
+            return _load_csv(data, path, names, columns, delimiter, has_header, min(block * 16, 2**31 - 1))
         raise _csv_fault(data, path, delimiter, len(names), error) from None
     return table
 
@@ -398,13 +393,17 @@ def _csv_fault(data: pa.Buffer, path: Path, delimiter: str, width: int, error: E
 
 
 def _open_parquet(path: Path) -> ColumnFile:
-    try:
-        schema = pq.read_schema(path)
-    except _ARROW_ERRORS as error:
-        raise BadFile("a readable Parquet file is needed", found=str(error), where=str(path)) from None
+    schema = _parquet_schema(path)
     if len(set(schema.names)) != len(schema.names):
         raise BadColumns("each column may stand once", found=", ".join(schema.names), where=str(path))
     return ColumnFile(path, list(schema.names), lambda columns: _load_parquet(path, columns))
+
+
+def _parquet_schema(path: Path) -> pa.Schema:
+    try:
+        return pq.read_schema(path)
+    except _ARROW_ERRORS as error:
+        raise BadFile("a readable Parquet file is needed", found=str(error), where=str(path)) from None
 
 
 def _load_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
@@ -413,26 +412,20 @@ def _load_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
         check_rows(path)
         metadata = pq.read_metadata(path)
         leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
-        if _unpacked(metadata, [_belongs(leaf, columns) for leaf in leaves]) > MOST_UNPACKED:
+        chosen_leaves = [
+            any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns) for leaf in leaves
+        ]
+        groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+        chunks = (group.column(number) for group in groups for number, chosen in enumerate(chosen_leaves) if chosen)
+        unpacked = sum(chunk.total_uncompressed_size + _INDEX_BYTES * chunk.num_values for chunk in chunks)
+        if unpacked > MOST_UNPACKED:
             raise unpacks_to_more(path, "split it into files of fewer rows if that is what you want")
-        named = [leaf.path for leaf in leaves if leaf.path in columns and leaf.physical_type == "BYTE_ARRAY"]
-        table = pq.read_table(path, columns=list(columns), partitioning=None, read_dictionary=named)
+        texts = [leaf.path for leaf in leaves if leaf.path in columns and leaf.physical_type == "BYTE_ARRAY"]
+        table = pq.read_table(path, columns=list(columns), partitioning=None, read_dictionary=texts)
         table.validate(full=True)
     except (*_ARROW_ERRORS, MemoryError) as error:
         raise BadFile("a readable Parquet file is needed", found=str(error), where=str(path)) from None
     return pa.table({name: _as_text(table.column(name), name, path) for name in columns})
-
-
-def _belongs(leaf: pq.ColumnSchema, columns: Sequence[str]) -> bool:
-    """True for one of the columns, or a leaf inside one: `ranks.list.element`."""
-    return any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns)
-
-
-def _unpacked(metadata: pq.FileMetaData, wanted: Sequence[bool]) -> int:
-    """Bytes that the wanted leaves will take: what their pages hold, and a number a value, however well that packs."""
-    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-    chunks = (group.column(number) for group in groups for number, chosen in enumerate(wanted) if chosen)
-    return sum(chunk.total_uncompressed_size + _INDEX_BYTES * chunk.num_values for chunk in chunks)
 
 
 def _as_text(column: pa.ChunkedArray, name: str, path: Path) -> pa.ChunkedArray:
@@ -471,12 +464,6 @@ def _cells(values: list[str | None]) -> pa.ChunkedArray:
 # -- JSON ------------------------------------------------------------------------------------------------------
 
 
-def _open_json(source: Source, path: Path) -> ColumnFile:
-    records = read_records(source, path)
-    names = list(dict.fromkeys(name for record in records for name in record))
-    return ColumnFile(path, names, lambda columns: _load_json(records, path, columns))
-
-
 def _load_json(records: list[dict[str, Any]], path: Path, columns: Sequence[str]) -> pa.Table:
     cells = {name: [_json_cell(record.get(name)) for record in records] for name in columns}
     try:
@@ -488,16 +475,10 @@ def _load_json(records: list[dict[str, Any]], path: Path, columns: Sequence[str]
 def _json_cell(value: Any) -> str | None:
     if value is None or value == "":
         return None
-    return value if isinstance(value, str) else _json(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-# --------------------------------------------------------------------------------------------------
-# The beginning of a file: enough to tell which format it is.
-# --------------------------------------------------------------------------------------------------
+# -- the beginning of a file -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -521,25 +502,19 @@ def head_of(path: Path) -> Head:
     start = read_bytes(path, HEAD_BYTES)
     suffix = next((s.lower() for s in reversed(path.suffixes) if s.lower() != ".gz"), "")
     if start.startswith(b"PAR1"):
-        return Head(path, suffix, columns=_parquet_names(path))
-    text = _lenient(start)
+        return Head(path, suffix, columns=tuple(_parquet_schema(path).names))
+    encoding = text_encoding(start, None, Path())
+    text = start.decode(encoding, "replace")
     if text.lstrip()[:1] in ("[", "{"):
         record = _first_record(text)
         return Head(path, suffix, columns=tuple(record or ()), record=record)
     lines = tuple(text.replace("\r\n", "\n").split("\n", 40)[:40])
-    return Head(path, suffix, lines, _header(lines))
-
-
-def _lenient(start: bytes) -> str:
-    encoding = text_encoding(start, None, Path())
-    return start.decode(encoding, "replace")
-
-
-def _parquet_names(path: Path) -> tuple[str, ...]:
+    first = next((line for line in lines if line.strip()), "")
     try:
-        return tuple(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise BadFile("a readable Parquet file is needed", found=str(error), where=str(path)) from None
+        header = tuple(next(csv.reader([first], delimiter=max(DELIMITERS, key=first.count)), ()))
+    except csv.Error:
+        header = ()
+    return Head(path, suffix, lines, header)
 
 
 def _first_record(text: str) -> dict[str, Any] | None:
@@ -550,12 +525,3 @@ def _first_record(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
-
-
-def _header(lines: tuple[str, ...]) -> tuple[str, ...]:
-    first = next((line for line in lines if line.strip()), "")
-    delimiter = max(DELIMITERS, key=first.count)
-    try:
-        return tuple(next(csv.reader([first], delimiter=delimiter), ()))
-    except csv.Error:
-        return ()

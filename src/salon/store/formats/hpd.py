@@ -1,4 +1,12 @@
-"""Pictures that files of the field name by path: where they are, whether they can be read, and into the study.
+"""The Human Preference Datasets v2 and v3, and ImageReward: JSON records of a prompt and its images.
+
+    HPDv2 train   {"prompt", "file_path": [2], "human_preference": [1, 0]}            one person's comparison
+    HPDv2 test    {"prompt", "image_path": [n], "rank": [n], "raw_annotations": [{"rank": [n], "user_hash"}]}
+    HPDv3         {"prompt", "path1" (preferred), "path2", "confidence"?, "choice_dist"?, "model1"?, "model2"?,
+                  "category"?}
+    ImageReward   {"id", "prompt", "generations": [n], "ranking": [n]}                one consensus ranking
+
+Pictures are named by path:
 
     relative path       below --image-root, or below the folder of the file that names it
     absolute path       only below a folder that --remap OLD=NEW names: OLD at its beginning becomes NEW
@@ -67,8 +75,8 @@ class PictureFiles:
     def of_flags(cls, image_root: Path | None, remap: Sequence[str]) -> PictureFiles:
         """As --image-root and --remap say; BadFile where a folder of theirs is not there."""
         if image_root is not None and not image_root.is_dir():
-            found = "a file" if image_root.exists() else "nothing there"
-            raise BadFile("--image-root must be a folder", found=found, where=str(image_root))
+            what = "a file" if image_root.exists() else "nothing there"
+            raise BadFile("--image-root must be a folder", found=what, where=str(image_root))
         return cls(image_root, tuple(parse_remap(text) for text in remap))
 
     def locate(self, path: str, beside: Path) -> tuple[Path, str] | str:
@@ -76,7 +84,7 @@ class PictureFiles:
         posix = PurePosixPath(_slashes(path))
         fitting = [(old, new) for old, new in self.remap if posix.is_relative_to(old)]
         if fitting:
-            old, folder = max(fitting, key=lambda one: len(one[0].parts))
+            old, folder = max(fitting, key=lambda mapping: len(mapping[0].parts))
             inner = posix.relative_to(old).as_posix()
         else:
             inner, folder = posix.as_posix(), self.root or beside
@@ -88,59 +96,59 @@ class PictureFiles:
         return (place, inner) if is_inside(place, folder) else "a link out of the folder"
 
 
-def keep_pictures(source: Source, ledger: TableBuilder, named: Mapping[str, tuple[str, Path]]) -> None:
+def keep_pictures(source: Source, ledger: TableBuilder, paths: Mapping[str, tuple[str, Path]]) -> None:
     """Write the pictures of items (by id: path, and folder of the file that names it) where the import keeps them.
 
     A picture that is missing or cannot be read is an error; with --missing drop its items and their judgments are left
     out and counted.
     """
     target, files = source.options.images, PictureFiles.of(source)
-    taken: dict[str, Path] = {}
+    places: dict[str, Path] = {}
     problems: dict[str, str] = {}
     notes: Counter[str] = Counter()
     (target / FOLDER).mkdir(exist_ok=True)
-    for id, found in _read_pictures(files, named):
-        if isinstance(found, str):
-            problems[id] = found
+    for id, outcome in _read_pictures(files, paths):
+        if isinstance(outcome, str):
+            problems[id] = outcome
             continue
-        place, inner, picture = found
+        place, inner, picture = outcome
         notes.update(picture.notes)
         name = inner.removeprefix(f"{FOLDER}/")
-        if taken.setdefault(name, place) != place:  # two folders, one name
+        if places.setdefault(name, place) != place:  # two folders, one name
             name = image_name(picture.data)
-        written = target / FOLDER / name
-        written.parent.mkdir(parents=True, exist_ok=True)
-        written.write_bytes(picture.data)
+        copy = target / FOLDER / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(picture.data)
         ledger.named["items"][id]["image"] = f"{FOLDER}/{name}"
         source.paths_of[id] = place
-    source.say(f"{len(named) - len(problems):,} of {len(named):,} pictures were found, read and kept")
+    source.say(f"{len(paths) - len(problems):,} of {len(paths):,} pictures were found, read and kept")
     for note, count in notes.items():
         source.say(f"{count:,} pictures are kept as they are; scorers will see them with: {note}")
     if problems:
-        _report_missing(source, ledger, named, problems)
+        _report_missing(source, ledger, paths, problems)
 
 
 def _read_pictures(
-    files: PictureFiles, named: Mapping[str, tuple[str, Path]]
+    files: PictureFiles, paths: Mapping[str, tuple[str, Path]]
 ) -> Iterator[tuple[str, str | tuple[Path, str, Picture]]]:
     def read(entry: tuple[str, tuple[str, Path]]) -> tuple[str, str | tuple[Path, str, Picture]]:
         id, (path, beside) = entry
-        found = files.locate(path, beside)
-        if isinstance(found, str):
-            return id, found
+        located = files.locate(path, beside)
+        if isinstance(located, str):
+            return id, located
         try:
-            return id, (*found, read_picture(found[0]))
+            return id, (*located, read_picture(located[0]))
         except BadFile as error:
             return id, str(error.found)
 
-    entries = list(named.items())
+    entries = list(paths.items())
     with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as threads:
         for start in range(0, len(entries), _AT_ONCE):  # decoded pictures are large: a few at a time
             yield from threads.map(read, entries[start : start + _AT_ONCE])
 
 
 def _report_missing(
-    source: Source, ledger: TableBuilder, named: Mapping[str, tuple[str, Path]], problems: Mapping[str, str]
+    source: Source, ledger: TableBuilder, paths: Mapping[str, tuple[str, Path]], problems: Mapping[str, str]
 ) -> None:
     reasons = Counter(problems.values())
     first = next(iter(problems))
@@ -148,8 +156,8 @@ def _report_missing(
         listed = "; ".join(f"{count:,} {shorten(reason, 80)}" for reason, count in reasons.most_common(3))
         raise BadFile(
             "every picture that the file names is needed",
-            found=f"{len(problems):,} of {len(named):,} cannot be used ({listed}), the first {named[first][0]!r}",
-            where=str(named[first][1]),
+            found=f"{len(problems):,} of {len(paths):,} cannot be used ({listed}), the first {paths[first][0]!r}",
+            where=str(paths[first][1]),
             remedy="--image-root FOLDER says where relative paths begin, --remap OLD=NEW where absolute ones do; "
             "--missing drop leaves their pairs out and counts them",
         )
@@ -159,15 +167,7 @@ def _report_missing(
         source.leave_out(f"{kind} about a picture that cannot be used", count)
 
 
-# --------------------------------------------------------------------------------------------------
-# The Human Preference Datasets v2 and v3, and ImageReward: JSON records of a prompt and its images.
-#
-# HPDv2 train   {"prompt", "file_path": [2], "human_preference": [1, 0]}            one person's comparison
-# HPDv2 test    {"prompt", "image_path": [n], "rank": [n], "raw_annotations": [{"rank": [n], "user_hash"}]}
-# HPDv3         {"prompt", "path1" (preferred), "path2", "confidence"?, "choice_dist"?, "model1"?, "model2"?,
-# "category"?}
-# ImageReward   {"id", "prompt", "generations": [n], "ranking": [n]}                one consensus ranking
-# --------------------------------------------------------------------------------------------------
+# -- records -----------------------------------------------------------------------------------------------------------
 
 CRITERION = builtin_criterion("hps/overall")
 CONSENSUS_RATER = "consensus"
@@ -199,7 +199,7 @@ def is_hpdv2(head: Head) -> bool:
 def read_hpdv2(source: Source) -> Draft:
     """Train and test files, alone or together."""
     ledger = TableBuilder()
-    named: dict[str, tuple[str, Path]] = {}
+    paths: dict[str, tuple[str, Path]] = {}
     for path in source.paths:
         for record in list_records(source, path):
             if record.has("human_preference"):
@@ -208,9 +208,9 @@ def read_hpdv2(source: Source) -> Draft:
             else:
                 _test_record(source, ledger, record)
                 items = record.texts("image_path")
-            named.update((item, (item, path.parent)) for item in items)
+            paths.update((item, (item, path.parent)) for item in items)
     if source.options.images is not None:
-        keep_pictures(source, ledger, named)
+        keep_pictures(source, ledger, paths)
     design = Design(kind="complete" if "comparisons" not in ledger.judgments else "unknown")
     return Draft((CRITERION,), ledger.tables(), "prompt", design)
 
@@ -218,18 +218,14 @@ def read_hpdv2(source: Source) -> Draft:
 def _train_record(source: Source, ledger: TableBuilder, record: JsonRecord) -> None:
     prompt = _prompt(ledger, record)
     items = [_item(ledger, path, record, prompt=prompt) for path in record.texts("file_path", 2)]
-    outcome = _two_labels(record, "human_preference", record.numbers("human_preference", 2))
+    labels = record.numbers("human_preference", 2)
+    outcomes = {(1.0, 0.0): "a", (0.0, 1.0): "b", (0.5, 0.5): "tie", (1.0, 1.0): "tie"}
+    pair = (labels[0], labels[1])
+    if pair not in outcomes:
+        raise BadValue("'human_preference' must be [1, 0], [0, 1] or a tie", found=repr(labels), where=record.where)
+    outcome = outcomes[pair]
     source.say("which image stood on the left is not recorded")
     ledger.add("comparisons", **_criterion_and_rater(source, ledger, record), a=items[0], b=items[1], outcome=outcome)
-
-
-def _two_labels(record: JsonRecord, name: str, labels: list[float]) -> str:
-    """[1, 0] a, [0, 1] b, equal halves a tie."""
-    known = {(1.0, 0.0): "a", (0.0, 1.0): "b", (0.5, 0.5): "tie", (1.0, 1.0): "tie"}
-    pair = (labels[0], labels[1])
-    if pair not in known:
-        raise BadValue(f"{name!r} must be [1, 0], [0, 1] or a tie", found=repr(labels), where=record.where)
-    return known[pair]
 
 
 def _criterion_and_rater(source: Source, ledger: TableBuilder, record: JsonRecord) -> dict[str, str]:
@@ -240,15 +236,19 @@ def _criterion_and_rater(source: Source, ledger: TableBuilder, record: JsonRecor
     return {"criterion": CRITERION.id, "rater": ledger.rater(CROWD, "crowd")}
 
 
-def _maker_facts(place: int) -> dict[str, str]:
-    """The test set shows nine generators in one order, and on some prompts a photograph after them."""
-    return {"generator": f"place-{place}"} if place < GENERATORS else {"source": "photograph"}
-
-
 def _test_record(source: Source, ledger: TableBuilder, record: JsonRecord) -> None:
     prompt = _prompt(ledger, record)
     paths = record.texts("image_path")
-    items = [_item(ledger, path, record, prompt=prompt, **_maker_facts(place)) for place, path in enumerate(paths)]
+    items = [
+        _item(
+            ledger,
+            path,
+            record,
+            prompt=prompt,
+            **({"generator": f"place-{place}"} if place < GENERATORS else {"source": "photograph"}),
+        )
+        for place, path in enumerate(paths)
+    ]
     source.say("generators are named by their place in the list (place-0, ...)")
     if len(paths) > GENERATORS:
         source.say("a tenth image is the COCO photograph: it has no generator, and salon anchor leaves it out")
@@ -307,44 +307,40 @@ def read_hpdv3(source: Source) -> Draft:
     source.say_crowd()
     source.say("the preferred image stands first in the file: which one was shown on the left is unknown")
     category = source.options.columns.category or "category"
-    named: dict[str, tuple[str, Path]] = {}
-    seen: Counter[str] = Counter()
+    paths: dict[str, tuple[str, Path]] = {}
+    counts: Counter[str] = Counter()
     pairs: Counter[frozenset[str]] = Counter()
     for path in source.paths:
         for record in list_records(source, path):
             votes = hpdv3_votes(record)
-            seen["records"] += 1
-            seen["contradictions"] += votes.contradicts
+            counts["records"] += 1
+            counts["contradictions"] += votes.contradicts
             if votes.contradicts and source.options.policies.contradictions != "sort":
                 _contradiction(source, record)
                 continue
-            seen["votes" if votes.counted else "shares" if record.has("choice_dist") else "single"] += 1
-            seen["even"] += votes.preferred == votes.other
-            facts = {"prompt": _prompt(ledger, record), "category": _category(source, record, category)}
+            counts["votes" if votes.counted else "shares" if record.has("choice_dist") else "single"] += 1
+            counts["even"] += votes.preferred == votes.other
+            if source.options.columns.category is not None and category not in record.fields:
+                raise BadColumns.missing(category, record.fields, where=record.where, option="--category")
+            facts = {"prompt": _prompt(ledger, record), "category": record.maybe_text(category)}
             sides = [record.text(f"path{side}") for side in (1, 2)]
             if sides[0] == sides[1]:
                 raise BadValue("path1 and path2 must be two images", found=repr(sides[0]), where=record.where)
             for side, item in enumerate(sides, 1):
                 _item(ledger, item, record, **facts, generator=record.maybe_text(f"model{side}"))
-                named.setdefault(item, (item, path.parent))
+                paths.setdefault(item, (item, path.parent))
             pairs[frozenset(sides)] += 1
             confidence = record.maybe_number("confidence")
             pair = {"criterion": CRITERION.id, "rater": rater, "a": sides[0], "b": sides[1], "confidence": confidence}
             for outcome, count in (("a", votes.preferred), ("b", votes.other)):
                 if count:
                     ledger.add("comparisons", count, **pair, outcome=outcome)
-    _say_hpdv3(source, seen, sum(count - 1 for count in pairs.values()))
+    _say_hpdv3(source, counts, sum(count - 1 for count in pairs.values()))
     if not pairs:
         raise BadFile("pairs are needed", found="none left", where=str(source.paths[0]))
     if source.options.images is not None:
-        keep_pictures(source, ledger, named)
+        keep_pictures(source, ledger, paths)
     return Draft((CRITERION,), ledger.tables(), "prompt", Design())
-
-
-def _category(source: Source, record: JsonRecord, field: str) -> str | None:
-    if source.options.columns.category is not None and field not in record.fields:
-        raise BadColumns.missing(field, record.fields, where=record.where, option="--category")
-    return record.maybe_text(field)
 
 
 def _contradiction(source: Source, record: JsonRecord) -> None:
@@ -359,23 +355,24 @@ def _contradiction(source: Source, record: JsonRecord) -> None:
     )
 
 
-def _say_hpdv3(source: Source, seen: Counter[str], repeats: int) -> None:
-    if seen["votes"]:
+def _say_hpdv3(source: Source, counts: Counter[str], repeats: int) -> None:
+    if counts["votes"]:
         source.say("choice_dist counts votes: each becomes a comparison by the crowd")
-    if seen["shares"]:
+    if counts["shares"]:
         source.say(
-            f"choice_dist of {seen['shares']:,} pairs holds shares, not counts: each is kept as one vote for path1"
+            f"choice_dist of {counts['shares']:,} pairs holds shares, not counts: each is kept as one vote for path1"
         )
-    if seen["contradictions"] and source.options.policies.contradictions == "sort":
+    if counts["contradictions"] and source.options.policies.contradictions == "sort":
         source.say(
-            f"choice_dist of {seen['contradictions']:,} of {seen['records']:,} pairs gives path2 more votes: it was "
-            "sorted, as the released code does, so that path1 is the preferred image (--contradictions refuse, drop)"
+            f"choice_dist of {counts['contradictions']:,} of {counts['records']:,} pairs gives path2 more votes: "
+            "it was sorted, as the released code does, so that path1 is the preferred image (--contradictions refuse, "
+            "drop)"
         )
-    if seen["even"]:
-        source.say(f"{seen['even']:,} pairs have as many votes for either image: here a tie, path1 in released code")
+    if counts["even"]:
+        source.say(f"{counts['even']:,} pairs have as many votes for either image: here a tie, path1 in released code")
     if repeats:
         source.say(
-            f"{repeats:,} of {seen['records']:,} records repeat a pair: their votes are added up; "
+            f"{repeats:,} of {counts['records']:,} records repeat a pair: their votes are added up; "
             "salon bench raters FILE --scorer NAME counts every record, as the released evaluation does"
         )
 
@@ -393,19 +390,19 @@ def read_imagereward(source: Source) -> Draft:
     ledger = TableBuilder()
     rater = ledger.rater(CONSENSUS_RATER, "crowd")
     source.say(f"the file has one agreed ranking a prompt: all are by the crowd {CONSENSUS_RATER!r}")
-    named: dict[str, tuple[str, Path]] = {}
+    picture_paths: dict[str, tuple[str, Path]] = {}
     for path in source.paths:
         for record in list_records(source, path):
             id = record.text("id") if record.has("id") else None
             prompt = _prompt(ledger, record, id)
             paths = record.texts("generations")
             items = [_item(ledger, image, record, prompt=prompt) for image in paths]
-            named.update((item, (item, path.parent)) for item in items)
+            picture_paths.update((item, (item, path.parent)) for item in items)
             places = record.numbers("ranking", len(items))
             ledger.rank(items, places, record.where, criterion=CRITERION.id, rater=rater)
     if source.options.images is not None:
-        keep_pictures(source, ledger, named)
+        keep_pictures(source, ledger, picture_paths)
     ranks = ledger.judgments["rankings"]["ranks"]
-    tied = sum(len(set(one)) < len(one) for one in ranks)
+    tied = sum(len(set(ranking)) < len(ranking) for ranking in ranks)
     source.say(f"{tied:,} of {len(ranks):,} rankings have ties: equal ranks are kept")
     return Draft((CRITERION,), ledger.tables(), "prompt", Design())

@@ -51,7 +51,7 @@ def is_hpdv3_benchmark(head: Head) -> bool:
 
 
 def read_hpdv3_benchmark(source: Source) -> Draft:
-    """Pictures with category, model and prompt; nobody has judged them."""
+    """Pictures with category, model and prompt, without judgments."""
     entries = [entry for root in source.paths for entry in _entries(source, root)]
     if not entries:
         raise BadFile(
@@ -75,14 +75,12 @@ def read_hpdv3_benchmark(source: Source) -> Draft:
         source.paths_of[entry.id] = entry.path
     _say_counts(source, places.values(), len(set(prompts.values())))
     if source.options.images is not None:
-        named = {entry.id: (entry.path.relative_to(root).as_posix(), root) for entry in entries
-                 for root in [_root_of(entry.path, source.paths)]}  # fmt: skip
-        keep_pictures(source, ledger, named)
+        paths: dict[str, tuple[str, Path]] = {}
+        for entry in entries:
+            folder = next(folder for folder in source.paths if entry.path.is_relative_to(folder))
+            paths[entry.id] = (entry.path.relative_to(folder).as_posix(), folder)
+        keep_pictures(source, ledger, paths)
     return Draft((CRITERION,), ledger.tables(), "prompt", Design())
-
-
-def _root_of(path: Path, roots: Sequence[Path]) -> Path:
-    return next(root for root in roots if path.is_relative_to(root))
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -90,8 +88,8 @@ def _root_of(path: Path, roots: Sequence[Path]) -> Path:
 
 def _entries(source: Source, root: Path) -> list[_Entry]:
     if not root.is_dir():
-        found = "a file" if root.exists() else "nothing there"
-        raise BadFile("the folder of a benchmark is needed", found=found, where=str(root))
+        what = "a file" if root.exists() else "nothing there"
+        raise BadFile("the folder of a benchmark is needed", found=what, where=str(root))
     pictures, texts = _files(root)
     inner = [path.relative_to(root).parts for path in pictures]
     shallow = bool(inner) and all(len(parts) == 2 for parts in inner)  # the root itself is a category or a model
@@ -114,10 +112,10 @@ def _entries(source: Source, root: Path) -> list[_Entry]:
     lonely = len(texts) - len(texts & {path.with_suffix(".txt") for path in pictures})
     if lonely:
         source.say(f"{lonely:,} texts have no picture: a generator without a picture has none on that prompt")
-    other = sum(path.suffix not in _RELEASED for path in pictures)
-    if other:
-        source.say(f"{other:,} pictures end neither in .png nor in .jpg: the released benchmark does not see them")
-    made, signed = [], 0
+    unreleased = sum(path.suffix not in _RELEASED for path in pictures)
+    if unreleased:
+        source.say(f"{unreleased:,} pictures end neither in .png nor in .jpg: the released benchmark does not see them")
+    entries, signed = [], 0
     for path, parts in zip(pictures, inner):
         if path.with_suffix(".txt") not in texts:
             continue
@@ -126,13 +124,13 @@ def _entries(source: Source, root: Path) -> list[_Entry]:
         whole = (root.resolve().name, *parts) if shallow else parts
         name = Path(*whole[2:]).with_suffix("").as_posix()
         id = "/".join(whole) if shallow or len(source.paths) == 1 else "/".join((root.resolve().name, *whole))
-        made.append(_Entry(id, path, whole[0], whole[1], name, text))
+        entries.append(_Entry(id, path, whole[0], whole[1], name, text))
     if signed and source.options.policies.prompt_lines == "all":
         source.say(
             f"{signed:,} texts end with the name of their picture, as the released generator writes them; the released "
             "benchmark scores that line too (--prompt-lines first leaves it out)"
         )
-    return made
+    return entries
 
 
 def _files(root: Path) -> tuple[list[Path], set[Path]]:
@@ -169,10 +167,13 @@ def _text(picture: Path, lines: str) -> tuple[str, bool]:
 
 def _guess_layout(entries: Sequence[_Entry]) -> str:
     """By the names of the paper's categories; else by texts, which models share and categories do not."""
-    outer, inner = ({_plain(getattr(entry, part)) for entry in entries} for part in ("outer", "inner"))
-    known = bool(outer) and outer <= CATEGORIES, bool(inner) and inner <= CATEGORIES
-    if known[0] != known[1]:
-        return "category/model" if known[0] else "model/category"
+    outer, inner = (
+        {getattr(entry, part).replace("_", " ").replace("-", " ").strip().casefold() for entry in entries}
+        for part in ("outer", "inner")
+    )
+    are_categories = bool(outer) and outer <= CATEGORIES, bool(inner) and inner <= CATEGORIES
+    if are_categories[0] != are_categories[1]:
+        return "category/model" if are_categories[0] else "model/category"
     groups = {part: _shared(entries, part) for part in ("outer", "inner")}
     if groups["outer"] != groups["inner"]:
         return "category/model" if groups["outer"] > groups["inner"] else "model/category"
@@ -184,17 +185,13 @@ def _guess_layout(entries: Sequence[_Entry]) -> str:
     )
 
 
-def _plain(name: str) -> str:
-    return name.replace("_", " ").replace("-", " ").strip().casefold()
-
-
 def _shared(entries: Iterable[_Entry], part: str) -> int:
     """How often a text stands again in the same folder `part`: often where that folder is a category."""
-    other = "inner" if part == "outer" else "outer"
-    seen: dict[tuple[str, str], set[str]] = defaultdict(set)
+    second_part = "inner" if part == "outer" else "outer"
+    folders_of_text: dict[tuple[str, str], set[str]] = defaultdict(set)
     for entry in entries:
-        seen[getattr(entry, part), entry.text].add(getattr(entry, other))
-    return sum(len(folders) - 1 for folders in seen.values())
+        folders_of_text[getattr(entry, part), entry.text].add(getattr(entry, second_part))
+    return sum(len(folders) - 1 for folders in folders_of_text.values())
 
 
 def _prompts(source: Source, entries: Sequence[_Entry], category: dict[str, str]) -> dict[str, str]:
@@ -202,7 +199,7 @@ def _prompts(source: Source, entries: Sequence[_Entry], category: dict[str, str]
     texts: dict[tuple[str, str], set[str]] = defaultdict(set)
     for entry in entries:
         texts[category[entry.id], entry.name].add(entry.text)
-    if all(len(found) == 1 for found in texts.values()):
+    if all(len(texts_of_name) == 1 for texts_of_name in texts.values()):
         source.say("pictures of one name in one category have one prompt: they are compared over models by name")
         return {entry.id: f"{category[entry.id]}/{entry.name}" for entry in entries}
     source.say("pictures of one name have different texts: prompts are known by their text, not by the name")

@@ -1,4 +1,8 @@
-"""Comparisons in a table: one row a vote, the columns named by the user or guessed."""
+"""Comparisons, ratings and rankings in a table whose columns the user names or Salon guesses.
+
+One row is a vote, a rating, a ranked item or a whole ranking. pwcmp's tables of conditions on scenes are comparisons
+with fixed columns.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.errors import BadColumns, BadValue, shorten
+from salon.errors import BadValue, shorten
 from salon.store.formats.column_labels import (
     FACTS,
     Codes,
@@ -26,7 +30,6 @@ from salon.store.formats.column_labels import (
     number_labels,
     number_pairs,
     read_numbers,
-    to_references,
 )
 from salon.store.formats.column_mapping import (
     ANSWERS,
@@ -45,9 +48,10 @@ from salon.store.formats.column_mapping import (
     read_cells,
     switch_words,
 )
-from salon.store.formats.files import ColumnFile, Head
+from salon.store.formats.files import ColumnFile, Head, require_columns
 from salon.store.formats.source import Draft, Source
 from salon.study.study import CompareWithin
+from salon.study.tables import to_references
 
 COMPARISON_NEEDED = ("left", "right", "outcome")
 COMPARISON_OPTIONAL = (
@@ -71,20 +75,27 @@ def draft_comparisons(source: Source, cells: ColumnCells) -> Draft:
     """A study from votes whose columns are known."""
     meaning = read_outcomes(source, cells)
     if source.options.policies.missing == "drop":
-        kept = meaning >= 0
-        source.leave_out("rows without an answer", int((~kept).sum()))
-        cells, meaning = cells.keep(kept), meaning[kept]
+        answered = meaning >= 0
+        source.leave_out("rows without an answer", int((~answered).sum()))
+        cells, meaning = cells.keep(answered), meaning[answered]
     prompts = name_prompts(source, cells)
     items = name_items(source, cells, ("left", "right"), prompts[0] if prompts else None)
     criterion, criteria = name_criteria(source, cells)
     rater, raters = name_raters(source, cells)
+    on_left = source.options.left_known
+    if on_left is None:
+        left, right = (normalize_name(cells.names[side]).split("_") for side in ("left", "right"))
+        on_left = "left" in left and "left" not in right
+        phrase = "was shown on the left" if on_left else "may have been shown on either side"
+        source.say(f"the item in column {cells.names['left']!r} {phrase} (--left-known, --left-unknown)")
+    left_column = {"left": constant_column("a", len(cells))} if on_left else {}
     columns = {
         "criterion": criterion,
         "rater": rater,
         "a": items.refer(0),
         "b": items.refer(1),
         **_answer_columns(meaning),
-        **_left_column(source, cells),
+        **left_column,
         **judgment_facts(cells),
     }
     tables = {"items": items.table, "raters": raters, "comparisons": pa.table(columns)}
@@ -104,16 +115,6 @@ def _answer_columns(meaning: np.ndarray) -> dict[str, Any]:
     return columns
 
 
-def _left_column(source: Source, cells: ColumnCells) -> dict[str, Any]:
-    known = source.options.left_known
-    if known is None:
-        left, right = (normalize_name(cells.names[side]).split("_") for side in ("left", "right"))
-        known = "left" in left and "left" not in right
-        said = "was shown on the left" if known else "may have been shown on either side"
-        source.say(f"the item in column {cells.names['left']!r} {said} (--left-known, --left-unknown)")
-    return {"left": constant_column("a", len(cells))} if known else {}
-
-
 def read_outcomes(source: Source, cells: ColumnCells) -> np.ndarray:
     """Every row's answer as a number into ANSWERS + SKIPS, -1 where the cell is blank."""
     labels = number_labels([cells.column("outcome")])
@@ -130,25 +131,26 @@ def read_outcomes(source: Source, cells: ColumnCells) -> np.ndarray:
     else:
         meanings = [-1 if word in blank else _number(vocabulary[word]) for word in words]
         meaning = np.array([*meanings, -1], np.int64)[labels.codes]
-    _check_answered(source, cells, meaning)
+    if (meaning < 0).any():
+        refuse_blank(source, cells, "outcome", np.flatnonzero(meaning < 0))
     return meaning
 
 
 def _vocabulary(source: Source, cells: ColumnCells, words: list[str]) -> tuple[dict[str, str], bool]:
     """What the file's words mean, and whether that is all they can mean."""
-    given = source.options.policies.outcome_values
-    if given is not None:
-        return parse_values(given), True
+    values = source.options.policies.outcome_values
+    if values is not None:
+        return parse_values(values), True
     column = cells.names["outcome"]
-    known = WORDS | {word: meaning for word in words if (meaning := meaning_of(word)) is not None}
+    meanings = WORDS | {word: meaning for word in words if (meaning := meaning_of(word)) is not None}
     if not any(is_number(word) for word in words):
-        return known, False
+        return meanings, False
     switch = switch_words(column)
     if switch is not None:
         source.say(f"in column {column!r}, 1 means that the item it names was chosen and 0 the other")
         return switch, True
     if set(filter(is_number, words)) <= _item_labels(cells):
-        return known, False
+        return meanings, False
     row = next(row for row, word in enumerate(cells.text("outcome")) if is_number(normalize_word(word.as_py() or "")))
     raise BadValue(
         "the meaning of numbers in an outcome column must be given",
@@ -174,17 +176,14 @@ def _by_item_label(
     together = number_labels([cells.column(part) for part in ("outcome", "left", "right")]).codes
     outcome, left, right = np.split(together, 3)
     words = [normalize_word(word) for word in labels.texts.to_pylist()]
-    numbers = [-1 if word in blank else _other_than_a_side(vocabulary.get(word)) for word in words]
+    known_words = {word: _number(vocabulary[word]) for word in words if vocabulary.get(word) not in (None, "a", "b")}
+    numbers = [-1 if word in blank else known_words.get(word, -2) for word in words]
     meaning = np.array([*numbers, -1], np.int64)[labels.codes]
     meaning = np.where(outcome < 0, -1, np.where(outcome == left, 0, np.where(outcome == right, 1, meaning)))
     bad = np.flatnonzero(meaning == -2)
     if len(bad):
         raise _unknown_word(cells, labels, [int(labels.codes[bad[0]])], int(bad[0]))
     return meaning
-
-
-def _other_than_a_side(meaning: str | None) -> int:
-    return -2 if meaning in (None, "a", "b") else _number(meaning)
 
 
 def _unknown_word(
@@ -202,13 +201,6 @@ def _unknown_word(
     )
 
 
-def _check_answered(source: Source, cells: ColumnCells, meaning: np.ndarray) -> None:
-    blank = np.flatnonzero(meaning < 0)
-    if not len(blank):
-        return
-    refuse_blank(source, cells, "outcome", blank)
-
-
 def refuse_blank(source: Source, cells: ColumnCells, part: str, blank: np.ndarray) -> None:
     """Rows without an answer: an error, or the policy in words."""
     policy = source.options.policies.missing
@@ -223,9 +215,7 @@ def refuse_blank(source: Source, cells: ColumnCells, part: str, blank: np.ndarra
         source.say(f"{len(blank):,} rows without an answer are kept as skipped: cannot judge")
 
 
-# --------------------------------------------------------------------------------------------------
-# Ratings in a table: one row a rating.
-# --------------------------------------------------------------------------------------------------
+# -- ratings -----------------------------------------------------------------------------------------------------------
 
 RATING_OPTIONAL = ("rater", "prompt", "prompt_text", "criterion", "generator", "category", *FACTS)
 
@@ -233,15 +223,17 @@ RATING_OPTIONAL = ("rater", "prompt", "prompt_text", "criterion", "generator", "
 def read_ratings(source: Source) -> Draft:
     """A study from a table of ratings."""
     sheets = open_sheets(source)
-    named = "item" if item_column(source, sheets[0]) else "generator"
-    return draft_ratings(source, read_cells(source, sheets, (named, "value"), RATING_OPTIONAL))
+    item_part = "item" if item_column(source, sheets[0]) else "generator"
+    return draft_ratings(source, read_cells(source, sheets, (item_part, "value"), RATING_OPTIONAL))
 
 
 def item_column(source: Source, sheet: ColumnFile) -> bool:
     """True when items have a column of their own; False when prompt and generator together name them."""
-    given = {part: name for part, name in source.options.columns.model_dump().items() if name is not None}
-    found = given | guess_columns(sheet.names, [p for p in ("item", "prompt", "generator") if p not in given], given)
-    return "item" in found or "prompt" not in found or "generator" not in found
+    by_user = {part: name for part, name in source.options.columns.model_dump().items() if name is not None}
+    columns = by_user | guess_columns(
+        sheet.names, [p for p in ("item", "prompt", "generator") if p not in by_user], by_user
+    )
+    return "item" in columns or "prompt" not in columns or "generator" not in columns
 
 
 def draft_ratings(source: Source, cells: ColumnCells) -> Draft:
@@ -269,9 +261,7 @@ def draft_ratings(source: Source, cells: ColumnCells) -> Draft:
     return Draft(criteria, tables, source.options.policies.compare_within or ("prompt" if prompts else "all"))
 
 
-# --------------------------------------------------------------------------------------------------
-# Rankings in a table: one row an item and its rank, or one row a whole ranking.
-# --------------------------------------------------------------------------------------------------
+# -- rankings ----------------------------------------------------------------------------------------------------------
 
 RANKING_OPTIONAL = ("rater", "prompt", "prompt_text", "criterion", "generator", "category", "repeat")
 
@@ -286,8 +276,8 @@ def read_rankings(source: Source) -> Draft:
     if not long:
         optional = (*RANKING_OPTIONAL, *(fact for fact in FACTS if fact != "repeat"))
         return _draft_wide(source, read_cells(source, sheets, ("ranking",), optional))
-    named = "item" if item_column(source, sheets[0]) else "generator"
-    return _draft_long(source, read_cells(source, sheets, (named, "rank"), RANKING_OPTIONAL))
+    item_part = "item" if item_column(source, sheets[0]) else "generator"
+    return _draft_long(source, read_cells(source, sheets, (item_part, "rank"), RANKING_OPTIONAL))
 
 
 # -- one row an item ---------------------------------------------------------------------------------------------
@@ -305,7 +295,11 @@ def _draft_long(source: Source, cells: ColumnCells) -> Draft:
     place = rank.to_numpy()
     prompts = name_prompts(source, cells)
     items = name_items(source, cells, ("item" if cells.has("item") else "generator",), prompts[0] if prompts else None)
-    ballot = _ballot_numbers(cells, prompts[0].codes if prompts else None)
+    # The ranking each row belongs to: one for each rater, prompt, criterion and repeat.
+    ballot: Codes = prompts[0].codes if prompts else np.zeros(len(cells), np.int64)
+    for part in ("rater", "criterion", "repeat"):
+        if cells.has(part):
+            ballot = number_pairs(ballot, filled_labels(cells, part).codes)[0]
     order = np.lexsort((place if source.options.policies.best == "lowest" else -place, ballot))
     sizes = np.bincount(ballot)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -314,15 +308,6 @@ def _draft_long(source: Source, cells: ColumnCells) -> Draft:
     ranks = whole_ranks(source, place[order] if source.options.policies.best == "lowest" else -place[order], offsets)
     listed = {"items": _lists(offsets, items.refer().take(pa.array(order))), "ranks": _lists(offsets, pa.array(ranks))}
     return _draft(source, heads, listed, items.table, prompts[1] if prompts else None)
-
-
-def _ballot_numbers(cells: ColumnCells, prompt: Codes | None) -> Codes:
-    """The ranking each row belongs to: one for each rater, prompt, criterion and repeat."""
-    ballot = np.zeros(len(cells), np.int64) if prompt is None else prompt
-    for part in ("rater", "criterion", "repeat"):
-        if cells.has(part):
-            ballot = number_pairs(ballot, filled_labels(cells, part).codes)[0]
-    return ballot
 
 
 def whole_ranks(source: Source, place: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -426,9 +411,7 @@ def _draft(
     return Draft(criteria, tables, within)
 
 
-# --------------------------------------------------------------------------------------------------
-# pwcmp: per-observer pairwise comparisons of image-processing methods (conditions) on scenes.
-# --------------------------------------------------------------------------------------------------
+# -- pwcmp -------------------------------------------------------------------------------------------------------------
 
 PWCMP_COLUMNS = {
     "left": "condition_A",
@@ -447,10 +430,7 @@ def is_pwcmp(head: Head) -> bool:
 def read_pwcmp(source: Source) -> Draft:
     """Scenes are prompts, conditions are generators."""
     sheets = open_sheets(source)
-    for sheet in sheets:
-        for name in PWCMP_COLUMNS.values():
-            if name not in sheet.names:
-                raise BadColumns.missing(name, sheet.names, where=str(sheet.path))
+    require_columns(sheets, PWCMP_COLUMNS.values())
     columns = dict(PWCMP_COLUMNS)
     if all("criterion" in sheet.names for sheet in sheets):
         columns["criterion"] = "criterion"

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from salon.errors import BadFile, BadValue
-from salon.store.formats.files import stream_records
 from salon.store.formats.hpd import PictureFiles, hpdv3_votes
-from salon.store.formats.records import JsonRecord
+from salon.store.formats.records import stream_json_records
 from salon.store.formats.training_pairs import pickapic_rows
 from salon.store.near_pictures import content_hash
 
@@ -53,8 +52,8 @@ class PreferenceTest:
     @property
     def repeats(self) -> int:
         """Records that repeat a pair of the same prompt; each counts."""
-        seen = Counter((one.text, frozenset((one.preferred, one.other))) for one in self.pairs)
-        return sum(count - 1 for count in seen.values())
+        counts = Counter((pair.text, frozenset((pair.preferred, pair.other))) for pair in self.pairs)
+        return sum(count - 1 for count in counts.values())
 
 
 def read_preference_test(kind: str, path: Path, files: PictureFiles, pictures: Path) -> PreferenceTest:
@@ -67,7 +66,7 @@ def read_preference_test(kind: str, path: Path, files: PictureFiles, pictures: P
         raise BadFile("pairs with a winner are needed", found=f"none; {test.tied:,} ties", where=str(path))
     folder = pictures if kind == "pickapic" else path.parent
     problems: dict[str, str] = {}
-    for name in dict.fromkeys(name for one in test.pairs for name in (one.preferred, one.other)):
+    for name in dict.fromkeys(name for pair in test.pairs for name in (pair.preferred, pair.other)):
         place = PictureFiles(None).locate(name, folder) if kind == "pickapic" else files.locate(name, folder)
         if isinstance(place, str):
             problems[name] = place
@@ -85,13 +84,9 @@ def read_preference_test(kind: str, path: Path, files: PictureFiles, pictures: P
     return test
 
 
-def _records(path: Path) -> Iterator[JsonRecord]:
-    return (JsonRecord(fields, f"{path}, record {number}") for number, fields in enumerate(stream_records(path), 1))
-
-
 def _hpdv3(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
     turned = records = 0
-    for record in _records(path):
+    for record in stream_json_records(path):
         records += 1
         turned += hpdv3_votes(record).contradicts
         yield LabelledPair(
@@ -105,7 +100,7 @@ def _hpdv3(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[Labelle
 
 
 def _hpdv2(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
-    for record in _records(path):
+    for record in stream_json_records(path):
         if record.has("human_preference"):
             sides, labels = record.texts("file_path", 2), record.numbers("human_preference", 2)
             yield from _ranked(test, record.text("prompt"), sides, [-label for label in labels])
@@ -115,7 +110,7 @@ def _hpdv2(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[Labelle
 
 
 def _imagereward(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
-    for record in _records(path):
+    for record in stream_json_records(path):
         sides = record.texts("generations")
         yield from _ranked(test, record.text("prompt"), sides, record.numbers("ranking", len(sides)))
 
@@ -129,11 +124,11 @@ def _ranked(test: PreferenceTest, text: str, sides: list[str], ranks: list[float
 
 
 def _pickapic(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
-    for one in pickapic_rows(path, pictures):
-        if one.won == one.lost:
+    for votes in pickapic_rows(path, pictures):
+        if votes.won == votes.lost:
             test.tied += 1
         else:
-            yield LabelledPair(one.text, *((one.first, one.second) if one.won else (one.second, one.first)))
+            yield LabelledPair(votes.text, *((votes.first, votes.second) if votes.won else (votes.second, votes.first)))
 
 
 READERS: dict[str, Callable[[PreferenceTest, Path, Path], Iterator[LabelledPair]]] = {

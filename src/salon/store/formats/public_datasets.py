@@ -1,4 +1,4 @@
-"""Ballots of whole or partial orders: PrefLib (.soc .soi .toc .toi) and the Sushi sets (.order)."""
+"""Public rankings and ratings: PrefLib (.soc .soi .toc .toi), Sushi, MovieLens, DSG's TIFA160 and ImagenHub."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from salon.errors import BadColumns, BadFile, BadValue, shorten
+from salon.errors import BadFile, BadValue, shorten
 from salon.store.formats.column_labels import (
     constant_column,
     filled_labels,
@@ -19,8 +19,16 @@ from salon.store.formats.column_labels import (
     parse_scale,
     read_numbers,
 )
-from salon.store.formats.column_mapping import ColumnCells, load_cells, open_sheets
-from salon.store.formats.files import ColumnFile, Head, open_sheet, read_bytes, read_lines, read_text
+from salon.store.formats.column_mapping import load_cells, open_sheets
+from salon.store.formats.files import (
+    ColumnFile,
+    Head,
+    open_sheet,
+    read_bytes,
+    read_lines,
+    read_text,
+    require_columns,
+)
 from salon.store.formats.records import TableBuilder
 from salon.store.formats.source import Draft, Source
 from salon.study import Criterion, Design, Scale
@@ -53,23 +61,27 @@ def read_preflib(source: Source) -> Draft:
     for path in source.paths:
         lines = [(number, line.strip()) for number, line in enumerate(read_lines(source, path), 1) if line.strip()]
         names, ballots = _new_layout(path, lines) if lines[0][1].startswith("#") else _old_layout(path, lines)
-        items = _item_ids(names)
+        have_names = len(set(names.values())) == len(names) and all(names.values())
+        items = names if have_names else {number: number for number in names}
         for where, count, order in ballots:
-            _check_count(voters + count, where)
+            total = voters + count
+            if total > MAX_BALLOTS:
+                raise BadValue(f"at most {MAX_BALLOTS:,} ballots can be read", found=f"{total:,}", where=where)
             for _ in range(count):
                 voters += 1
-                _add_ballot(ledger, f"voter-{voters}", order, items, where)
+                voter = f"voter-{voters}"
+                numbers = [number for level in order for number in level]
+                missing = next((number for number in numbers if number not in items), None)
+                if missing is not None:
+                    raise BadValue("a ballot may only name alternatives of the file", found=repr(missing), where=where)
+                ids = [ledger.item(items[number], where) for number in numbers]
+                places = [place for place, level in enumerate(order, 1) for _ in level]
+                ledger.rank(ids, places, where, criterion=PREFERENCE.id, rater=ledger.rater(voter))
     if not voters:
         raise BadFile("a file with ballots is needed", found="none", where=str(source.paths[0]))
     source.say(f"PrefLib counts equal ballots: each of the {voters:,} voters became a rater of their own")
     complete = all(path.suffix.lower() in (".soc", ".toc") for path in source.paths)
     return Draft((PREFERENCE,), ledger.tables(), "all", Design(kind="complete" if complete else "unknown"))
-
-
-def _item_ids(names: dict[str, str]) -> dict[str, str]:
-    """Alternatives by name; by number where two share a name or one has none."""
-    named = len(set(names.values())) == len(names) and all(names.values())
-    return names if named else {number: number for number in names}
 
 
 def _new_layout(path: Path, lines: Lines) -> tuple[dict[str, str], Ballots]:
@@ -102,8 +114,8 @@ def _old_layout(path: Path, lines: Lines) -> tuple[dict[str, str], Ballots]:
 def _ballots(path: Path, lines: Lines, mark: str) -> Ballots:
     for number, line in lines:
         where = f"{path}, line {number}"
-        count, found, order = line.partition(mark)
-        if not found:
+        count, separator, order = line.partition(mark)
+        if not separator:
             raise BadFile(f"'COUNT{mark} ORDER' is needed", found=line, where=where)
         yield where, _parse_count(count, where), _levels(order.strip(), where)
 
@@ -117,26 +129,11 @@ def _levels(text: str, where: str) -> Order:
     return levels
 
 
-def _add_ballot(ledger: TableBuilder, voter: str, order: Order, items: dict[str, str], where: str) -> None:
-    numbers = [number for level in order for number in level]
-    missing = next((number for number in numbers if number not in items), None)
-    if missing is not None:
-        raise BadValue("a ballot may only name alternatives of the file", found=repr(missing), where=where)
-    ids = [ledger.item(items[number], where) for number in numbers]
-    places = [place for place, level in enumerate(order, 1) for _ in level]
-    ledger.rank(ids, places, where, criterion=PREFERENCE.id, rater=ledger.rater(voter))
-
-
 def _parse_count(text: str, where: str) -> int:
     text = text.strip()
     if not (text.isascii() and text.isdigit()) or len(text) > 9:
         raise BadFile("a count is needed", found=repr(text), where=where)
     return int(text)
-
-
-def _check_count(total: int, where: str) -> None:
-    if total > MAX_BALLOTS:
-        raise BadValue(f"at most {MAX_BALLOTS:,} ballots can be read", found=f"{total:,}", where=where)
 
 
 # -- Sushi -------------------------------------------------------------------------------------------------------
@@ -173,9 +170,7 @@ def read_sushi(source: Source) -> Draft:
     return Draft((PREFERENCE,), ledger.tables(), "all", Design(kind="complete" if complete else "fraction"))
 
 
-# --------------------------------------------------------------------------------------------------
-# MovieLens ratings: u.data (tabs), ratings.dat ('::') and ratings.csv, with or without a line of names.
-# --------------------------------------------------------------------------------------------------
+# -- MovieLens ---------------------------------------------------------------------------------------------------------
 
 MOVIELENS_COLUMNS = ("user", "item", "rating", "timestamp")
 STARS = Criterion(id="rating", question="How many stars?", scale=Scale(low=0.5, high=5, step=0.5))
@@ -201,7 +196,9 @@ def read_movielens(source: Source) -> Draft:
     )
     source.say("time stamps are left out")
     rater, item = filled_labels(cells, "rater"), filled_labels(cells, "item")
-    values = _rating_values(cells)
+    values = read_numbers(cells, "value")
+    if values.null_count:
+        raise BadFile("every row needs a rating", found=f"{values.null_count:,} blank", where=cells.where(0))
     criterion = STARS.model_copy(update={"scale": _scale(source, values)})
     ratings = {
         "criterion": constant_column(STARS.id, len(cells)),
@@ -221,8 +218,8 @@ def _scale(source: Source, values: pa.Array) -> Scale:
     """As the user says, else stars as the values show them."""
     if source.options.policies.scale is not None:
         return parse_scale(source.options.policies.scale)
-    shown = values.unique().to_numpy(zero_copy_only=False)
-    whole = all(value in WHOLE_STARS.levels for value in shown)
+    distinct = values.unique().to_numpy(zero_copy_only=False)
+    whole = all(value in WHOLE_STARS.levels for value in distinct)
     scale = WHOLE_STARS if whole else STARS.scale
     assert scale is not None
     text = f"{scale.low:g}:{scale.high:g}:{scale.step:g}"
@@ -230,21 +227,26 @@ def _scale(source: Source, values: pa.Array) -> Scale:
     return scale
 
 
-def _rating_values(cells: ColumnCells) -> pa.ChunkedArray:
-    values = read_numbers(cells, "value")
-    if values.null_count:
-        raise BadFile("every row needs a rating", found=f"{values.null_count:,} blank", where=cells.where(0))
-    return values
-
-
 def _open_ratings(source: Source, path: Path) -> ColumnFile:
     start = read_bytes(path, 1 << 16).decode("utf-8-sig", "replace")
     first = next((line for line in start.splitlines() if line.strip()), "")
-    named = bool(_MOVIELENS_HEADER.match(first))
+    has_header = bool(_MOVIELENS_HEADER.match(first))
     if "::" in first:
-        return _open_double_colon(source, path, named)
+        rows = [line.split("::") for line in read_text(source, path).splitlines() if line.strip()][has_header:]
+        bad = next(
+            (number for number, row in enumerate(rows, 1 + has_header) if len(row) != len(MOVIELENS_COLUMNS)), None
+        )
+        if bad is not None:
+            raise BadFile("every line needs user::item::rating::time", where=f"{path}, line {bad}")
+        by_column = list(zip(*rows)) or [()] * len(MOVIELENS_COLUMNS)
+        table = {
+            name: pa.array(cells, pa.string()).dictionary_encode() for name, cells in zip(MOVIELENS_COLUMNS, by_column)
+        }
+        return ColumnFile(
+            path, list(MOVIELENS_COLUMNS), lambda columns: pa.table({name: table[name] for name in columns})
+        )
     sheet = open_sheet(
-        source, path, header=None if named else MOVIELENS_COLUMNS, delimiter="\t" if "\t" in first else ","
+        source, path, header=None if has_header else MOVIELENS_COLUMNS, delimiter="\t" if "\t" in first else ","
     )
     if len(sheet.names) != len(MOVIELENS_COLUMNS):
         raise BadFile(
@@ -258,22 +260,6 @@ def _renamed(sheet: ColumnFile, names: Sequence[str], columns: Sequence[str]) ->
     chosen = [names[MOVIELENS_COLUMNS.index(column)] for column in columns]
     return sheet.read(chosen).rename_columns(list(columns))
 
-
-def _open_double_colon(source: Source, path: Path, named: bool) -> ColumnFile:
-    rows = [line.split("::") for line in read_text(source, path).splitlines() if line.strip()][named:]
-    bad = next((number for number, row in enumerate(rows, 1 + named) if len(row) != len(MOVIELENS_COLUMNS)), None)
-    if bad is not None:
-        raise BadFile("every line needs user::item::rating::time", where=f"{path}, line {bad}")
-    by_column = list(zip(*rows)) or [()] * len(MOVIELENS_COLUMNS)
-    table = {
-        name: pa.array(cells, pa.string()).dictionary_encode() for name, cells in zip(MOVIELENS_COLUMNS, by_column)
-    }
-    return ColumnFile(path, list(MOVIELENS_COLUMNS), lambda columns: pa.table({name: table[name] for name in columns}))
-
-
-# --------------------------------------------------------------------------------------------------
-# Rating panels on text-to-image models: DSG's TIFA160 Likert answers and ImagenHub's tables, one a rater.
-# --------------------------------------------------------------------------------------------------
 
 # -- DSG ---------------------------------------------------------------------------------------------------------
 
@@ -295,16 +281,18 @@ def is_dsg(head: Head) -> bool:
 def read_dsg(source: Source) -> Draft:
     """Each answer (1-5) as a rating of prompt/generator; each question is a criterion."""
     sheets = open_sheets(source)
-    for sheet in sheets:
-        for name in DSG_COLUMNS.values():
-            if name not in sheet.names:
-                raise BadColumns.missing(name, sheet.names, where=str(sheet.path))
+    require_columns(sheets, DSG_COLUMNS.values())
     cells = load_cells(source, sheets, DSG_COLUMNS)
     filled_labels(cells, "value")
     prompts = name_prompts(source, cells)
     items = name_items(source, cells, ("generator",), prompts[0] if prompts else None)
     questions = filled_labels(cells, "question")
-    criteria = _dsg_criteria(questions.texts.to_pylist())
+    texts = questions.texts.to_pylist()
+    ids = ["consistency"] if len(texts) == 1 else [f"question-{i}" for i in range(1, len(texts) + 1)]
+    criteria = tuple(
+        Criterion.parse({"id": id, "rate_question": text, "scale": FIVE_LEVELS.model_dump()}, where="question")
+        for id, text in zip(ids, texts)
+    )
     rater, raters = name_raters(source, cells)
     ratings = {
         "criterion": questions.refer(pa.array([criterion.id for criterion in criteria])),
@@ -316,14 +304,6 @@ def read_dsg(source: Source) -> Draft:
     if prompts:
         tables["prompts"] = prompts[1]
     return Draft(criteria, tables, "prompt", Design(kind="complete"))
-
-
-def _dsg_criteria(questions: list[str]) -> tuple[Criterion, ...]:
-    ids = ["consistency"] if len(questions) == 1 else [f"question-{i}" for i in range(1, len(questions) + 1)]
-    return tuple(
-        Criterion.parse({"id": id, "rate_question": question, "scale": FIVE_LEVELS.model_dump()}, where="question")
-        for id, question in zip(ids, questions)
-    )
 
 
 # -- ImagenHub ---------------------------------------------------------------------------------------------------
@@ -346,10 +326,9 @@ def read_imagenhub(source: Source) -> Draft:
     """One file a rater; each cell [SC, PQ] is two ratings, of semantic consistency and perceptual quality."""
     ledger = TableBuilder()
     for path in source.paths:
-        rater = ledger.rater(_rater_name(path))
+        rater = ledger.rater(Path(path.name.removesuffix(".gz")).stem.rsplit("_", 1)[-1])
         sheet = open_sheet(source, path)
-        if "uid" not in sheet.names:
-            raise BadColumns.missing("uid", sheet.names, where=str(path))
+        require_columns([sheet], ["uid"])
         models = [name for name in sheet.names if name != "uid"]
         for number, row in enumerate(sheet.read(sheet.names).to_pylist(), 1):
             where = f"{path}, data row {number}"
@@ -364,11 +343,6 @@ def read_imagenhub(source: Source) -> Draft:
                     ledger.add("ratings", criterion=criterion.id, rater=rater, item=item, value=value)
     source.say("raters are named by the end of their file's name")
     return Draft(IMAGENHUB_CRITERIA, ledger.tables(), "prompt", Design(kind="complete"))
-
-
-def _rater_name(path: Path) -> str:
-    name = path.name.removesuffix(".gz")
-    return Path(name).stem.rsplit("_", 1)[-1]
 
 
 def _two_values(cell: str | None, where: str) -> list[float]:

@@ -1,9 +1,12 @@
-"""One JSON record, read field by field: each value has the type a format promises, or the error says where not."""
+"""JSON records read field by field, and the tables they become.
+
+Each value has the type a format promises, or the error says where not.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from salon.errors import BadColumns, BadValue
-from salon.store.formats.files import read_records
+from salon.store.formats.files import read_records, stream_records
 from salon.store.formats.source import Source
 from salon.study.tables import KINDS, REFERENCE, REFERENCES, conform, table_from_records
 
@@ -117,9 +120,7 @@ def _finite(value: float) -> bool:
         return False
 
 
-# --------------------------------------------------------------------------------------------------
-# Where readers of record-shaped files write down what they meet; it becomes tables at the end.
-# --------------------------------------------------------------------------------------------------
+# -- tables from records -----------------------------------------------------------------------------------------------
 
 MAX_RANK = 2**31 - 1
 
@@ -147,14 +148,14 @@ class TableBuilder:
     def _name(self, kind: str, id: str, facts: dict[str, Any], where: str) -> str:
         if not id.strip():
             raise BadValue(f"every one of the {kind} needs an id that is not blank", where=where)
-        known = self.named[kind].setdefault(id, facts)
+        facts_so_far = self.named[kind].setdefault(id, facts)
         for name, value in facts.items():
-            if known.get(name) is None:  # a later record may say what an earlier one left open
-                known[name] = value
-        if any(value is not None and known[name] != value for name, value in facts.items()):
+            if facts_so_far.get(name) is None:  # a later record may say what an earlier one left open
+                facts_so_far[name] = value
+        if any(value is not None and facts_so_far[name] != value for name, value in facts.items()):
             raise BadValue(
                 f"one of the {kind} may be described only once",
-                found=f"{id!r} as {known} and as {facts}",
+                found=f"{id!r} as {facts_so_far} and as {facts}",
                 where=where,
                 remedy="correct the file: the same id means the same thing everywhere",
             )
@@ -192,34 +193,41 @@ class TableBuilder:
         for kind, columns in self.judgments.items():
             parts = ("a", "b") if kind == "comparisons" else ("item",) if kind == "ratings" else ("items",)
             cells = list(zip(*(columns[part] for part in parts)))
-            kept = [not _names_any(row, items) for row in cells]
-            dropped[kind] = sum(times for times, keep in zip(self.times[kind], kept) if not keep)
+            mask = [
+                not any(
+                    any(item in items for item in cell) if isinstance(cell, list) else cell in items for cell in row
+                )
+                for row in cells
+            ]
+            dropped[kind] = sum(times for times, keep in zip(self.times[kind], mask) if not keep)
             for name, column in columns.items():
-                columns[name] = [cell for cell, keep in zip(column, kept) if keep]
-            self.times[kind] = [times for times, keep in zip(self.times[kind], kept) if keep]
+                columns[name] = [cell for cell, keep in zip(column, mask) if keep]
+            self.times[kind] = [times for times, keep in zip(self.times[kind], mask) if keep]
         return {kind: count for kind, count in dropped.items() if count}
 
     def tables(self) -> dict[str, pa.Table]:
         """All of it as the tables of a study."""
-        named = {kind: [{"id": id, **facts} for id, facts in found.items()] for kind, found in self.named.items()}
-        tables = {kind: table_from_records(kind, rows) for kind, rows in named.items() if rows}
+        records = {
+            kind: [{"id": id, **facts} for id, facts in facts_by_id.items()] for kind, facts_by_id in self.named.items()
+        }
+        tables = {kind: table_from_records(kind, rows) for kind, rows in records.items() if rows}
         return tables | {kind: self._table(kind) for kind in self.judgments}
 
     def _table(self, kind: str) -> pa.Table:
         types = KINDS[kind].columns
-        columns = {name: pa.array(cells, _text_type(types[name])) for name, cells in self.judgments[kind].items()}
+        text_types = {REFERENCE: pa.string(), REFERENCES: pa.list_(pa.string())}  # references are made from text
+        columns = {
+            name: pa.array(cells, text_types.get(types[name], types[name]))
+            for name, cells in self.judgments[kind].items()
+        }
         table = conform(kind, pa.table(columns))
         times = np.array(self.times[kind])
         return table if (times == 1).all() else table.take(pa.array(np.repeat(np.arange(len(times)), times)))
 
 
-def _names_any(cells: tuple[Any, ...], items: Collection[str]) -> bool:
-    return any(any(item in items for item in cell) if isinstance(cell, list) else cell in items for cell in cells)
-
-
-def _text_type(dtype: pa.DataType) -> pa.DataType:
-    """References are made from text."""
-    return pa.string() if dtype == REFERENCE else pa.list_(pa.string()) if dtype == REFERENCES else dtype
+def stream_json_records(path: Path) -> Iterator[JsonRecord]:
+    """The records of a JSON or JSONL file one after the other, each with its place."""
+    return (JsonRecord(fields, f"{path}, record {number}") for number, fields in enumerate(stream_records(path), 1))
 
 
 def list_records(source: Source, path: Path) -> list[JsonRecord]:

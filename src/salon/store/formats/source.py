@@ -1,4 +1,7 @@
-"""What a user may decide about an import. Each field is described once; flags, help and docs read it here."""
+"""One import: what the user may decide about it, its files, and a record of every decision taken.
+
+Each option is described once; flags, help and docs read it here.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ class Columns(BaseModel):
 
 
 class Policies(BaseModel):
-    """What to do where a file leaves room."""
+    """What to do where a file is not clear."""
 
     model_config = _FROZEN
 
@@ -114,9 +117,7 @@ class ImportOptions(BaseModel):
     """OLD=NEW: absolute paths that begin with OLD are looked up below the folder NEW."""
 
 
-# --------------------------------------------------------------------------------------------------
-# One import under way: its files and options, and a record of every decision taken, for the summary.
-# --------------------------------------------------------------------------------------------------
+# -- the import --------------------------------------------------------------------------------------------------------
 
 LEFT_OUT = "left out"
 """How a note about rows that did not reach the study begins."""

@@ -28,9 +28,8 @@ from pydantic import Field, model_validator
 from salon.errors import BadFile, BadValue
 from salon.store.atomic_files import put_file, whole_file
 from salon.store.formats.column_labels import text_id
-from salon.store.formats.files import stream_records
 from salon.store.formats.hpd import CRITERION, hpdv3_votes, inside_folder
-from salon.store.formats.records import JsonRecord
+from salon.store.formats.records import stream_json_records
 from salon.store.formats.vote_files import image_name
 from salon.study.nouns import Noun, normalize_text
 from salon.study.votes import check_shares
@@ -110,7 +109,7 @@ def write_pairs(
         raise BadValue("a kind of training file is needed", found=repr(kind), remedy="one of " + ", ".join(READERS))
     settings, left_out, splits = settings or TrainingPairSettings(), Counter[str](), Counter[str]()
     turned = 0
-    votes = (one for path in paths for one in READERS[kind](path, images))
+    votes = (pair for path in paths for pair in READERS[kind](path, images))
     rows = _rows(votes, settings, left_out)
     with whole_file(target) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
         while part := list(islice(rows, _ROWS_IN_GROUP)):
@@ -127,40 +126,36 @@ def write_pairs(
 def _rows(
     votes: Iterable[_PairVotes], settings: TrainingPairSettings, left_out: Counter[str]
 ) -> Iterator[dict[str, Any]]:
-    for one in votes:
-        if one.won == one.lost:
+    for pair in votes:
+        if pair.won == pair.lost:
             left_out["pairs without a winner"] += 1
-        elif not (inside_folder(one.first) and inside_folder(one.second)):
+        elif not (inside_folder(pair.first) and inside_folder(pair.second)):
             left_out["pairs whose pictures are named by a place outside the folder"] += 1
         else:
-            yield _row(one, settings)
+            yield _row(pair, settings)
 
 
-def _row(one: _PairVotes, settings: TrainingPairSettings) -> dict[str, Any]:
-    turned = one.first > one.second
-    a, b = (one.second, one.first) if turned else (one.first, one.second)
-    w, l = (one.lost, one.won) if turned else (one.won, one.lost)
-    n = w + l + one.tied
-    share = (w + one.tied / 2) / n
-    bucket = f"{max(w, l)}-{min(w, l)}" + (f"-{one.tied}" if one.tied else "")
+def _row(pair: _PairVotes, settings: TrainingPairSettings) -> dict[str, Any]:
+    turned = pair.first > pair.second
+    a, b = (pair.second, pair.first) if turned else (pair.first, pair.second)
+    w, l = (pair.lost, pair.won) if turned else (pair.won, pair.lost)
+    n = w + l + pair.tied
+    share = (w + pair.tied / 2) / n
+    bucket = f"{max(w, l)}-{min(w, l)}" + (f"-{pair.tied}" if pair.tied else "")
     return {
-        "criterion": CRITERION.id, "group": text_id(one.text), "split": settings.split(one.text),
-        "item_a": a, "item_b": b, "image_a": a, "image_b": b, "text": one.text, "bucket": bucket,
-        "label": "a" if w > l else "b", "share": share, "votes": n, "for_a": w, "for_b": l, "ties": one.tied,
-        "agreement": abs(w - l) / n, "p_max": max(share, 1 - share) if one.confidence is None else one.confidence,
-        "sorted": one.sorted,
+        "criterion": CRITERION.id, "group": text_id(pair.text), "split": settings.split(pair.text),
+        "item_a": a, "item_b": b, "image_a": a, "image_b": b, "text": pair.text, "bucket": bucket,
+        "label": "a" if w > l else "b", "share": share, "votes": n, "for_a": w, "for_b": l, "ties": pair.tied,
+        "agreement": abs(w - l) / n, "p_max": max(share, 1 - share) if pair.confidence is None else pair.confidence,
+        "sorted": pair.sorted,
     }  # fmt: skip
 
 
 # -- the files ---------------------------------------------------------------------------------------------------------
 
 
-def _records(path: Path) -> Iterator[JsonRecord]:
-    return (JsonRecord(fields, f"{path}, record {number}") for number, fields in enumerate(stream_records(path), 1))
-
-
 def _hpdv3(path: Path, images: Path | None) -> Iterator[_PairVotes]:
-    for record in _records(path):
+    for record in stream_json_records(path):
         votes = hpdv3_votes(record)
         sides = record.text("path1"), record.text("path2")
         yield _PairVotes(
@@ -170,7 +165,7 @@ def _hpdv3(path: Path, images: Path | None) -> Iterator[_PairVotes]:
 
 
 def _hpdv2(path: Path, images: Path | None) -> Iterator[_PairVotes]:
-    for record in _records(path):
+    for record in stream_json_records(path):
         if record.has("human_preference"):
             first, second = record.numbers("human_preference", 2)
             a, b = record.texts("file_path", 2)
@@ -180,11 +175,13 @@ def _hpdv2(path: Path, images: Path | None) -> Iterator[_PairVotes]:
             continue
         sides = record.texts("image_path")
         raters = record.records("raw_annotations") if record.has("raw_annotations") else [record]
-        yield from _ranked(record.text("prompt"), sides, [one.numbers("rank", len(sides)) for one in raters])
+        yield from _ranked(
+            record.text("prompt"), sides, [annotation.numbers("rank", len(sides)) for annotation in raters]
+        )
 
 
 def _imagereward(path: Path, images: Path | None) -> Iterator[_PairVotes]:
-    for record in _records(path):
+    for record in stream_json_records(path):
         sides = record.texts("generations")
         yield from _ranked(record.text("prompt"), sides, [record.numbers("ranking", len(sides))])
 
@@ -208,17 +205,15 @@ def pickapic_rows(path: Path, images: Path | None) -> Iterator[_PairVotes]:
             for batch in file.iter_batches(256, columns=[*names, *labelled]):
                 for row in batch.to_pylist():
                     if row.get("has_label") is not False and row.get("has_label") != 0:
-                        yield _pickapic_votes(row, images)
+                        first, second = float(row["label_0"]), float(row["label_1"])
+                        a, b = (_store_image(row[side], images) for side in ("jpg_0", "jpg_1"))
+                        yield _PairVotes(
+                            str(row["caption"]), a, b, int(first > second), int(first < second), int(first == second)
+                        )
     except (pa.ArrowException, OSError, KeyError) as error:
         raise BadFile(
             f"a Parquet file with the columns {', '.join(names)} is needed", found=str(error), where=str(path)
         ) from None
-
-
-def _pickapic_votes(row: dict[str, Any], images: Path) -> _PairVotes:
-    first, second = float(row["label_0"]), float(row["label_1"])
-    a, b = (_store_image(row[side], images) for side in ("jpg_0", "jpg_1"))
-    return _PairVotes(str(row["caption"]), a, b, int(first > second), int(first < second), int(first == second))
 
 
 def _store_image(cell: Any, images: Path) -> str:

@@ -1,4 +1,6 @@
-"""Arena votes as FastChat and LMSYS publish them: two generators, one winner, usually a different prompt each time.
+"""Files of votes between two images or generators: FastChat's and LMSYS's arenas, Pick-a-Pic, GenAI-Bench.
+
+Arena votes, two generators and one winner, usually with a different prompt each time:
 
     {"model_a", "model_b", "winner": "model_a" | "model_b" | "tie" | "tie (bothbad)", "judge"?, "question_id"?, "turn"?}
     {"model_a", "model_b", "winner_model_a": 0 | 1, "winner_model_b": 0 | 1, "winner_tie": 0 | 1}
@@ -6,6 +8,15 @@
 
 Every vote is about two answers of its own, so items are vote/generator and are compared within their vote, or within
 their question where the file names it. `--items-are items` makes one item of each generator instead.
+
+Pick-a-Pic has a caption, two images, and label_0 / label_1 (1 and 0, or a half each for a tie).
+
+GenAI-Bench has human votes between two anonymous images, and the verdicts of many judges on the same pairs:
+
+    one table     idx,prompt,human_vote,<judge>,<judge>,...   with [[A>B]], [[B>A]], [[A=B=Good]], [[A=B=Bad]] in cells
+    or one file   {"idx", "prompt", "response", "model_vote", "human_vote"} a line, in a folder named after the judge
+
+A verdict that is none of the four is left out and counted.
 """
 
 from __future__ import annotations
@@ -28,14 +39,14 @@ from salon.store.formats.column_labels import (
     name_prompts,
     name_raters,
     read_numbers,
-    to_references,
 )
 from salon.store.formats.column_mapping import ANSWERS, ColumnCells, load_cells, open_sheets
-from salon.store.formats.files import ColumnFile, Head, open_sheet, read_bytes
+from salon.store.formats.files import ColumnFile, Head, open_sheet, read_bytes, require_columns
 from salon.store.formats.judgment_tables import read_outcomes, refuse_blank
 from salon.store.formats.records import JsonRecord, TableBuilder, list_records
 from salon.store.formats.source import Draft, Source
 from salon.study import Criterion, Design, builtin_criterion
+from salon.study.tables import to_references
 
 PREFERENCE = Criterion(id="preference")
 RATER_COLUMNS = ("judge", "user_id", "user", "evaluation_session_id")
@@ -81,19 +92,19 @@ def read_arena(source: Source) -> Draft:
 def _arena_columns(sheets: Sequence[ColumnFile]) -> dict[str, str]:
     """The columns all files share; those that must be there are asked for by name."""
     shared = [name for name in sheets[0].names if all(name in sheet.names for sheet in sheets)]
-    found = {"left": "model_a", "right": "model_b"}
+    columns = {"left": "model_a", "right": "model_b"}
     if "winner" not in shared and ONE_HOT[0] in shared:
-        found |= {part: part for part in ONE_HOT if part in shared or part != "winner_tie"}
+        columns |= {part: part for part in ONE_HOT if part in shared or part != "winner_tie"}
     else:
-        found["outcome"] = "winner"
-    for name in found.values():
+        columns["outcome"] = "winner"
+    for name in columns.values():
         if name not in shared:
             raise BadColumns.missing(name, shared, where=str(sheets[0].path))
     for part, choices in (("rater", RATER_COLUMNS), ("question", PROMPT_COLUMNS), ("turn", ("turn",))):
         chosen = [name for name in choices if name in shared]
         if chosen:
-            found[part] = chosen[0]
-    return found
+            columns[part] = chosen[0]
+    return columns
 
 
 def _one_hot(cells: ColumnCells) -> np.ndarray:
@@ -140,18 +151,16 @@ def _from_log(source: Source, sheet: ColumnFile) -> ColumnFile:
     models = pc.extract_regex(table.column("models"), r'^\["(?P<a>[^"]+)", "(?P<b>[^"]+)"\]$')
     if models.null_count:
         row = int(np.flatnonzero(pc.is_null(models).to_numpy())[0])
-        found = table.column("models")[row].as_py()
-        raise BadValue("'models' must list two names", found=found, where=f"{sheet.path}, vote {row + 1}")
+        names = table.column("models")[row].as_py()
+        raise BadValue("'models' must list two names", found=names, where=f"{sheet.path}, vote {row + 1}")
     sides = models.combine_chunks().flatten() if models.num_chunks == 1 else pa.concat_arrays(models.chunks).flatten()
     winner = pa.array([LOG_VOTES[word] for word in table.column("type").to_pylist()])
-    made = pa.table({"model_a": sides[0], "model_b": sides[1], "winner": winner})
-    made = pa.table({name: made.column(name).dictionary_encode() for name in made.column_names})
-    return ColumnFile(sheet.path, made.column_names, made.select)
+    votes_table = pa.table({"model_a": sides[0], "model_b": sides[1], "winner": winner})
+    votes_table = pa.table({name: votes_table.column(name).dictionary_encode() for name in votes_table.column_names})
+    return ColumnFile(sheet.path, votes_table.column_names, votes_table.select)
 
 
-# --------------------------------------------------------------------------------------------------
-# Pick-a-Pic: a caption, two images, and label_0 / label_1 (1 and 0, or a half each for a tie).
-# --------------------------------------------------------------------------------------------------
+# -- Pick-a-Pic --------------------------------------------------------------------------------------------------------
 
 OVERALL = builtin_criterion("hps/overall")
 PICKAPIC_OPTIONAL = {"rater": "user_id", "left_generator": "model_0", "right_generator": "model_1", "at": "created_at"}
@@ -176,12 +185,24 @@ def read_pickapic(source: Source) -> Draft:
     rater, raters = name_raters(source, cells)
     source.say("which image stood on the left is not recorded")
     table = _with_images(source, items.table)
+    first, second = (read_numbers(cells, part).fill_null(-1).to_numpy() for part in ("first", "second"))
+    outcome = np.full(len(cells), -1, np.int64)
+    for number, labels in enumerate(((1, 0), (0, 1), (0.5, 0.5))):
+        outcome[(first == labels[0]) & (second == labels[1])] = number
+    bad = np.flatnonzero(outcome < 0)
+    if len(bad):
+        row = int(bad[0])
+        raise BadValue(
+            "label_0 and label_1 must be 1 and 0, 0 and 1, or a half each",
+            found=f"{cells.column('first')[row].as_py()} and {cells.column('second')[row].as_py()}",
+            where=cells.where(row),
+        )
     comparisons = {
         "criterion": constant_column(OVERALL.id, len(cells)),
         "rater": rater,
         "a": items.refer(0),
         "b": items.refer(1),
-        "outcome": to_references(_outcomes(cells), pa.array(["a", "b", "tie"])),
+        "outcome": to_references(outcome, pa.array(["a", "b", "tie"])),
         **({"at": cells.column("at")} if cells.has("at") else {}),
     }
     tables = {"items": table, "raters": raters, "comparisons": pa.table(comparisons)}
@@ -196,10 +217,7 @@ def _pickapic_columns(sheets: list[ColumnFile]) -> dict[str, str]:
         "first": "label_0",
         "second": "label_1",
     }
-    for name in names.values():
-        for sheet in sheets:
-            if name not in sheet.names:
-                raise BadColumns.missing(name, sheet.names, where=str(sheet.path))
+    require_columns(sheets, names.values())
     has = {part: name for part, name in PICKAPIC_OPTIONAL.items() if all(name in sheet.names for sheet in sheets)}
     labelled = {"labelled": "has_label"} if all("has_label" in sheet.names for sheet in sheets) else {}
     return names | has | labelled
@@ -216,22 +234,6 @@ def _rows_with_label(source: Source, cells: ColumnCells) -> ColumnCells:
     return cells.keep(~unlabelled) if unlabelled.any() else cells
 
 
-def _outcomes(cells: ColumnCells) -> np.ndarray:
-    first, second = (read_numbers(cells, part).fill_null(-1).to_numpy() for part in ("first", "second"))
-    outcome = np.full(len(cells), -1, np.int64)
-    for number, labels in enumerate(((1, 0), (0, 1), (0.5, 0.5))):
-        outcome[(first == labels[0]) & (second == labels[1])] = number
-    bad = np.flatnonzero(outcome < 0)
-    if len(bad):
-        row = int(bad[0])
-        raise BadValue(
-            "label_0 and label_1 must be 1 and 0, 0 and 1, or a half each",
-            found=f"{cells.column('first')[row].as_py()} and {cells.column('second')[row].as_py()}",
-            where=cells.where(row),
-        )
-    return outcome
-
-
 # -- files with image bytes and no ids ---------------------------------------------------------------------------
 
 
@@ -239,19 +241,20 @@ def _with_ids(sheet: ColumnFile) -> ColumnFile:
     """A sheet without image ids gets them from the image bytes."""
     if "image_0_uid" in sheet.names or "jpg_0" not in sheet.names or "jpg_1" not in sheet.names:
         return sheet
-    made = {"image_0_uid": "jpg_0", "image_1_uid": "jpg_1"}
+    sources = {"image_0_uid": "jpg_0", "image_1_uid": "jpg_1"}
 
     def load(columns: Sequence[str]) -> pa.Table:
-        table = sheet.read([name for name in columns if name not in made])
-        hashes = {name: _hashes(sheet.path, made[name]) for name in columns if name in made}
-        return pa.table({name: hashes[name] if name in made else table.column(name) for name in columns})
+        table = sheet.read([name for name in columns if name not in sources])
+        cells = {}
+        for name in columns:
+            if name in sources:
+                ids = [image_id(image) for (image,) in _image_rows(sheet.path, [sources[name]])]
+                cells[name] = pa.array(ids, pa.string()).dictionary_encode()
+            else:
+                cells[name] = table.column(name)
+        return pa.table(cells)
 
-    return ColumnFile(sheet.path, [*sheet.names, *made], load)
-
-
-def _hashes(path: Path, column: str) -> pa.Array:
-    ids = [image_id(image) for (image,) in _image_rows(path, [column])]
-    return pa.array(ids, pa.string()).dictionary_encode()
+    return ColumnFile(sheet.path, [*sheet.names, *sources], load)
 
 
 def image_id(image: bytes) -> str:
@@ -294,37 +297,22 @@ def _with_images(source: Source, items: pa.Table) -> pa.Table:
         return items
     folder = source.options.images / "images"
     folder.mkdir(parents=True, exist_ok=True)
-    wanted, written = set(items.column("id").to_pylist()), dict[str, str]()
+    item_ids, paths = set(items.column("id").to_pylist()), dict[str, str]()
     for path in source.paths:
         names = pq.read_schema(path).names if read_bytes(path, 4) == b"PAR1" else []
         for side in (name for name in ("jpg_0", "jpg_1") if name in names):
             uid = side.replace("jpg", "image") + "_uid"
-            for image, *given in _image_rows(path, [side, *([uid] if uid in names else [])]):
-                id = given[0] if given else image_id(image)
-                if id in wanted and id not in written:
-                    written[id] = _write_image(folder, image)
-    source.say(f"{len(written):,} of {len(wanted):,} images were kept")
-    return items.append_column(
-        "image", pa.array([written.get(id) for id in items.column("id").to_pylist()], pa.string())
-    )
+            for image, *uid_cell in _image_rows(path, [side, *([uid] if uid in names else [])]):
+                id = uid_cell[0] if uid_cell else image_id(image)
+                if id in item_ids and id not in paths:
+                    name = image_name(image)  # ids come from a file and are no safe names
+                    (folder / name).write_bytes(image)
+                    paths[id] = f"images/{name}"
+    source.say(f"{len(paths):,} of {len(item_ids):,} images were kept")
+    return items.append_column("image", pa.array([paths.get(id) for id in items.column("id").to_pylist()], pa.string()))
 
 
-def _write_image(folder: Path, image: bytes) -> str:
-    """The image under a name of its own; ids come from a file and are no safe names."""
-    name = image_name(image)
-    (folder / name).write_bytes(image)
-    return f"images/{name}"
-
-
-# --------------------------------------------------------------------------------------------------
-# GenAI-Bench: human votes between two anonymous images, and the verdicts of many judges on the same pairs.
-#
-# One table     idx,prompt,human_vote,<judge>,<judge>,...   with [[A>B]], [[B>A]], [[A=B=Good]], [[A=B=Bad]] in the
-# cells
-# Or one file   {"idx", "prompt", "response", "model_vote", "human_vote"} a line, in a folder named after the judge
-#
-# A verdict that is none of the four is left out and counted: it is never guessed at.
-# --------------------------------------------------------------------------------------------------
+# -- GenAI-Bench -------------------------------------------------------------------------------------------------------
 
 HUMANS = "human voters"
 VOTES = {"leftvote": "a", "rightvote": "b", "tievote": "tie", "bothbad_vote": "both_bad"}
@@ -344,22 +332,16 @@ def read_genai_bench(source: Source) -> Draft:
     source.say("image A was shown on the left; the generators are anonymous")
     voted: set[str] = set()
     for path in source.paths:
-        if _is_judge_file(source, path):
+        if "model_vote" in open_sheet(source, path).names:
             _read_judge_file(source, ledger, path, voted)
         else:
             _read_table(source, ledger, path, voted)
     return Draft((PREFERENCE,), ledger.tables(), "prompt", Design())
 
 
-def _is_judge_file(source: Source, path: Path) -> bool:
-    return "model_vote" in open_sheet(source, path).names
-
-
 def _read_table(source: Source, ledger: TableBuilder, path: Path, voted: set[str]) -> None:
     sheet = open_sheet(source, path)
-    for name in FIXED:
-        if name not in sheet.names:
-            raise BadColumns.missing(name, sheet.names, where=str(path))
+    require_columns([sheet], FIXED)
     judges = [name for name in sheet.names if name not in FIXED]
     for number, row in enumerate(sheet.read(sheet.names).to_pylist(), 1):
         pair = _add_vote(ledger, JsonRecord(row, f"{path}, data row {number}"), voted)
