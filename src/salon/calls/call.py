@@ -60,9 +60,9 @@ class Call(Noun):
     def _one_kind_of_content_and_no_secrets(self) -> Call:
         if self.body is not None and (self.form or self.uploads):
             raise ValueError("a call has a JSON body or a form, not both")
-        held = [name for name in self.headers if is_secret(name)]
-        if held:
-            raise ValueError(f"{held[0]} is a secret: name it as a Secret of the client, not in a call")
+        secret_headers = [name for name in self.headers if is_secret(name)]
+        if secret_headers:
+            raise ValueError(f"{secret_headers[0]} is a secret: name it as a Secret of the client, not in a call")
         return self
 
     @cached_property
@@ -206,5 +206,5 @@ def read_usage(content: Any) -> tuple[int | None, int | None]:
 
 
 def _count(usage: dict[str, Any], *names: str) -> int | None:
-    found = [usage[name] for name in names if isinstance(usage.get(name), int)]
-    return max(0, found[0]) if found and found[0] <= MOST_TOKENS else None
+    counts = [usage[name] for name in names if isinstance(usage.get(name), int)]
+    return max(0, counts[0]) if counts and counts[0] <= MOST_TOKENS else None

@@ -123,8 +123,8 @@ class Caller:
     async def ask(self, call: Call, usable: Usable | None = None) -> CallAnswer | Refusal:
         """The answer, from the store or fresh; or why there is none. CallsStopped when no call is worth sending."""
         check_url(call.url, allow_http=self.service.allow_http)
-        while (other := self._asking.get(call.key)) is not None:
-            await asyncio.wait({other})
+        while (pending := self._asking.get(call.key)) is not None:
+            await asyncio.wait({pending})
         ours = self._asking[call.key] = asyncio.get_running_loop().create_future()
         try:
             outcome = await self._asked(call, usable)
@@ -176,10 +176,10 @@ class Caller:
             async with pace.slot() as slot:
                 if self.stopped is not None and (call.order is not None or call.method != "GET"):
                     raise self.stopped  # only what was bought and is yet to be fetched still is
-                held = await self._claim(call.key)
-                if isinstance(held, CallAnswer):
-                    return held
-                if held:
+                claim = await self._claim(call.key)
+                if isinstance(claim, CallAnswer):
+                    return claim
+                if claim:
                     return await self._claimed(call, slot, usable, tries)
             await asyncio.sleep(wait)
             wait = min(1.0, wait * 1.5)
@@ -189,7 +189,7 @@ class Caller:
         try:
             return await asyncio.shield(claim)
         except asyncio.CancelledError:
-            claim.add_done_callback(lambda done: self._give_back(key, done))
+            claim.add_done_callback(lambda granted: self._give_back(key, granted))
             raise
 
     def _give_back(self, key: str, claim: asyncio.Future[CallAnswer | bool]) -> None:
@@ -371,12 +371,12 @@ class Client:
                     flight.begin(*pair)
                 if not flight.size:
                     break
-                index, done = flight.landed.get()
+                index, task = flight.landed.get()
                 flight.size -= 1
-                if done.exception() is None:
-                    yield index, done.result()
+                if task.exception() is None:
+                    yield index, task.result()
                 elif error is None:
-                    error = done.exception()
+                    error = task.exception()
                     caller.stopped = caller.stopped or CallsStopped("another call has ended the run", found=error)
         finally:
             flight.end(self.service.limits.grace)
@@ -385,15 +385,15 @@ class Client:
 
     def notes(self) -> list[str]:
         """What a report should say: what cost nothing, and what may have cost something without an answer."""
-        said = []
+        notes = []
         account = self.account
         if account.from_store:
-            said.append(f"answers from {self.store.path.name}, at no cost: {account.from_store:,}")
+            notes.append(f"answers from {self.store.path.name}, at no cost: {account.from_store:,}")
         if account.unusable:
-            said.append(f"answers that could not be used: {account.unusable:,}, cost {account.unusable_cost:f}")
+            notes.append(f"answers that could not be used: {account.unusable:,}, cost {account.unusable_cost:f}")
         if account.lost:
-            said.append(f"requests without an answer, which may have been charged: {account.lost:,}")
-        return said
+            notes.append(f"requests without an answer, which may have been charged: {account.lost:,}")
+        return notes
 
     def _open(self) -> Caller:
         if self._caller is None:
@@ -442,13 +442,13 @@ class _Flight:
     def _start(self, index: int, item: object) -> None:
         task = self._loop.create_task(self._run(item))
         self._tasks.add(task)
-        task.add_done_callback(lambda done: self._land(index, done))
+        task.add_done_callback(lambda finished: self._land(index, finished))
 
-    def _land(self, index: int, done: asyncio.Task[Any]) -> None:
-        self._tasks.discard(done)
-        if not done.cancelled():
-            done.exception()  # seen, even if nobody stays to hear of it
-        self.landed.put((index, done))
+    def _land(self, index: int, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # seen, even if nobody stays to hear of it
+        self.landed.put((index, task))
 
     async def _run(self, item: object) -> Any:
         return await self._work(self._caller, item)

@@ -126,12 +126,12 @@ async def resolves_to_private(url: str) -> bool:
     """
     host = urlsplit(url).hostname or ""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None)
+        addresses = await asyncio.get_running_loop().getaddrinfo(host, None)
     except UnicodeError:  # a name that no server can have
         return True
     except OSError:
         return False
-    return any(not ipaddress.ip_address(str(address[4][0]).partition("%")[0]).is_global for address in found)
+    return any(not ipaddress.ip_address(str(address[4][0]).partition("%")[0]).is_global for address in addresses)
 
 
 def _without_login(url: str) -> str:
@@ -179,12 +179,12 @@ def redact(text: bytes, secrets: Iterable[Secret]) -> bytes:
     for secret in secrets:
         value = os.environ.get(secret.variable, "").strip()
         if len(value) >= MIN_SECRET_LENGTH:
-            shown = f"[{secret.variable}]".encode()
+            placeholder = f"[{secret.variable}]".encode()
             escaped = json.dumps(value)[1:-1]
             for form in (escaped.replace("/", "\\/"), escaped, value):
-                text = text.replace(form.encode(), shown)
+                text = text.replace(form.encode(), placeholder)
             if b"\\u00" in text:  # some servers write + and & so; no picture does, and looking for that is slow
-                text = re.sub(_escape_pattern(value), shown.replace(b"\\", rb"\\"), text)
+                text = re.sub(_escape_pattern(value), placeholder.replace(b"\\", rb"\\"), text)
     return text
 
 
@@ -280,9 +280,9 @@ class Prices(Noun):
         price = self.models.get(order.model)
         if price is None:
             return None
-        read = order.input_tokens + order.input_images * price.image_tokens if tokens_in is None else tokens_in
-        written = order.output_tokens + order.images * price.image_tokens if tokens_out is None else tokens_out
-        tokens = (price.input * read + price.output * written) / MILLION
+        tokens_read = order.input_tokens + order.input_images * price.image_tokens if tokens_in is None else tokens_in
+        tokens_written = order.output_tokens + order.images * price.image_tokens if tokens_out is None else tokens_out
+        tokens = (price.input * tokens_read + price.output * tokens_written) / MILLION
         return tokens + price.call + price.per_image(order) * order.images
 
     def need(self, model: str, *, pictures: bool = False) -> None:

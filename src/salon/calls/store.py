@@ -143,12 +143,12 @@ class CallStore:
         A claim whose owner died is taken over, and its request noted as lost: the server may have charged it.
         """
         with self.transaction():
-            found = _select_answer(self._connection, key)
-            if found is not None:
-                return found
-            held = self._connection.execute("SELECT owner, since FROM claims WHERE key = ?", (key,)).fetchone()
-            if held is not None:
-                if self.owner.lives(*held):
+            answer = _select_answer(self._connection, key)
+            if answer is not None:
+                return answer
+            claim = self._connection.execute("SELECT owner, since FROM claims WHERE key = ?", (key,)).fetchone()
+            if claim is not None:
+                if self.owner.lives(*claim):
                     return False
                 self.lose(key, "killed")
             row = (key, self.owner.name, time.time())
@@ -193,12 +193,12 @@ class CallStore:
     def totals(self) -> Totals:
         """What has been bought so far, by every process that ever used this file."""
         with self._lock:
-            one = self._connection.execute
-            answers = one(
+            execute = self._connection.execute
+            answers = execute(
                 "SELECT count(*), total(seconds), total(tokens_in), total(tokens_out), total(cost) FROM answers"
             ).fetchone()
-            lost, claims = (one(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("lost", "claims"))
-            unusable, wasted = one("SELECT count(*), total(cost) FROM unusable").fetchone()
+            lost, claims = (execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("lost", "claims"))
+            unusable, wasted = execute("SELECT count(*), total(cost) FROM unusable").fetchone()
         count, seconds, tokens_in, tokens_out, cost = answers
         return Totals(count, seconds, int(tokens_in), int(tokens_out), cost + wasted, lost, unusable, claims)
 
@@ -235,9 +235,9 @@ class CallStore:
         with self._lock:
             if not self._leave.alive:
                 return
-            held = self._connection.execute("SELECT key FROM claims WHERE owner = ?", (self.owner.name,)).fetchall()
+            keys = self._connection.execute("SELECT key FROM claims WHERE owner = ?", (self.owner.name,)).fetchall()
             with self.transaction():
-                for (key,) in held:
+                for (key,) in keys:
                     self.lose(key, "closed")
                     self.release(key)
             self._leave()

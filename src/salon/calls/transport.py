@@ -65,15 +65,15 @@ def fatal_error(failure: RetryableError, *, url: str, answered: bool, keys: Sequ
 
     `answered` tells whether the server has answered any call yet, `keys` which variables hold the keys it was sent.
     """
-    told = {"found": failure.reason, "where": url}
+    details = {"found": failure.reason, "where": url}
     if failure.code in OUT_OF_CREDIT:
-        return QuotaSpent("an account with credit is needed", **told, remedy="answers so far are kept: run again")
+        return QuotaSpent("an account with credit is needed", **details, remedy="answers so far are kept: run again")
     if failure.status == 401:
         remedy = f"check the environment variable {' and '.join(keys)}" if keys else "name the variable with the key"
-        return WrongKey("a key that the server accepts is needed", **told, remedy=remedy)
+        return WrongKey("a key that the server accepts is needed", **details, remedy=remedy)
     if failure.status in NOT_SERVED_STATUSES and not answered:
         return NotServed(
-            "an address and a model that the server knows are needed", **told, remedy="check base_url and model"
+            "an address and a model that the server knows are needed", **details, remedy="check base_url and model"
         )
     return None
 
@@ -91,10 +91,10 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def retry_delay(attempt: int, asked: float | None, limits: Limits, rng: np.random.Generator) -> float:
+def retry_delay(attempt: int, requested: float | None, limits: Limits, rng: np.random.Generator) -> float:
     """Seconds to wait after attempt number `attempt`, of which the server asked for `asked`."""
     ceiling = min(limits.longest_wait, limits.first_wait * 2.0 ** min(attempt - 1, 60))
-    return (asked or 0.0) + float(rng.uniform(0, ceiling))
+    return (requested or 0.0) + float(rng.uniform(0, ceiling))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -266,8 +266,8 @@ class Sender:
         except (httpx2.TransportError, httpx2.DecodingError) as error:
             raise RetryableError("broken", f"the connection broke: {error or type(error).__name__}") from None
         secrets = self._service.secrets
-        told = {name: response.headers[name] for name in STORED_HEADERS if name in response.headers}
-        headers = {name: redact(value.encode(), secrets).decode() for name, value in told.items()}
+        stored_headers = {name: response.headers[name] for name in STORED_HEADERS if name in response.headers}
+        headers = {name: redact(value.encode(), secrets).decode() for name, value in stored_headers.items()}
         body = redact(body, secrets)
         return HttpReply(response.status_code, headers, body, time.perf_counter() - started)
 
@@ -310,11 +310,11 @@ def _parse_url(url: str) -> httpx2.URL:
 def _proxy(place: str) -> str | None:
     """The proxy that the environment names for an origin: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, but for NO_PROXY."""
     parts = urlsplit(place)
-    named = getproxies()
-    found = named.get(parts.scheme) or named.get("all")
-    if not found or proxy_bypass(parts.netloc):
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.netloc):
         return None
-    return _usable_proxy(found if "://" in found else f"http://{found}")
+    return _usable_proxy(proxy if "://" in proxy else f"http://{proxy}")
 
 
 def _usable_proxy(url: str) -> str:

@@ -108,8 +108,8 @@ def run_work(
         try:
             next(steps)
         except StopIteration as end:
-            done: WorkSummary = end.value
-            return done
+            summary: WorkSummary = end.value
+            return summary
 
 
 def run_batches(
@@ -148,13 +148,13 @@ class _WorkRun:
 
     def missing(self, tasks: Iterable[WorkTask]) -> Iterator[Batch]:
         """Batches of the tasks without a result; BadValue for a key that comes twice."""
-        there, seen = self.shards.keys(), set[str]()
+        there, keys = self.shards.keys(), set[str]()
 
         def fresh() -> Iterator[WorkTask]:
             for task in tasks:
-                if task.key in seen:
+                if task.key in keys:
                     raise BadValue("each task needs a key of its own", found=f"two with {task.key!r}")
-                seen.add(task.key)
+                keys.add(task.key)
                 if task.key in there:
                     self.kept += 1
                     self.progress(1)
@@ -167,15 +167,15 @@ class _WorkRun:
 
     def round(self, over: MapTasks, batches: Iterable[Batch]) -> Iterator[tuple[Batch, list[Row]]]:
         """Give every batch to a worker once."""
-        given: dict[int, Batch] = {}
+        in_progress: dict[int, Batch] = {}
 
         def values() -> Iterator[list[Any]]:
             for number, batch in enumerate(batches):
-                given[number] = batch
+                in_progress[number] = batch
                 yield [task.value for task in batch]
 
         for number, outcome in over(values()):
-            batch = given.pop(number)
+            batch = in_progress.pop(number)
             if isinstance(outcome, WorkerDied):
                 self._mourn(batch, outcome)
             elif isinstance(outcome, BaseException):
@@ -253,11 +253,11 @@ class Shards:
 
     def keys(self) -> set[str]:
         """Keys of the tasks whose results are there; BadFile when a shard is broken or of another work."""
-        found: set[str] = set()
+        keys: set[str] = set()
         for path in self._paths():
             self._check(path)
-            found.update(pq.read_table(path, columns=[KEY_COLUMN]).column(KEY_COLUMN).to_pylist())
-        return found
+            keys.update(pq.read_table(path, columns=[KEY_COLUMN]).column(KEY_COLUMN).to_pylist())
+        return keys
 
     def write(self, tasks: Sequence[WorkTask], rows: Sequence[Row]) -> None:
         """Keep the results of a batch."""

@@ -53,14 +53,14 @@ class ResultCache:
 
     def many(self, keys: Iterable[str]) -> dict[str, Any]:
         """The values known of `keys`."""
-        asked, found = list(keys), {}
-        for start in range(0, len(asked), _KEYS_PER_QUERY):
-            part = asked[start : start + _KEYS_PER_QUERY]
+        wanted_keys, values = list(keys), {}
+        for start in range(0, len(wanted_keys), _KEYS_PER_QUERY):
+            part = wanted_keys[start : start + _KEYS_PER_QUERY]
             marks = ",".join("?" * len(part))
             with suppress(sqlite3.Error):
                 rows = self._connection.execute(f"SELECT key, value FROM kept WHERE key IN ({marks})", part)
-                found.update({key: json.loads(value) for key, value in rows})
-        return found
+                values.update({key: json.loads(value) for key, value in rows})
+        return values
 
     def keep(self, values: Mapping[str, Any]) -> None:
         """Remember values; those known already are replaced."""
@@ -108,8 +108,8 @@ class FileStamp(NamedTuple):
     @classmethod
     def of(cls, path: Path) -> FileStamp:
         """The stamp of a file as it is now."""
-        found = path.stat()
-        return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
+        status = path.stat()
+        return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
 
     @property
     def is_settled(self) -> bool:
@@ -125,8 +125,8 @@ def file_sha256(path: Path) -> str:
     path = Path(path)
     try:
         real, stamp = os.path.realpath(path), FileStamp.of(path)
-        if (known := _cached_hash(real, stamp)) is not None:
-            return known
+        if (cached := _cached_hash(real, stamp)) is not None:
+            return cached
         with open(real, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         after = FileStamp.of(path)
@@ -148,12 +148,12 @@ def _cached_hash(real: str, stamp: FileStamp) -> str | None:
         return _KNOWN[real, stamp]
     if stamp.size < _CACHED_FROM or not stamp.is_settled:
         return None
-    kept = ResultCache()
+    cache = ResultCache()
     try:
         key = _key(real, stamp)
-        digest = kept.many([key]).get(key)
+        digest = cache.many([key]).get(key)
     finally:
-        kept.close()
+        cache.close()
     return digest if isinstance(digest, str) and len(digest) == 64 else None
 
 
@@ -162,9 +162,9 @@ def _cache_hash(real: str, stamp: FileStamp, digest: str) -> None:
         return
     _KNOWN[real, stamp] = digest
     if stamp.size >= _CACHED_FROM:
-        kept = ResultCache()
-        kept.keep({_key(real, stamp): digest})
-        kept.close()
+        cache = ResultCache()
+        cache.keep({_key(real, stamp): digest})
+        cache.close()
 
 
 def _key(real: str, stamp: FileStamp) -> str:
@@ -178,20 +178,20 @@ def list_files(place: Path) -> dict[str, Path]:
     """Every file below a folder by its path in it, links followed; a file alone under its own name."""
     if place.is_file():
         return {place.name: place}
-    found: dict[str, Path] = {}
-    seen: set[str] = set()
+    files: dict[str, Path] = {}
+    visited: set[str] = set()
     for folder, folders, names in os.walk(place, followlinks=True):
         real = os.path.realpath(folder)
-        if real in seen:  # a link that leads back
+        if real in visited:  # a link that leads back
             folders.clear()
             continue
-        seen.add(real)
+        visited.add(real)
         folders[:] = sorted(name for name in folders if name not in _IGNORED)
         for name in sorted(names):
             path = Path(folder, name)
             if name not in _IGNORED and path.is_file():
-                found[path.relative_to(place).as_posix()] = path
-    return found
+                files[path.relative_to(place).as_posix()] = path
+    return files
 
 
 def model_files(folder: Path) -> dict[str, Path]:
@@ -223,11 +223,11 @@ def file_stamp(path: Path) -> FileStamp | None:
 
 def check_sha256(path: Path, sha256: str, *, what: str) -> Path:
     """The path, where its file has this SHA-256; BadFile otherwise."""
-    found = file_sha256(path)
-    if found != sha256:
+    actual = file_sha256(path)
+    if actual != sha256:
         raise BadFile(
             f"{what} is needed, a file with the SHA-256 {sha256}",
-            found=f"SHA-256 {found}",
+            found=f"SHA-256 {actual}",
             where=str(path),
             remedy="install the package again; do not use a file that somebody changed",
         )

@@ -244,13 +244,13 @@ class OpenClipTokenizer:
 
     def ids(self, text: str, longest: int) -> list[int]:
         """At most `longest` ids, those of the start and the end included."""
-        found = [self._ends[_STARTS]]
+        ids = [self._ends[_STARTS]]
         for word in _WORDS.findall(clean_text(text)):
             if word in self._ends:
-                found.append(self._ends[word])
+                ids.append(self._ends[word])
             else:
-                found += (token.id for token in self._model.tokenize(_as_letters(word)))
-        return [*found[: longest - 1], self._ends[_ENDS]]
+                ids += (token.id for token in self._model.tokenize(_as_letters(word)))
+        return [*ids[: longest - 1], self._ends[_ENDS]]
 
     def batch(self, texts: Sequence[str], longest: int) -> list[list[int]]:
         """One row for each text, filled up with zeros after its end."""
@@ -268,8 +268,8 @@ def _as_letters(word: str) -> str:
 def _letters() -> list[str]:
     """A visible letter for each byte: itself where it is visible, else one past 255, in order."""
     visible = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
-    others = iter(range(256, 512))
-    return [chr(byte) if byte in visible else chr(next(others)) for byte in range(256)]
+    invisible = iter(range(256, 512))
+    return [chr(byte) if byte in visible else chr(next(invisible)) for byte in range(256)]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -337,11 +337,11 @@ def _require_names(state: State, where: str) -> None:
     missing = [prefix for prefix in needed if not any(name.startswith(prefix) for name in state)]
     spare = [name for name in state if not name.startswith(("model.", "cross_model."))]
     if missing or spare:
-        told = [f"none with {', '.join(missing)}"] if missing else []
-        told += [f"{len(spare)} left over ({', '.join(spare[:3])})"] if spare else []
+        problems = [f"none with {', '.join(missing)}"] if missing else []
+        problems += [f"{len(spare)} left over ({', '.join(spare[:3])})"] if spare else []
         raise MissingWeights(
             f"MPS's weights are needed, with names that begin with {', '.join(needed)}",
-            found="; ".join(told),
+            found="; ".join(problems),
             where=where,
         )
 
@@ -389,9 +389,9 @@ class Residual(nn.Module):
         super().__init__()
         self.fn = fn
 
-    def forward(self, x: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, *context: torch.Tensor) -> torch.Tensor:
         """x + fn(x, ...)."""
-        values: torch.Tensor = x + self.fn(x, *others)
+        values: torch.Tensor = x + self.fn(x, *context)
         return values
 
 

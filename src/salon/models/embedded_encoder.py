@@ -56,13 +56,13 @@ class EmbeddedEncoder:
     text_signature = TEXT_SIGNATURE
     licence = "Apache-2.0 (EfficientNet-Lite2, RapidOCR), Apache-2.0 (MiniLM; packaged under MIT)"
 
-    def __init__(self, *, ocr: bool = False, kept: ResultCache | None = None) -> None:
+    def __init__(self, *, ocr: bool = False, cache: ResultCache | None = None) -> None:
         self.name = "effnet-lite2+minilm+ocr" if ocr else "effnet-lite2+minilm"
         # whoever does not read saves the second that it takes to load OCR
         self._reader: Any = importlib.import_module("salon.models.ocr") if ocr else None
         self.parts = _PARTS if self._reader is None else (*_PARTS, _read_part(self._reader.READER))
         self.signature = "; ".join([TEXT_SIGNATURE, *(part.signature for part in self.parts)])
-        self._kept = kept
+        self._kept = cache
 
     def __reduce__(self) -> Any:
         """As settings alone: another process loads the networks itself."""
@@ -76,18 +76,18 @@ class EmbeddedEncoder:
         self, images: Sequence[Image.Image], parts: Sequence[str], hashes: Sequence[str] | None = None
     ) -> dict[str, Vectors]:
         """Several parts for one pass of the network. Words read are remembered by the hash of the picture's bytes."""
-        known = [part.name for part in self.parts]
-        if unknown := [part for part in parts if part not in known]:
-            raise BadValue(f"a part of {self.name} is needed", found=repr(unknown[0]), remedy=", ".join(known))
-        found = {}
+        names = [part.name for part in self.parts]
+        if unknown := [part for part in parts if part not in names]:
+            raise BadValue(f"a part of {self.name} is needed", found=repr(unknown[0]), remedy=", ".join(names))
+        vectors = {}
         if "image" in parts or "seen" in parts:
             features, chances = features_and_chances(images)
-            found["image"] = _unit_rows(features)
+            vectors["image"] = _unit_rows(features)
             if "seen" in parts:  # whoever does not want it need not know the names of a thousand classes
-                found["seen"] = _unit_rows(content_vectors(chances))
+                vectors["seen"] = _unit_rows(content_vectors(chances))
         if "read" in parts:
-            found["read"] = self.texts(self._words(images, hashes))
-        return {part: found[part] for part in parts}
+            vectors["read"] = self.texts(self._words(images, hashes))
+        return {part: vectors[part] for part in parts}
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, 384) float32; a row of zeros for a text without a word."""
@@ -150,8 +150,10 @@ class LookEncoder:
 
     def __init__(self) -> None:
         self._embedded = EmbeddedEncoder()
-        counted = (EncoderPart(name, width, False, f"{name}/{LOOK_VERSION} by rule") for name, width in WIDTHS.items())
-        self.parts = (next(part for part in self._embedded.parts if part.name == "image"), *counted)
+        histograms = (
+            EncoderPart(name, width, False, f"{name}/{LOOK_VERSION} by rule") for name, width in WIDTHS.items()
+        )
+        self.parts = (next(part for part in self._embedded.parts if part.name == "image"), *histograms)
         self.text_width, self.text_signature = self._embedded.text_width, self._embedded.text_signature
         self.signature = "; ".join([self.text_signature, *(part.signature for part in self.parts)])
 
@@ -164,8 +166,8 @@ class LookEncoder:
         if part == "image":
             return self._embedded.pictures(images, part)
         if part not in _COUNTS:
-            known = ", ".join(one.name for one in self.parts)
-            raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy=known)
+            names = ", ".join(known_part.name for known_part in self.parts)
+            raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy=names)
         return np.array([_COUNTS[part](image) for image in images], np.float32).reshape(len(images), WIDTHS[part])
 
     def texts(self, texts: Sequence[str]) -> Vectors:

@@ -60,9 +60,9 @@ def features_and_chances(images: Sequence[Image.Image]) -> tuple[np.ndarray, np.
     """Both, for the price of one."""
     session = _session()
     with ThreadPoolExecutor(torch.get_num_threads()) as threads:  # neither Pillow nor the runtime hold Python's lock
-        found = list(threads.map(lambda image: session.run(None, {"pixels": _pixels(image)}), images))
-    features = [one[0] for one in found] or [np.empty((0, EFFNET_WIDTH), np.float32)]
-    chances = [one[1] for one in found] or [np.empty((0, CLASSES), np.float32)]
+        outputs = list(threads.map(lambda image: session.run(None, {"pixels": _pixels(image)}), images))
+    features = [output[0] for output in outputs] or [np.empty((0, EFFNET_WIDTH), np.float32)]
+    chances = [output[1] for output in outputs] or [np.empty((0, CLASSES), np.float32)]
     return np.concatenate(features), np.concatenate(chances)
 
 
@@ -104,7 +104,7 @@ def _as_onnx(network: Any) -> bytes:
         x = graph.add("Add", x, y) if _has_skip(block) else y
     x = _add_convolution(graph, x, network._conv_head, network._bn1, limits)
     features = graph.add("Flatten", graph.add("GlobalAveragePool", x))
-    weight, bias = (graph.tensor(one.detach().numpy()) for one in (network._fc.weight, network._fc.bias))
+    weight, bias = (graph.tensor(parameter.detach().numpy()) for parameter in (network._fc.weight, network._fc.bias))
     chances = graph.add("Softmax", graph.add("Gemm", features, weight, bias, transB=1), axis=1)
     return graph.model(
         {"pixels": (1, 3, EFFNET_SIDE, EFFNET_SIDE)}, {features: (1, EFFNET_WIDTH), chances: (1, CLASSES)}
@@ -125,8 +125,8 @@ def _add_convolution(graph: OnnxGraph, x: str, conv: Any, norm: Any, limits: tup
 
 
 def _has_skip(block: Any) -> bool:
-    made = block._block_args
-    return bool(block.id_skip and made.stride == 1 and made.input_filters == made.output_filters)
+    args = block._block_args
+    return bool(block.id_skip and args.stride == 1 and args.input_filters == args.output_filters)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -161,16 +161,16 @@ class OnnxGraph:
     def add(self, operator: str, *inputs: str, **attributes: int | Sequence[int]) -> str:
         """An operator applied to values; attributes are whole numbers or lists of them."""
         name = f"v{len(self._nodes)}"
-        node = b"".join(_text_field(1, one) for one in inputs) + _text_field(2, name) + _text_field(4, operator)
-        self._nodes.append(node + b"".join(_bytes_field(5, _attribute(*one)) for one in attributes.items()))
+        node = b"".join(_text_field(1, item) for item in inputs) + _text_field(2, name) + _text_field(4, operator)
+        self._nodes.append(node + b"".join(_bytes_field(5, _attribute(*item)) for item in attributes.items()))
         return name
 
     def model(self, inputs: dict[str, Sequence[int]], outputs: dict[str, Sequence[int]]) -> bytes:
         """The whole as a file holds it; shapes of what goes in and comes out are stated."""
         parts = [_bytes_field(1, node) for node in self._nodes] + [_text_field(2, "network")]
         parts += [_bytes_field(5, tensor) for tensor in self._tensors]
-        parts += [_bytes_field(11, _value(*one)) for one in inputs.items()]
-        parts += [_bytes_field(12, _value(*one)) for one in outputs.items()]
+        parts += [_bytes_field(11, _value(*item)) for item in inputs.items()]
+        parts += [_bytes_field(12, _value(*item)) for item in outputs.items()]
         operators = _text_field(1, "") + _number_field(2, _OPERATORS)
         return _number_field(1, _IR) + _bytes_field(7, b"".join(parts)) + _bytes_field(8, operators)
 
@@ -178,7 +178,7 @@ class OnnxGraph:
 def _attribute(name: str, value: int | Sequence[int]) -> bytes:
     if isinstance(value, int):
         return _text_field(1, name) + _number_field(3, value) + _number_field(20, 2)
-    return _text_field(1, name) + b"".join(_number_field(8, one) for one in value) + _number_field(20, 7)
+    return _text_field(1, name) + b"".join(_number_field(8, number) for number in value) + _number_field(20, 7)
 
 
 def _value(name: str, shape: Sequence[int]) -> bytes:
@@ -236,7 +236,7 @@ _BATCH = 64
 def embed_texts(texts: Sequence[str]) -> np.ndarray:
     """One row of length 1 per text: the mean of the last layer over its tokens."""
     tokenizer, network = _load_minilm()
-    found = np.empty((len(texts), MINILM_WIDTH), np.float32)
+    vectors = np.empty((len(texts), MINILM_WIDTH), np.float32)
     by_length = sorted(range(len(texts)), key=lambda row: len(texts[row]))  # a batch is as slow as its longest text
     for start in range(0, len(texts), _BATCH):
         rows = by_length[start : start + _BATCH]
@@ -245,8 +245,8 @@ def embed_texts(texts: Sequence[str]) -> np.ndarray:
         )
         hidden = network(**part).last_hidden_state
         mask = part["attention_mask"].unsqueeze(-1)
-        found[rows] = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1).numpy()
-    return found
+        vectors[rows] = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1).numpy()
+    return vectors
 
 
 @cache
@@ -297,8 +297,8 @@ def _classes() -> tuple[np.ndarray, np.ndarray]:
     """The MiniLM vectors of ImageNet's class names, and their mean; kept, for they cost seconds in every process."""
     shelf = EmbeddingCache().shelf(f"class names in {MINILM} sha256:{MINILM_HASH}", MINILM_WIDTH)
     keys = [hashlib.sha256(name.encode()).hexdigest() for name in class_names()]
-    names, known = shelf.read(keys)
-    if not known.all():
+    names, is_cached = shelf.read(keys)
+    if not is_cached.all():
         names = embed_texts(class_names())
         shelf.keep(keys, names)
     return names, names.mean(axis=0)

@@ -80,8 +80,8 @@ def encode_texts(encoder: Encoder, texts: Sequence[str], *, cache: EmbeddingCach
     unique = dict(zip(hashes, texts))
     keys = list(unique)
     shelf = (cache or EmbeddingCache()).shelf(_text_signature(encoder), encoder.text_width)
-    rows, known = shelf.read(keys)
-    missing = np.flatnonzero(~known)
+    rows, is_cached = shelf.read(keys)
+    missing = np.flatnonzero(~is_cached)
     for start in range(0, len(missing), _TEXTS_PER_BATCH):
         some = missing[start : start + _TEXTS_PER_BATCH]
         rows[some] = encoder.texts([unique[keys[place]] for place in some])
@@ -105,12 +105,12 @@ class Embedding:
             torch.set_num_threads(self.threads)
         return self._look
 
-    def _look(self, asked: Sequence[tuple[str, str]]) -> list[Row]:
+    def _look(self, tasks: Sequence[tuple[str, str]]) -> list[Row]:
         with ThreadPoolExecutor(self.threads or cores()) as threads:  # decoders leave Python's lock alone
-            opened = list(threads.map(_open_picture, asked))
-        good = [(image, sha) for (image, _), (_, sha) in zip(opened, asked) if image is not None]
-        found = picture_parts(self.encoder, [image for image, _ in good], self.parts, [sha for _, sha in good])
-        rows = iter(zip(*(found[part] for part in self.parts)))
+            opened = list(threads.map(_open_picture, tasks))
+        good = [(image, sha) for (image, _), (_, sha) in zip(opened, tasks) if image is not None]
+        vectors = picture_parts(self.encoder, [image for image, _ in good], self.parts, [sha for _, sha in good])
+        rows = iter(zip(*(vectors[part] for part in self.parts)))
         return [
             {"unreadable": why}
             if image is None
@@ -119,9 +119,9 @@ class Embedding:
         ]
 
 
-def _open_picture(asked: tuple[str, str]) -> tuple[Any, str | None]:
+def _open_picture(task: tuple[str, str]) -> tuple[Any, str | None]:
     """The picture at a path, or None and why; its bytes must still have the hash they are kept under."""
-    path, sha = asked
+    path, sha = task
     try:
         picture = read_picture(Path(path))
     except BadFile as error:
@@ -137,15 +137,15 @@ class _VectorStore:
         self._shelves = {name: _shelf(encoder, name, cache) for name in names}
         read = {name: shelf.read(keys) for name, shelf in self._shelves.items()}
         self.rows = {name: rows for name, (rows, _) in read.items()}
-        self._known = {name: known for name, (_, known) in read.items()}
+        self._known = {name: is_cached for name, (_, is_cached) in read.items()}
 
     def missing(self) -> dict[tuple[str, ...], list[str]]:
         """Pictures of which something is not known, by the parts that are not."""
-        found: dict[tuple[str, ...], list[str]] = {}
+        missing: dict[tuple[str, ...], list[str]] = {}
         for row, key in enumerate(self.keys):
-            if lacking := tuple(name for name, known in self._known.items() if not known[row]):
-                found.setdefault(lacking, []).append(key)
-        return found
+            if lacking := tuple(name for name, is_cached in self._known.items() if not is_cached[row]):
+                missing.setdefault(lacking, []).append(key)
+        return missing
 
     def add(self, part: str, keys: Sequence[str], vectors: Vectors) -> None:
         """Keep some rows of one part."""
@@ -197,16 +197,16 @@ def _hashes(paths: Sequence[Path]) -> tuple[list[str], dict[str, str]]:
 
     different = list(dict.fromkeys(map(Path, paths)))
     with ThreadPoolExecutor(cores()) as threads:  # reading and hashing leave Python's lock alone
-        found = dict(zip(different, threads.map(content, different)))
-    bad = {str(path): str(one.found) for path, one in found.items() if isinstance(one, BadFile)}
-    return ["" if str(path) in bad else str(found[Path(path)]) for path in paths], bad
+        results = dict(zip(different, threads.map(content, different)))
+    bad = {str(path): str(result.found) for path, result in results.items() if isinstance(result, BadFile)}
+    return ["" if str(path) in bad else str(results[Path(path)]) for path in paths], bad
 
 
 def _shelf(encoder: Encoder, name: str, cache: EmbeddingCache) -> EmbeddingTable:
     part = next((part for part in encoder.parts if part.name == name), None)
     if part is None:
-        known = ", ".join(part.name for part in encoder.parts)
-        raise BadValue(f"a part of {encoder.name} is needed", found=repr(name), remedy=known)
+        names = ", ".join(part.name for part in encoder.parts)
+        raise BadValue(f"a part of {encoder.name} is needed", found=repr(name), remedy=names)
     return cache.shelf(part.signature or f"{name} of {encoder.signature}", part.width)
 
 
@@ -278,16 +278,16 @@ class EmbeddingTable:
 
         The rows of those that are not hold zeros.
         """
-        found, known = np.zeros((len(keys), self.width), np.float32), np.zeros(len(keys), np.bool_)
-        wanted = {bytes.fromhex(key): place for place, key in enumerate(keys)}
+        vectors, is_cached = np.zeros((len(keys), self.width), np.float32), np.zeros(len(keys), np.bool_)
+        places = {bytes.fromhex(key): place for place, key in enumerate(keys)}
         entries, rows = self._listed()
-        likely = _likely(entries, list(wanted))
+        likely = _likely(entries, list(places))
         for row, (key, check) in zip(likely.tolist(), entries[likely].view(_BYTES).tolist()):
-            place = wanted.get(key)
+            place = places.get(key)
             vector = rows[row].copy()  # so that what is checked is what is given, whoever writes meanwhile
             if place is not None and check == self._check(key, vector):
-                found[place], known[place] = vector, True
-        return found, known
+                vectors[place], is_cached[place] = vector, True
+        return vectors, is_cached
 
     def keep(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Append vectors. One that is known already is listed again, and the last that is whole counts."""
@@ -325,8 +325,8 @@ class EmbeddingTable:
         self.folder.mkdir(parents=True, exist_ok=True)
         about = self.folder / "about.json"
         if not about.exists():
-            told = {"format": FORMAT, "signature": self.signature, "width": self.width, "dtype": "<f4"}
-            put_file(about, json.dumps(told, indent=1).encode())
+            record = {"format": FORMAT, "signature": self.signature, "width": self.width, "dtype": "<f4"}
+            put_file(about, json.dumps(record, indent=1).encode())
         with open(self.folder / "lock", "ab") as lock:
             if fcntl is not None:
                 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -343,10 +343,10 @@ def _likely(entries: np.ndarray, keys: Sequence[bytes]) -> NDArray[np.intp]:
     """Entries whose key begins as one of `keys` does: nearly all that were not asked for are left out, and fast."""
     if not len(entries) or not keys:
         return np.empty(0, np.intp)
-    asked = np.sort(_starts(_entries(keys)))
+    key_starts = np.sort(_starts(_entries(keys)))
     starts = _starts(entries)
-    nearest = np.minimum(np.searchsorted(asked, starts), len(asked) - 1)
-    return np.flatnonzero(asked[nearest] == starts)
+    nearest = np.minimum(np.searchsorted(key_starts, starts), len(key_starts) - 1)
+    return np.flatnonzero(key_starts[nearest] == starts)
 
 
 def _starts(entries: np.ndarray) -> NDArray[np.uint64]:

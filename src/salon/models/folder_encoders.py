@@ -62,8 +62,8 @@ class ClipEncoder:
     @property
     def device(self) -> torch.device:
         """Where it runs."""
-        found: torch.device = next(self._network.parameters()).device
-        return found
+        device: torch.device = next(self._network.parameters()).device
+        return device
 
     def network_copy(self) -> Any:
         """A copy of the network whose weights may be changed."""
@@ -71,22 +71,22 @@ class ClipEncoder:
 
     def with_network(self, network: Any, how: str) -> ClipEncoder:
         """The same encoder around another network; `how` it came about is part of what its vectors depend on."""
-        other = copy.copy(self)
-        other.__dict__["_network"] = network
-        other._changed = True
-        other.name, other.signature = f"{self.name}, {how}", f"{self.signature}, {how}"
-        return other
+        encoder = copy.copy(self)
+        encoder.__dict__["_network"] = network
+        encoder._changed = True
+        encoder.name, encoder.signature = f"{self.name}, {how}", f"{self.signature}, {how}"
+        return encoder
 
     def picture_features(self, images: Sequence[Image.Image]) -> torch.Tensor:
         """(pictures, width), not brought to length 1; gradients flow."""
-        seen = self._processor(list(images), return_tensors="pt")
-        found: torch.Tensor = self._network.get_image_features(**seen.to(self.device)).pooler_output
-        return found
+        inputs = self._processor(list(images), return_tensors="pt")
+        features: torch.Tensor = self._network.get_image_features(**inputs.to(self.device)).pooler_output
+        return features
 
     def text_features(self, texts: list[str]) -> torch.Tensor:
         """(texts, width), not brought to length 1; gradients flow."""
-        found: torch.Tensor = self._network.get_text_features(**self._tokens(texts)).pooler_output
-        return found
+        features: torch.Tensor = self._network.get_text_features(**self._tokens(texts)).pooler_output
+        return features
 
     @torch.inference_mode()
     def pictures(self, images: Sequence[Image.Image], part: str) -> Vectors:
@@ -95,8 +95,8 @@ class ClipEncoder:
             raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy="image")
         rows = [np.empty((0, self.text_width), np.float32)]
         for start in range(0, len(images), self._batch):
-            found = self.picture_features(images[start : start + self._batch])
-            rows.append(normalize(found, dim=-1).cpu().numpy())
+            features = self.picture_features(images[start : start + self._batch])
+            rows.append(normalize(features, dim=-1).cpu().numpy())
         return np.concatenate(rows)
 
     def texts(self, texts: Sequence[str]) -> Vectors:
@@ -107,15 +107,15 @@ class ClipEncoder:
     def _encoded(self, texts: list[str]) -> Vectors:
         rows = []
         for start in range(0, len(texts), self._batch):
-            found = self.text_features(texts[start : start + self._batch])
-            rows.append(normalize(found, dim=-1).cpu().numpy())
+            features = self.text_features(texts[start : start + self._batch])
+            rows.append(normalize(features, dim=-1).cpu().numpy())
         return np.concatenate(rows)
 
     def _tokens(self, texts: list[str]) -> dict[str, torch.Tensor]:
         """Padded to the full length, as the network was trained."""
         siglip = self._config.model_type.startswith("siglip")
         longest = self._config.text_config.max_position_embeddings
-        found = self._tokenizer(
+        tokens = self._tokenizer(
             texts,
             padding="max_length",
             truncation=True,
@@ -123,7 +123,7 @@ class ClipEncoder:
             return_tensors="pt",
         )
         names = ("input_ids",) if siglip else ("input_ids", "attention_mask")
-        return {name: found[name].to(self.device) for name in names}
+        return {name: tokens[name].to(self.device) for name in names}
 
     @cached_property
     def _network(self) -> Any:
@@ -178,8 +178,8 @@ class VlmEncoder:
         place = weights_folder(folder, what="a Qwen-VL")
         self._config = load_from_hub(AutoConfig.from_pretrained, place, what="a Qwen-VL")
         if self._config.model_type not in QWEN_FAMILIES:
-            found = self._config.model_type
-            raise BadFile(f"one of {', '.join(QWEN_FAMILIES)} is needed", found=found, where=folder)
+            family = self._config.model_type
+            raise BadFile(f"one of {', '.join(QWEN_FAMILIES)} is needed", found=family, where=folder)
         pixels = "torchvision" if is_torchvision_available() else "pillow"
         self.name, self._folder, self._device, self._batch = name, folder, device, batch
         self.signature = (

@@ -104,8 +104,8 @@ class QwenReward:
         cut = [patch_rows(image, self._layout) for image in pixels]
         grids = torch.tensor([grid for _, grid in cut])
         places = [int(grid.prod()) // self._layout.merge**2 for grid in grids]
-        written = [self._written(text, count) for text, count in zip(texts, places, strict=True)]
-        tokens = self._tokenizer(written, padding=True, return_tensors="pt")
+        chats = [self._written(text, count) for text, count in zip(texts, places, strict=True)]
+        tokens = self._tokenizer(chats, padding=True, return_tensors="pt")
         batch = {
             "input_ids": tokens["input_ids"],
             "attention_mask": tokens["attention_mask"],
@@ -133,14 +133,14 @@ class QwenReward:
 
     def _written(self, text: str, places: int) -> str:
         """The whole conversation; a prompt cannot bring a special token of its own."""
-        asked = self.instruction.text.replace(PROMPT, text.replace(REWARD, ""))
-        content = [{"type": "image"}, {"type": "text", "text": asked}]
+        question = self.instruction.text.replace(PROMPT, text.replace(REWARD, ""))
+        content = [{"type": "image"}, {"type": "text", "text": question}]
         chat = [{"role": "user", "content": content}]
-        written = self._tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
-        if written.count(_PICTURE) != 1:
-            reason = self.refusal(1, 1, text) or f"{written.count(_PICTURE)} times {_PICTURE} in the chat template"
+        chat_text = self._tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+        if chat_text.count(_PICTURE) != 1:
+            reason = self.refusal(1, 1, text) or f"{chat_text.count(_PICTURE)} times {_PICTURE} in the chat template"
             raise BadValue("a conversation with one picture in it is needed", found=reason)
-        return str(written.replace(_PICTURE, _PICTURE * places))
+        return str(chat_text.replace(_PICTURE, _PICTURE * places))
 
 
 class ReleasedParts(NamedTuple):
@@ -250,8 +250,8 @@ def _size(config: Qwen2VLConfig) -> tuple[int, int]:
 
 def _load_checkpoint(kind: Any, config: Qwen2VLConfig, state: State, dtype: torch.dtype, where: str) -> Any:
     options = {"config": config, "state_dict": state, "dtype": dtype}
-    network, told = kind.from_pretrained(None, **options, output_loading_info=True, ignore_mismatched_sizes=True)
-    wrong = [*told["missing_keys"], *told["unexpected_keys"], *told["mismatched_keys"]]
+    network, report = kind.from_pretrained(None, **options, output_loading_info=True, ignore_mismatched_sizes=True)
+    wrong = [*report["missing_keys"], *report["unexpected_keys"], *report["mismatched_keys"]]
     if wrong:
         raise MissingWeights(
             "weights that fit Qwen2-VL are needed", found=f"{len(wrong)} that do not: {wrong[:3]}", where=where
@@ -318,15 +318,15 @@ def find_instruction(
     """The instruction for the weights in `folder`, whose network has `size` (width, layers)."""
     beside = folder / INSTRUCTION_FILE
     if file is not None:
-        found = _read_instruction(Path(file))
+        instruction = _read_instruction(Path(file))
     elif beside.is_file():
-        found = _read_instruction(beside)
+        instruction = _read_instruction(beside)
         accept_other = accept_other or size != RELEASED_SIZE
     else:
-        found = _in_package(folder)
-    if not found.is_released and not accept_other:
-        raise _refuse_instruction(found)
-    return found
+        instruction = _in_package(folder)
+    if not instruction.is_released and not accept_other:
+        raise _refuse_instruction(instruction)
+    return instruction
 
 
 def check_instruction(text: str, *, where: str) -> str:
@@ -392,13 +392,13 @@ def _constants(path: Path) -> dict[str, str]:
     }
 
 
-def _refuse_instruction(found: Instruction) -> BadFile:
-    words = hashlib.sha256(" ".join(found.text.split()).encode()).hexdigest()
+def _refuse_instruction(instruction: Instruction) -> BadFile:
+    words = hashlib.sha256(" ".join(instruction.text.split()).encode()).hexdigest()
     differs = "its words with other white space" if words == _WORDS_SHA256 else "another text"
     return BadFile(
         f"HPSv3's own instruction is needed, SHA-256 {INSTRUCTION_SHA256[:12]}",
-        found=f"{differs}, SHA-256 {found.sha256[:12]}",
-        where=found.where,
+        found=f"{differs}, SHA-256 {instruction.sha256[:12]}",
+        where=instruction.where,
         remedy="take it from the package hpsv3 1.0.0, or score with this one on purpose by --other-instruction; "
         "the signature will say so",
     )

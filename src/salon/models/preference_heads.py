@@ -109,9 +109,9 @@ class PrincipalAxes(nn.Module):
 
     axes: Tensor
 
-    def __init__(self, width: int, kept: int) -> None:
+    def __init__(self, width: int, count: int) -> None:
         super().__init__()
-        self.register_buffer("axes", torch.eye(width, kept))
+        self.register_buffer("axes", torch.eye(width, count))
 
     def fit(self, rows: Tensor) -> None:
         """The first axes of these rows; where there are too few rows for all, the rest are 0."""
@@ -177,8 +177,8 @@ class PreferenceHeads(nn.Module):
                     if not part.aligned
                 }
             )
-        one, two = _block_widths(shape)
-        features = one if shape.form == "scalar" else two
+        single_blocks, pair_blocks = _block_widths(shape)
+        features = single_blocks if shape.form == "scalar" else pair_blocks
         self.scale = FeatureScale(features)
         shared = shape.trunk == "shared"
         self.trunk = WideLayer(sum(features), shape) if shared else nn.Identity()
@@ -188,8 +188,8 @@ class PreferenceHeads(nn.Module):
         else:
             self.register_buffer("references", torch.zeros(0, sum(part.width for part in self.parts)))
         if shape.flag is not None:
-            self.flag_scale = FeatureScale(one)
-            self.flag_head = _head(sum(one), shape)
+            self.flag_scale = FeatureScale(single_blocks)
+            self.flag_head = _head(sum(single_blocks), shape)
 
     def reduce_texts(self, texts: Tensor) -> Tensor:
         """(n, text width) vectors of an encoder as the heads read them."""
@@ -234,11 +234,11 @@ class PreferenceHeads(nn.Module):
         """(n,) a number for each picture: tau f, or the mean log-odds against the kept pictures, both orders."""
         if self.shape.form == "scalar":
             return self.tau[criterion] * self._one(t, x, criterion)
-        against = [self._against(t, x, kept.expand_as(x), criterion) for kept in self.references]
+        against = [self._against(t, x, reference.expand_as(x), criterion) for reference in self.references]
         return torch.stack(against).mean(0)
 
-    def _against(self, t: Tensor, x: Tensor, kept: Tensor, criterion: int) -> Tensor:
-        return (self._two(t, x, kept, criterion) - self._two(t, kept, x, criterion)) / 2
+    def _against(self, t: Tensor, x: Tensor, reference: Tensor, criterion: int) -> Tensor:
+        return (self._two(t, x, reference, criterion) - self._two(t, reference, x, criterion)) / 2
 
     def flag_logits(self, t: Tensor, x: Tensor) -> Tensor:
         """(n,) log-odds that a rater flags the picture."""

@@ -48,8 +48,8 @@ class HeadsModel:
 
     def scores(self, images: Sequence[Image.Image], texts: Sequence[str], criterion: str) -> list[ModelScore]:
         """One number for each picture; for the flag head's criterion the log-odds of being flagged."""
-        found = self.vector_scores(self.encode(images), self.encode_texts(texts, criterion), criterion)
-        return [ModelScore(float(value)) for value in found]
+        values = self.vector_scores(self.encode(images), self.encode_texts(texts, criterion), criterion)
+        return [ModelScore(float(value)) for value in values]
 
     def pair_logits(
         self, a: Sequence[Image.Image], b: Sequence[Image.Image], texts: Sequence[str], criterion: str
@@ -113,8 +113,8 @@ class HeadsModel:
     @torch.inference_mode()
     def _in_pieces(self, of: Callable[..., Tensor], *rows: Tensor) -> NDArray[np.float64]:
         pieces = zip(*(tensor.split(_ROWS) for tensor in rows))
-        made = [of(*each).double().cpu() for each in pieces if len(each[0])]
-        return torch.cat(made).numpy() if made else np.zeros(0)
+        outputs = [of(*each).double().cpu() for each in pieces if len(each[0])]
+        return torch.cat(outputs).numpy() if outputs else np.zeros(0)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

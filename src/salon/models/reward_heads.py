@@ -95,11 +95,11 @@ class Quality(NamedTuple):
 
 def read_quality(vlm: Any, head: nn.Module, token: int, inputs: dict[str, Tensor], positions: Positions) -> Quality:
     """(pictures,) mu and log sigma; `vlm` is a network without its output layer, `token` the special token's id."""
-    told = {"position_ids": flat_positions(inputs["input_ids"])} if positions == "flat" else {}
-    hidden = vlm(**inputs, **told).last_hidden_state
-    there = hidden[inputs["input_ids"] == token]  # one row for each picture
-    with torch.autocast(there.device.type, enabled=False):  # 8 bits are too few for a score
-        mu, log_sigma = head(there.to(next(head.parameters()).dtype)).unbind(-1)
+    extra_inputs = {"position_ids": flat_positions(inputs["input_ids"])} if positions == "flat" else {}
+    hidden = vlm(**inputs, **extra_inputs).last_hidden_state
+    token_states = hidden[inputs["input_ids"] == token]  # one row for each picture
+    with torch.autocast(token_states.device.type, enabled=False):  # 8 bits are too few for a score
+        mu, log_sigma = head(token_states.to(next(head.parameters()).dtype)).unbind(-1)
     return Quality(mu, log_sigma)
 
 

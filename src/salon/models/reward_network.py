@@ -91,19 +91,19 @@ class RewardQuestions:
         self, images: Sequence[Image.Image], texts: Sequence[str], criteria: Sequence[str]
     ) -> dict[str, torch.Tensor]:
         """One batch, padded; the criteria by the names that the instruction shows."""
-        asked = [self._asked(text, criterion) for text, criterion in zip(texts, criteria, strict=True)]
+        questions = [self._asked(text, criterion) for text, criterion in zip(texts, criteria, strict=True)]
         messages = [
-            [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}] for text in asked
+            [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}] for text in questions
         ]
         with self._turn:
-            written = self.processor.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-            shown = [[image] for image in images]
-            return dict(self.processor(text=written, images=shown, padding=True, return_tensors="pt"))
+            chat_texts = self.processor.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            image_lists = [[image] for image in images]
+            return dict(self.processor(text=chat_texts, images=image_lists, padding=True, return_tensors="pt"))
 
     def _asked(self, text: str, criterion: str) -> str:
         """The instruction filled in; a prompt cannot bring a special token of its own."""
-        shown = self.instruction.replace(CRITERION, criterion.replace(REWARD, ""))
-        return shown.replace(PROMPT, text.replace(REWARD, ""))
+        question = self.instruction.replace(CRITERION, criterion.replace(REWARD, ""))
+        return question.replace(PROMPT, text.replace(REWARD, ""))
 
 
 @dataclass(frozen=True)
@@ -131,12 +131,12 @@ def open_parts(
     """
     folder = Path(source)
     if any((folder / name).is_file() for name in HPSV3_WEIGHTS):
-        made = _open_released(folder, dtype, own_instruction=instruction is None)
+        opened = _open_released(folder, dtype, own_instruction=instruction is None)
     elif (folder / BACKBONE).is_dir():
-        made = _open_trained(folder, dtype)
+        opened = _open_trained(folder, dtype)
     else:
-        made = _open_new(source, dtype, seed)
-    vlm, processor, head, own, positions = made
+        opened = _open_new(source, dtype, seed)
+    vlm, processor, head, own, positions = opened
     _set_dropout(head, dropout)
     text = instruction or own
     network = RewardNetwork(vlm, head, _token(vlm, processor.tokenizer), positions)

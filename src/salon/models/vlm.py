@@ -84,11 +84,11 @@ class LoadedVlm:
     @classmethod
     def around(cls, model: Any, processor: Any) -> LoadedVlm:
         """A network that is in memory already, one in training for instance, where it is."""
-        made = cls.__new__(cls)
-        made.source, made.device = str(model.config.name_or_path), str(model.device)
-        made.model, made.processor, made.tokenizer = model, processor, processor.tokenizer
-        made.tokenizer.padding_side = "left"
-        return made
+        loaded = cls.__new__(cls)
+        loaded.source, loaded.device = str(model.config.name_or_path), str(model.device)
+        loaded.model, loaded.processor, loaded.tokenizer = model, processor, processor.tokenizer
+        loaded.tokenizer.padding_side = "left"
+        return loaded
 
     @cached_property
     def vocabulary(self) -> list[bytes]:
@@ -97,10 +97,12 @@ class LoadedVlm:
         special = set(self.tokenizer.all_special_ids)
         names = self.tokenizer.convert_ids_to_tokens(list(ids))
         texts = self.tokenizer.batch_decode([[id] for id in ids])
-        named = [
+        token_texts = [
             b"" if id in special else _with_space(name, text).encode() for id, name, text in zip(ids, names, texts)
         ]
-        return named + [b""] * (self.model.get_output_embeddings().weight.shape[0] - len(named))  # padding of the layer
+        return token_texts + [b""] * (
+            self.model.get_output_embeddings().weight.shape[0] - len(token_texts)
+        )  # padding of the layer
 
     @torch.inference_mode()
     def say(
@@ -117,7 +119,7 @@ class LoadedVlm:
         watch = _TokenWatcher(torch.tensor(watched, device=self.device), temperature or 1.0)
         with torch.random.fork_rng(devices=_gpus(self.device)):
             torch.manual_seed(seed)
-            made = self.model.generate(
+            generated = self.model.generate(
                 **inputs,
                 generation_config=self._plan(max_tokens, temperature),
                 logits_processor=LogitsProcessorList([watch]),
@@ -126,7 +128,8 @@ class LoadedVlm:
         read = inputs["input_ids"].shape[1]
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         return [
-            self._said(row[read:], length, watch, number) for number, (row, length) in enumerate(zip(made, lengths))
+            self._said(row[read:], length, watch, number)
+            for number, (row, length) in enumerate(zip(generated, lengths))
         ]
 
     def inputs(self, chats: Sequence[Messages], max_tokens: int) -> Any:
@@ -164,12 +167,12 @@ class LoadedVlm:
     @cached_property
     def _ends(self) -> list[int]:
         """Tokens that end an answer, by the checkpoint and by its tokenizer."""
-        told = getattr(self.model.generation_config, "eos_token_id", None)
-        ends = told if isinstance(told, list) else [told]
+        stated = getattr(self.model.generation_config, "eos_token_id", None)
+        ends = stated if isinstance(stated, list) else [stated]
         return sorted({end for end in [*ends, self.tokenizer.eos_token_id] if end is not None})
 
-    def _said(self, made: Any, length: int, watch: _TokenWatcher, row: int) -> VlmAnswer:
-        ids = made.tolist()
+    def _said(self, generated: Any, length: int, watch: _TokenWatcher, row: int) -> VlmAnswer:
+        ids = generated.tolist()
         end = next((place for place, id in enumerate(ids) if id in self._ends), None)
         spoken = ids if end is None else ids[:end]
         likely = [watch.chances(place, row, self.vocabulary) for place in range(len(spoken))] if watch.on else []
@@ -199,12 +202,12 @@ class _TokenWatcher(LogitsProcessor):
 
     def chances(self, place: int, row: int, vocabulary: Sequence[bytes]) -> dict[bytes, float]:
         """The watched tokens' log-probabilities at one place, by their text."""
-        found: dict[bytes, float] = {}
+        chances: dict[bytes, float] = {}
         for id, value in zip(self.ids.tolist(), self._steps[place][row].tolist()):
             text = vocabulary[id]
             if math.isfinite(value):
-                found[text] = value if text not in found else math.log(math.exp(found[text]) + math.exp(value))
-        return found
+                chances[text] = value if text not in chances else math.log(math.exp(chances[text]) + math.exp(value))
+        return chances
 
 
 def _with_space(name: str, text: str) -> str:

@@ -64,7 +64,11 @@ def make_cells(settings: AblateSettings) -> list[AblationCell]:
     grid = [reference]
     for name in FACTORS:
         grid += [reference | {name: value} for value in getattr(settings, name)[1:]]
-    return [AblationCell.parse(one | {"seed": seed}, where="the grid") for one in grid for seed in settings.seeds]
+    return [
+        AblationCell.parse(values_of_cell | {"seed": seed}, where="the grid")
+        for values_of_cell in grid
+        for seed in settings.seeds
+    ]
 
 
 def ablate_rows(cells: Sequence[CellFigures], settings: AblateSettings) -> tuple[AblateRow, ...]:
@@ -79,8 +83,8 @@ def ablate_rows(cells: Sequence[CellFigures], settings: AblateSettings) -> tuple
     return tuple(rows)
 
 
-def _matching_cells(cells: Sequence[CellFigures], wanted: dict[str, object]) -> list[CellFigures]:
-    return [one for one in cells if all(getattr(one.cell, name) == value for name, value in wanted.items())]
+def _matching_cells(cells: Sequence[CellFigures], factors: dict[str, object]) -> list[CellFigures]:
+    return [cell for cell in cells if all(getattr(cell.cell, name) == value for name, value in factors.items())]
 
 
 def _reference_text(reference: dict[str, object]) -> str:
@@ -92,17 +96,17 @@ def _ablate_row(
 ) -> AblateRow:
     paired = None
     if base is not None:
-        known = {one.cell.seed: one.srcc for one in base}
-        gaps = [one.srcc - (known[one.cell.seed] or 0.0) for one in own
-                if one.srcc is not None and known.get(one.cell.seed) is not None]  # fmt: skip
+        reference_srcc = {cell.cell.seed: cell.srcc for cell in base}
+        gaps = [cell.srcc - (reference_srcc[cell.cell.seed] or 0.0) for cell in own
+                if cell.srcc is not None and reference_srcc.get(cell.cell.seed) is not None]  # fmt: skip
         paired = over_seeds(gaps, settings.level, (-2.0, 2.0))
     figures = {
-        name: over_seeds([v for one in own if (v := getattr(one, name)) is not None], settings.level, ends)
+        name: over_seeds([v for cell in own if (v := getattr(cell, name)) is not None], settings.level, ends)
         for name, ends in WITHIN.items()
     }
     return AblateRow(
         factor=factor, value=value, **figures, difference=paired, calls=own[0].calls if own else 0,
-        seeds=sum(one.srcc is not None for one in own), failed=sum(one.srcc is None for one in own),
+        seeds=sum(cell.srcc is not None for cell in own), failed=sum(cell.srcc is None for cell in own),
     )  # fmt: skip
 
 
@@ -178,8 +182,8 @@ def ablate(
     _check(fixed, cells)
     _same_run(fixed, out)
     makers = (label or _labeller(fixed), train or _trainer(fixed), test or _tester(fixed))
-    done = [_run_cell(cell, out, makers, progress, f"{n + 1} of {len(cells)}") for n, cell in enumerate(cells)]
-    figures, tested = [CellFigures.parse(one["figures"], where=CELL) for one in done], done[0]
+    records = [_run_cell(cell, out, makers, progress, f"{n + 1} of {len(cells)}") for n, cell in enumerate(cells)]
+    figures, tested = [CellFigures.parse(record["figures"], where=CELL) for record in records], records[0]
     return AblateReport(
         study=open_study(fixed.study).name, test=tested["test"], simulated=tested["simulated"],
         target=tested["target"], items=tested["items"], level=settings.level, rows=ablate_rows(figures, settings),
@@ -204,35 +208,35 @@ def _run_cell(
     progress(f"cell {place}: training")
     train(cell, labels, folder / "model")
     progress(f"cell {place}: test")
-    made = _cell_record(cell, test(cell, folder / "model"), read_label_card(labels).calls_made)
-    write_json(file, made)
-    return made
+    record = _cell_record(cell, test(cell, folder / "model"), read_label_card(labels).calls_made)
+    write_json(file, record)
+    return record
 
 
-def _cell_record(cell: AblationCell, found: ScoreEvaluation, calls: int) -> dict[str, Any]:
-    target = found.targets[0]
-    one = target.scorers[0]
-    overall = one.overall
+def _cell_record(cell: AblationCell, evaluation: ScoreEvaluation, calls: int) -> dict[str, Any]:
+    target = evaluation.targets[0]
+    scorer = target.scorers[0]
+    overall = scorer.overall
     value = {name: None if (f := getattr(overall, name)) is None else f.value
              for name in ("srcc", "plcc", "mae", "spread", "shift")}  # fmt: skip
     figures = CellFigures(
-        cell=cell, **value, scale=one.scale, scored=overall.scored, wanted=overall.wanted, calls=calls
+        cell=cell, **value, scale=scorer.scale, scored=overall.scored, wanted=overall.wanted, calls=calls
     )
     return {
-        "figures": figures.model_dump(mode="json"), "test": found.study, "simulated": found.simulated,
+        "figures": figures.model_dump(mode="json"), "test": evaluation.study, "simulated": evaluation.simulated,
         "target": target.name, "items": target.items,
     }  # fmt: skip
 
 
 def _read_cell(file: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        CellFigures.parse(found["figures"], where=str(file))
+        record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        CellFigures.parse(record["figures"], where=str(file))
     except (ValueError, KeyError, TypeError):
         raise BadFile(
             "a finished cell is needed", found="another file", where=str(file), remedy="remove it: the cell runs again"
         ) from None
-    return found
+    return record
 
 
 # -- before ------------------------------------------------------------------------------------------------------------
@@ -243,13 +247,13 @@ def _check(fixed: Ablation, cells: Sequence[AblationCell]) -> None:
     for cell in cells:
         _label_settings(fixed, cell)
         _train_settings(fixed, cell)
-    known = {item.category for item in open_study(fixed.study).nouns("items")}
+    categories = {item.category for item in open_study(fixed.study).nouns("items")}
     for category in {cell.category for cell in cells if cell.category}:
-        if category not in known:
+        if category not in categories:
             raise BadValue(
                 "a category of the study is needed",
                 found=repr(category),
-                remedy="one of " + ", ".join(sorted(one for one in known if one)),
+                remedy="one of " + ", ".join(sorted(name for name in categories if name)),
             )
 
 
@@ -265,10 +269,10 @@ def _train_settings(fixed: Ablation, cell: AblationCell) -> DistillSettings:
 
 def _same_run(fixed: Ablation, out: Path) -> None:
     """A folder holds cells of one ablation: what all cells share may not change under them."""
-    told = json.loads(json.dumps(_shared_settings(fixed), default=str))
+    shared = json.loads(json.dumps(_shared_settings(fixed), default=str))
     file = out / PLAN
     if file.is_file():
-        if json.loads(file.read_text(encoding="utf-8")) != told:
+        if json.loads(file.read_text(encoding="utf-8")) != shared:
             raise InputError(
                 "a folder of this ablation is needed",
                 found="cells of another study, VLM, judge or settings",
@@ -279,7 +283,7 @@ def _same_run(fixed: Ablation, out: Path) -> None:
     if out.is_dir() and any(out.iterdir()):
         raise BadFile("a new folder is needed for an ablation", found="something else", where=str(out))
     out.mkdir(parents=True, exist_ok=True)
-    write_json(file, told)
+    write_json(file, shared)
 
 
 def _shared_settings(fixed: Ablation) -> dict[str, Any]:
@@ -292,10 +296,10 @@ def _shared_settings(fixed: Ablation) -> dict[str, Any]:
 
 def _signature(fixed: Ablation, settings: AblateSettings) -> Signature:
     study = open_study(fixed.study)
-    told = {name: ",".join(map(str, value)) if isinstance(value, tuple) else value for name, value in settings}
+    factors = {name: ",".join(map(str, value)) if isinstance(value, tuple) else value for name, value in settings}
     return Signature(
         method="distill ablate", data=study.hash[:12], revision=study.revision,
-        settings={"vlm": Path(fixed.vlm).name, **told, **{k: str(v) for k, v in fixed.training.items()}},
+        settings={"vlm": Path(fixed.vlm).name, **factors, **{k: str(v) for k, v in fixed.training.items()}},
     )  # fmt: skip
 
 
@@ -326,9 +330,9 @@ def _trainer(fixed: Ablation) -> Train:
 def _tester(fixed: Ablation) -> Test:
     def test(cell: AblationCell, model: Path) -> ScoreEvaluation:
         items = None if fixed.test is not None else _test_side(fixed, cell)
-        asked = ScoreQuestion(models=[model], against=fixed.against, items=items)
+        request = ScoreQuestion(models=[model], against=fixed.against, items=items)
         settings = ScoreEvaluationSettings(draws=max(fixed.draws, 100), seed=cell.seed)
-        return evaluate_scores(fixed.test or fixed.study, asked, settings)
+        return evaluate_scores(fixed.test or fixed.study, request, settings)
 
     return test
 
@@ -336,9 +340,13 @@ def _tester(fixed: Ablation) -> Test:
 def _test_side(fixed: Ablation, cell: AblationCell) -> tuple[str, ...]:
     """Items of the study on the test side of training's split: the same for every cell."""
     study: Study = open_study(fixed.study)
-    one = _train_settings(fixed, cell)
+    training = _train_settings(fixed, cell)
     split = split_items(
-        study, item_prompts(study), study.ids("prompts"), (one.train, one.validation, one.test), seed=one.split_seed
+        study,
+        item_prompts(study),
+        study.ids("prompts"),
+        (training.train, training.validation, training.test),
+        seed=training.split_seed,
     )
     ids = study.ids("items").to_pylist()
     return tuple(id for id, side in zip(ids, split.of_item) if SPLITS[side] == "test")
@@ -397,13 +405,13 @@ def _order_section(report: AblateReport) -> Section:
         Column("calls", "Label calls", "count"), Column("seeds", "Seeds", "count"),
         Column("failed", "Failed", "count", None, "Seeds whose scorer gave no order"),
     ]  # fmt: skip
-    told = [
+    table_rows = [
         {"name": _label(row), **{column.path: getattr(row, column.path) for column in columns[1:]}}
         for row in report.rows
     ]
     reference = Prose.of("Reference: {settings}.", settings=report.rows[0].value)
     return Section(
-        "By setting", [*blocks, reference, Table(columns, told, label="By setting")], "One change at a time."
+        "By setting", [*blocks, reference, Table(columns, table_rows, label="By setting")], "One change at a time."
     )
 
 
@@ -411,13 +419,13 @@ def _difference_section(report: AblateReport) -> Section | None:
     rows = [row for row in report.rows if row.difference is not None]
     if not rows:
         return None
-    drawn = [(_label(row), row.difference.value, row.difference.low, row.difference.high, "") for row in rows
+    intervals = [(_label(row), row.difference.value, row.difference.low, row.difference.high, "") for row in rows
              if row.difference]  # fmt: skip
-    chart = charts.dot_intervals(drawn, 0.0, title="SRCC less the reference's", x_label="SRCC, difference",
+    chart = charts.dot_intervals(intervals, 0.0, title="SRCC less the reference's", x_label="SRCC, difference",
                                  null_label="reference", sort=False)  # fmt: skip
     columns = [Column("name", "Setting"), Column("difference", "SRCC less the reference's", "estimate", 3)]
-    told = [{"name": _label(row), "difference": row.difference} for row in rows]
-    return Section("Against the reference", [Chart(chart), Table(columns, told, label="Differences")],
+    table_rows = [{"name": _label(row), "difference": row.difference} for row in rows]
+    return Section("Against the reference", [Chart(chart), Table(columns, table_rows, label="Differences")],
                    "Seed by seed: is it the setting, or luck?")  # fmt: skip
 
 
@@ -429,10 +437,10 @@ def _cell_section(report: AblateReport) -> Section:
         Column("scale", "Scale"), Column("scored", "Scored", "count"),
     ]  # fmt: skip
     rows = []
-    for one in report.cells:
-        own = {name: getattr(one.cell, name) for name in ("weigh", "pool", "opponents", "source", "seed")}
-        rest = {name: getattr(one, name) for name in ("srcc", "plcc", "mae", "scale", "scored")}
-        rows.append({**own, "category": Cell(one.cell.category or "all"), **rest})
+    for figures in report.cells:
+        own = {name: getattr(figures.cell, name) for name in ("weigh", "pool", "opponents", "source", "seed")}
+        rest = {name: getattr(figures, name) for name in ("srcc", "plcc", "mae", "scale", "scored")}
+        rows.append({**own, "category": Cell(figures.cell.category or "all"), **rest})
     table = Table(columns, rows, label="Every training")
     words = Prose("\n\n".join(report.policies))
     return Section("Every training", [Details("All cells", [table], open=len(rows) <= 12), words], "Nothing left out.")

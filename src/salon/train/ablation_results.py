@@ -52,8 +52,8 @@ class AblationCell(Noun):
 
     def name(self, *parts: str) -> str:
         """A folder name from these settings."""
-        told = [f"{part}-{_folder_name(getattr(self, part))}" for part in parts]
-        return "_".join(told)
+        names = [f"{part}-{_folder_name(getattr(self, part))}" for part in parts]
+        return "_".join(names)
 
 
 class CellFigures(Noun):

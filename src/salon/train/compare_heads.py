@@ -115,9 +115,11 @@ def compare_heads(
     for name, form, conditioned in FORMS:
         progress(name)
         chosen = plain.model_copy(update={"form": form, "conditioned": conditioned})
-        rows.append(table.row(name, [_accuracy(prepared[conditioned], one) for one in _with_seeds(chosen, compare)]))
+        rows.append(
+            table.row(name, [_accuracy(prepared[conditioned], seeded) for seeded in _with_seeds(chosen, compare)])
+        )
     progress(LORA)
-    last, told = _lora_row(table, prepared[False], folder, plain, compare, progress)
+    last, lora_notes = _lora_row(table, prepared[False], folder, plain, compare, progress)
     report = HeadComparison(
         study=study.name,
         simulated=study.simulated,
@@ -129,7 +131,7 @@ def compare_heads(
         notes=(
             "accuracy on validation pairs, by which the best state of each training was chosen: it leans upwards",
             "pairs without a majority are left out; intervals draw prompts again, over the mean of the seeds",
-            *told,
+            *lora_notes,
             *prepared[False].notes,
         ),
         signature=Signature(
@@ -169,9 +171,9 @@ class _ValidationPairs:
         self.decided = share != 0.5
         self.panel = np.where(self.decided, np.maximum(share, 1 - share), np.nan)
 
-    def row(self, name: str, found: Sequence[Floats]) -> HeadComparisonRow:
+    def row(self, name: str, by_seed: Sequence[Floats]) -> HeadComparisonRow:
         """One row from what each seed's heads got right."""
-        right = np.mean(found, axis=0)
+        right = np.mean(by_seed, axis=0)
         return HeadComparisonRow(
             name=name,
             accuracy=self._figure(right, self.decided),
@@ -180,7 +182,7 @@ class _ValidationPairs:
                 for split in self._splits()
                 if (rows := self.decided & (self.bucket == split)).any()
             ),
-            by_seed=tuple(float(one[self.decided].mean()) for one in found),
+            by_seed=tuple(float(seed_accuracy[self.decided].mean()) for seed_accuracy in by_seed),
         )
 
     def _splits(self) -> list[str]:
@@ -216,19 +218,19 @@ def _lora_row(
     tuning = importlib.import_module("salon.train.compare_heads")  # transformers and peft come with it
     images = {item.id: item.image or "" for item in prepared.study.nouns("items")}
     paths = {item: folder / images[item] for item in prepared.encoded.items}
-    found, told = [], []
-    for one in _with_seeds(settings.model_copy(update={"form": "scalar"}), compare):
+    accuracies, notes = [], []
+    for seeded in _with_seeds(settings.model_copy(update={"form": "scalar"}), compare):
         lora = tuning.LoraEncoderSettings(
             rank=compare.lora_rank, alpha=2.0 * compare.lora_rank, rate=compare.lora_rate, passes=compare.lora_passes,
-            seed=one.seed,
+            seed=seeded.seed,
         )  # fmt: skip
         tuned = tuning.tune_encoder(
             encoder, prepared.labels, paths, lora, lambda number, loss: progress(f"{LORA}, pass {number}: {loss:.3f}")
         )
-        shown = ", ".join(f"{loss:.3f}" for loss in tuned.losses)
-        told.append(f"adapters, seed {one.seed}: validation loss {shown} by pass; pass {tuned.best_pass} kept")
-        found.append(_accuracy(_encode_again(prepared, tuned.encoder, paths), one))
-    return table.row(LORA, found), told
+        loss_texts = ", ".join(f"{loss:.3f}" for loss in tuned.losses)
+        notes.append(f"adapters, seed {seeded.seed}: validation loss {loss_texts} by pass; pass {tuned.best_pass} kept")
+        accuracies.append(_accuracy(_encode_again(prepared, tuned.encoder, paths), seeded))
+    return table.row(LORA, accuracies), notes
 
 
 def _encode_again(prepared: PreparedStudy, encoder: Encoder, paths: dict[str, Path]) -> PreparedStudy:
@@ -312,7 +314,7 @@ def tune_encoder(
         torch.manual_seed(settings.seed)
         network = add_encoder_lora(encoder.network_copy(), rank=settings.rank, alpha=settings.alpha)
         scores = _Scores(encoder.text_width, len(criteria)).to(encoder.device)
-        learned = [one for one in (*network.parameters(), *scores.parameters()) if one.requires_grad]
+        learned = [parameter for parameter in (*network.parameters(), *scores.parameters()) if parameter.requires_grad]
         optimizer = torch.optim.AdamW(learned, lr=settings.rate)
         tuned = encoder.with_network(network, f"lora {settings}")
         losses: list[float] = []
@@ -332,14 +334,18 @@ def tune_encoder(
             if not np.isfinite(losses[-1]):
                 break
             if losses[-1] <= min(losses):
-                best = {name: one.detach().clone() for name, one in network.state_dict().items() if "lora_" in name}
+                best = {
+                    name: parameter.detach().clone()
+                    for name, parameter in network.state_dict().items()
+                    if "lora_" in name
+                }
         if not best:
             raise NotConverged("a loss that is a number is needed", found=losses[0], remedy="a lower --lora-rate")
         network.load_state_dict(best, strict=False)
         network.eval()
-        done = int(np.nanargmin(losses)) + 1
+        best_pass = int(np.nanargmin(losses)) + 1
         return TunedEncoder(
-            encoder.with_network(merge_lora(network), f"lora {settings} pass {done}"), tuple(losses), done
+            encoder.with_network(merge_lora(network), f"lora {settings} pass {best_pass}"), tuple(losses), best_pass
         )
 
 
@@ -365,7 +371,7 @@ def _loss(
     words = normalize(encoder.text_features([text if text.strip() else "." for text in texts]), dim=-1)
     there = torch.tensor([bool(text.strip()) for text in texts], device=words.device)
     words = words * there[:, None]  # as the encoder has it: a text without a word is a row of zeros
-    place, line = ({one: n for n, one in enumerate(found)} for found in (items, texts))
+    place, line = ({key: n for n, key in enumerate(keys)} for keys in (items, texts))
     text = words[[line[row["text"] or ""] for row in rows]]
     sides = [("item_b", "item_a") if flip else ("item_a", "item_b") for flip in turned]
     criterion = torch.tensor([criteria[row["criterion"]] for row in rows], device=words.device)

@@ -74,8 +74,8 @@ class DistillLabelSettings(Noun):
 
     @field_validator("role")
     @classmethod
-    def _role_by_name(cls, given: str | None) -> str | None:
-        return None if given is None else role_sentence(given)
+    def _role_by_name(cls, role: str | None) -> str | None:
+        return None if role is None else role_sentence(role)
 
     @model_validator(mode="after")
     def _is_possible(self) -> DistillLabelSettings:
@@ -103,14 +103,14 @@ class DistillLabelSettings(Noun):
         """Those named, or all; no items are compared by a flag unless it is named."""
         if self.source == "pointwise" and not self.criterion:
             return study.criteria
-        asked = study.ranking_criteria(self.criterion) or range(len(study.criteria))
-        return tuple(study.criteria[number] for number in asked)
+        numbers = study.ranking_criteria(self.criterion) or range(len(study.criteria))
+        return tuple(study.criteria[number] for number in numbers)
 
     def scale(self, study: Study) -> tuple[float, float]:
         """The scale of the labels: given, or that of all criteria asked, or 1 to 5."""
-        asked = self.criteria(study)
-        known = {(one.scale.low, one.scale.high) for one in asked if one.scale is not None}
-        own = known.pop() if len(known) == 1 else (LOW, HIGH)
+        criteria = self.criteria(study)
+        scales = {(criterion.scale.low, criterion.scale.high) for criterion in criteria if criterion.scale is not None}
+        own = scales.pop() if len(scales) == 1 else (LOW, HIGH)
         low, high = own[0] if self.low is None else self.low, own[1] if self.high is None else self.high
         if not low < high:
             raise BadValue("--low must lie below --high", found=f"{low:g} and {high:g}")

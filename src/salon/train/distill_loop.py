@@ -250,15 +250,15 @@ class _TrainingWatch(TrainerCallback):
             self._rewards = [] if record["kind"] == "validation" else [*self._rewards, float(record.get("reward", 0.0))]
         self._started = time.perf_counter() - self.curve.seconds
 
-    def rewarded(self, found: AnswerRewards) -> None:
+    def rewarded(self, rewards: AnswerRewards) -> None:
         """Note what the answers of a step were worth."""
-        self.latest = found
-        self._count(lambda name: getattr(found, name))
+        self.latest = rewards
+        self._count(lambda name: getattr(rewards, name))
 
-    def _count(self, told: Callable[[str], Any]) -> None:
+    def _count(self, count_of: Callable[[str], Any]) -> None:
         """Add the counts of one step; a look at the validation images has none."""
         for name in _COUNTS:
-            self.counts[name] += int(told(name) or 0)
+            self.counts[name] += int(count_of(name) or 0)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """A look before the first step."""
@@ -269,17 +269,17 @@ class _TrainingWatch(TrainerCallback):
         """After every step: the log, and now and then a look."""
         if not logs or "loss" not in logs or self.latest is None:
             return
-        step, found = state.global_step, self.latest
+        step, rewards = state.global_step, self.latest
         _check_finite(step, logs, self.run)
         figures = {name.rpartition("/")[2]: float(logs[name]) for name in _LOGGED if name in logs}
-        counted = {name: float(getattr(found, name)) for name in _COUNTS}
-        told = {name: value if math.isfinite(value) else None for name, value in (figures | found.figures).items()}
-        self.log.write("train", step, {**told, **counted})
-        self._rewards.append(found.figures["reward"])
+        counts = {name: float(getattr(rewards, name)) for name in _COUNTS}
+        finite = {name: value if math.isfinite(value) else None for name, value in (figures | rewards.figures).items()}
+        self.log.write("train", step, {**finite, **counts})
+        self._rewards.append(rewards.figures["reward"])
         self.curve.seconds = time.perf_counter() - self._started
         if self.items and (step % self.settings.validate_every == 0 or step == state.max_steps):
             self._look(step)
-        self.progress(step, state.max_steps, found.figures["reward"])
+        self.progress(step, state.max_steps, rewards.figures["reward"])
 
     def _look(self, step: int) -> None:
         """Ask about the validation images, and store the weights where this state is to be kept."""
@@ -300,32 +300,34 @@ class _TrainingWatch(TrainerCallback):
         """Greedy answers about the validation images in their order, each process about its share."""
         here = TorchProcesses()
         mine = self.items[here.number :: here.count]
-        asked = lambda number: (self.data.picture(mine[number]), self.data.asking.question(mine[number]))  # noqa: E731
+        question_of = lambda number: (self.data.picture(mine[number]), self.data.asking.question(mine[number]))  # noqa: E731
         trainer = self.trainer
         with unwrap_model_for_generation(trainer.model_wrapped, trainer.accelerator) as plain:
             was = plain.training
             plain.eval()
             answers = greedy_answers(
-                LoadedVlm.around(plain, self.processor), len(mine), asked, max_tokens=self.settings.max_tokens
+                LoadedVlm.around(plain, self.processor), len(mine), question_of, max_tokens=self.settings.max_tokens
             )
             plain.train(was)
-        told = [pair for part in here.gather(list(zip(mine, answers))) for pair in part]
+        answered_items = [pair for part in here.gather(list(zip(mine, answers))) for pair in part]
         if self.is_main:
             with open(self.run / ANSWERS_LOG, "a", encoding="utf-8") as file:
                 file.writelines(
-                    json.dumps({"step": step, "item": item, "said": text}) + "\n" for item, text in told[:_SHOWN]
+                    json.dumps({"step": step, "item": item, "said": text}) + "\n"
+                    for item, text in answered_items[:_SHOWN]
                 )
-        text = dict(told)
+        text = dict(answered_items)
         return [text[item] for item in self.items]
 
     def trained(self, base: str, steps: int, count: int, precision: str) -> TrainedScorer:
         """The run as it ended."""
-        kept = TorchProcesses().decide(lambda: self.curve.kept)
-        if kept is None:
+        kept_step = TorchProcesses().decide(lambda: self.curve.kept)
+        if kept_step is None:
             self.weigh(self.run / BEST, steps)
         return TrainedScorer(
-            run=self.run, weights=self.run / BEST, base=base, steps=steps, best_step=kept or steps, curve=self.curve,
-            counts=dict(self.counts), seconds=self.curve.seconds, processes=count, precision=precision,
+            run=self.run, weights=self.run / BEST, base=base, steps=steps, best_step=kept_step or steps,
+            curve=self.curve, counts=dict(self.counts),
+            seconds=self.curve.seconds, processes=count, precision=precision,
             is_main=self.is_main,
         )  # fmt: skip
 

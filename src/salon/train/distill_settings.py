@@ -209,10 +209,10 @@ class DistillReward:
         empty = (np.nan,) * len(self.labels.criteria)
         code = np.array([row[0] for row in rows], np.int64)
         scores = np.array([row[1] or empty for row in rows], float).reshape(len(rows), len(empty))
-        found = self._ranked(code, scores)
+        fidelity = self._ranked(code, scores)
         is_read, thought = (np.array([row[n] for row in rows], bool) for n in (3, 4))
         lost = np.isnan(scores).any(1)
-        rank = np.where(np.isfinite(found.rank), found.rank, 0.0)
+        rank = np.where(np.isfinite(fidelity.rank), fidelity.rank, 0.0)
         total = (
             self.terms.rank_weight * rank
             - self.terms.format_penalty * ~(is_read & thought)
@@ -223,15 +223,15 @@ class DistillReward:
             total = total + self.terms.absolute_weight * np.where(np.isfinite(near), near, 0.0)
         return AnswerRewards(
             rewards=total[mine],
-            rank=found.rank[mine],
+            rank=fidelity.rank[mine],
             answers=len(rows),
             images=len(set(code.tolist())),
             unread=int((~is_read).sum()),
             out_of_range=int((is_read & lost).sum()),
             thoughtless=int((is_read & ~thought).sum()),
-            unranked=int((np.isnan(found.rank) & ~lost).sum()),
+            unranked=int((np.isnan(fidelity.rank) & ~lost).sum()),
             problems=dict(Counter(row[2] for row in rows if row[2] is not None)),
-            figures=_figures(total, found, scores) if rows else {},
+            figures=_figures(total, fidelity, scores) if rows else {},
         )
 
     def _ranked(self, code: NDArray[np.int64], scores: Floats) -> Fidelity:
@@ -239,9 +239,13 @@ class DistillReward:
         items, image = np.unique(code, return_inverse=True)
         order = np.lexsort((*scores.T[::-1], image))
         wins, weights = self.targets(items)
-        found = fidelity_rewards(scores[order], image[order], wins, weights, eps=self.terms.eps, ddof=self.terms.ddof)
+        fidelity = fidelity_rewards(
+            scores[order], image[order], wins, weights, eps=self.terms.eps, ddof=self.terms.ddof
+        )
         back = np.argsort(order)
-        return Fidelity(found.rank[back], found.by_criterion[back], found.parsed[back], found.mean, found.variance)
+        return Fidelity(
+            fidelity.rank[back], fidelity.by_criterion[back], fidelity.parsed[back], fidelity.mean, fidelity.variance
+        )
 
 
 _NO_SHARES: Floats = np.empty((0, 0))
@@ -254,16 +258,18 @@ def vote_shares(pairs: PseudoPairs, criteria: int) -> Floats:
     return shares
 
 
-def _figures(total: Floats, found: Fidelity, scores: Floats) -> dict[str, float]:
-    told = np.isfinite(found.rank)
-    kept = scores[found.parsed]
+def _figures(total: Floats, fidelity: Fidelity, scores: Floats) -> dict[str, float]:
+    is_ranked = np.isfinite(fidelity.rank)
+    parsed = scores[fidelity.parsed]
     return {
         "reward": float(total.mean()),
-        "rank": float(found.rank[told].mean()) if told.any() else float("nan"),
-        "read": float(found.parsed.mean()),
-        "score_mean": float(kept.mean()) if len(kept) else float("nan"),
-        "score_sd": float(kept.std(0).mean()) if len(kept) else float("nan"),
-        "answer_sd": float(np.sqrt(np.nanmean(found.variance))) if np.isfinite(found.variance).any() else float("nan"),
+        "rank": float(fidelity.rank[is_ranked].mean()) if is_ranked.any() else float("nan"),
+        "read": float(fidelity.parsed.mean()),
+        "score_mean": float(parsed.mean()) if len(parsed) else float("nan"),
+        "score_sd": float(parsed.std(0).mean()) if len(parsed) else float("nan"),
+        "answer_sd": float(np.sqrt(np.nanmean(fidelity.variance)))
+        if np.isfinite(fidelity.variance).any()
+        else float("nan"),
     }
 
 
@@ -416,16 +422,16 @@ class DistillSettings(RewardTerms):
 OnReward = Callable[[AnswerRewards], None]
 
 
-def trl_reward(reward: DistillReward, told: OnReward | None = None) -> Callable[..., list[float | None]]:
+def trl_reward(reward: DistillReward, on_reward: OnReward | None = None) -> Callable[..., list[float | None]]:
     """The reward as TRL's GRPOTrainer calls it; `told` gets the figures of every call."""
 
     def one_pass_fidelity(
         prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Sequence[Any], **columns: Any
     ) -> list[float | None]:
-        found = reward(completion_texts(completions), _items(columns))
-        if told is not None:
-            told(found)
-        return [float(value) for value in found.rewards]
+        rewards = reward(completion_texts(completions), _items(columns))
+        if on_reward is not None:
+            on_reward(rewards)
+        return [float(value) for value in rewards.rewards]
 
     return one_pass_fidelity
 
@@ -485,7 +491,7 @@ def visualquality_reward(reward: DistillReward, items: Mapping[str, str] | None 
 
 def completion_texts(completions: Sequence[Any]) -> list[str]:
     """The words of completions: plain text, or the last message of a chat."""
-    return [_words(one) for one in completions]
+    return [_words(completion) for completion in completions]
 
 
 def _words(completion: Any) -> str:

@@ -59,12 +59,12 @@ def record_start(run: Path, settings: DistillSettings, made_by: Mapping[str, Any
         with whole_file(file) as target:
             target.write(json.dumps(mine).encode())
         return
-    found = json.loads(file.read_text())
-    other = [name for name in mine if mine[name] != found.get(name)]
-    if other:
+    before = json.loads(file.read_text())
+    changed = [name for name in mine if mine[name] != before.get(name)]
+    if changed:
         raise BadValue(
             "a run goes on with the labels, the model and the settings that it began with",
-            found=", ".join(f"{name} {found.get(name)!r}, now {mine[name]!r}" for name in other[:3]),
+            found=", ".join(f"{name} {before.get(name)!r}, now {mine[name]!r}" for name in changed[:3]),
             where=str(run),
             remedy="give the same ones, or begin anew with --overwrite",
         )
@@ -253,8 +253,8 @@ def copy_weights(weights: Path, folder: Path) -> None:
 
 def sampling_limits(vlm: Any, processor: Any, settings: DistillSettings) -> dict[str, Any]:
     """What sampling leaves out: by token for transformers, by its text for vLLM."""
-    found = (getattr(vlm.config, name, None) for name in _SUPPRESSED)
-    tokens = sorted({token for token in found if isinstance(token, int)})
+    token_ids = (getattr(vlm.config, name, None) for name in _SUPPRESSED)
+    tokens = sorted({token for token in token_ids if isinstance(token, int)})
     if settings.vllm == "off":
         return {"suppress_tokens": tokens}
     return {"bad_words": processor.tokenizer.convert_ids_to_tokens(tokens)} if tokens else {}
@@ -311,12 +311,12 @@ def explain_errors(settings: DistillSettings, run: Path) -> Iterator[None]:
         raise _memory_error(settings) from None
 
 
-def not_finite_error(found: str, run: Path) -> NotConverged:
+def not_finite_error(problem: str, run: Path) -> NotConverged:
     """The error for weights or a loss that are no numbers any more."""
     last = last_checkpoint(run)
     return NotConverged(
         "a loss that is a number is needed",
-        found=found,
+        found=problem,
         where=str(run),
         remedy=f"begin anew with a lower --lr or --clip; the last good checkpoint is {last or 'none'}",
     )

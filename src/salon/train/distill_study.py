@@ -114,14 +114,14 @@ def distill_study(
     processes()  # joins the others
     here = TorchProcesses()
     here.decide(lambda: _check_target(out, resume=resume, overwrite=overwrite))
-    study, folder, known = here.together(lambda: _open_inputs(source, labels, criteria))
-    form = one_pass_form(study, known, think=settings.think, role=settings.role)
-    sides, keys, notes = here.decide(lambda: _apart_sides(study, folder, known, settings, apart))
+    study, folder, labels_used = here.together(lambda: _open_inputs(source, labels, criteria))
+    form = one_pass_form(study, labels_used, think=settings.think, role=settings.role)
+    sides, keys, notes = here.decide(lambda: _apart_sides(study, folder, labels_used, settings, apart))
     images = {item: folder / image for item, image in _images(study).items() if image}
-    data = OnePassData(known, images, question_form(study, form, settings), sides["train"], sides["validation"],
+    data = OnePassData(labels_used, images, question_form(study, form, settings), sides["train"], sides["validation"],
                        settings.pixels, _prompts(study))  # fmt: skip
     made_of = here.decide(lambda: f"{Path(model).name} {fingerprint(model) or 'by its hub name'}")
-    made_by = {"data": study.hash, "backbone": made_of, "labels": _identity(known), "question": form.hash}
+    made_by = {"data": study.hash, "backbone": made_of, "labels": _identity(labels_used), "question": form.hash}
     data.order(settings.images, 1, settings.seed)  # refused now where a step is larger than what there is
     with ExitStack() as held_run:
         here.decide(lambda: _claim(held_run, out / RUN, sides, overwrite=overwrite))
@@ -134,21 +134,21 @@ def distill_study(
         guard = LeakGuard.of([keys[item] for side in ("train", "validation") for item in sides[side]],
                          [text for text in texts if text] if settings.show_prompt else [])  # fmt: skip
         make_card = partial(
-            one_pass_card, out.name, trained, settings, known, taught, backbone=made_of,
+            one_pass_card, out.name, trained, settings, labels_used, taught, backbone=made_of,
             backbone_name=Path(model).name if Path(model).is_dir() else model,  # no path of this machine
         )  # fmt: skip
         notes = [*_few_notes(trained, sides), *trained.curve.notes(trained.best_step), *notes]
-        written = here.decide(lambda: keep_anyway or not trained.verdict.is_broken)
-        card = here.decide(lambda: _write_scorer(out, trained, make_card, guard) if written else make_card(guard={}))
-        return _report(out, card, known, notes, written=written) if trained.is_main else None
+        is_written = here.decide(lambda: keep_anyway or not trained.verdict.is_broken)
+        card = here.decide(lambda: _write_scorer(out, trained, make_card, guard) if is_written else make_card(guard={}))
+        return _report(out, card, labels_used, notes, is_written=is_written) if trained.is_main else None
 
 
 def _open_inputs(
     source: Path, labels: Path | PseudoScores, criteria: Sequence[str]
 ) -> tuple[Study, Path, PseudoScores]:
     study, folder = open_study(source), local_path(source).resolve()
-    known = read_pseudo_scores(labels) if isinstance(labels, Path) else labels
-    return study, folder, select_labels(study, known, criteria)
+    scores = read_pseudo_scores(labels) if isinstance(labels, Path) else labels
+    return study, folder, select_labels(study, scores, criteria)
 
 
 def _apart_sides(
@@ -186,11 +186,13 @@ def question_form(study: Study, form: OnePass, settings: DistillSettings) -> Que
     text = study_text(study)
 
     def random_answer(rng: np.random.Generator) -> str:
-        ends = [(one.scale.low, one.scale.high) for one in form.criteria if one.scale is not None]
+        ends = [
+            (criterion.scale.low, criterion.scale.high) for criterion in form.criteria if criterion.scale is not None
+        ]
         return form.answer([float(rng.uniform(*end)) for end in ends])
 
-    shown = text if settings.show_prompt else lambda item: None
-    return QuestionForm(lambda item: form.question(shown(item)), form.read, random_answer, think=settings.think)
+    prompt_of = text if settings.show_prompt else lambda item: None
+    return QuestionForm(lambda item: form.question(prompt_of(item)), form.read, random_answer, think=settings.think)
 
 
 def study_text(study: Study) -> Callable[[str], str | None]:
@@ -213,18 +215,18 @@ def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
 
     A scorer that is to be replaced stays until the new one is whole.
     """
-    there = out.exists() and (not out.is_dir() or any(out.iterdir()))
-    done, begun = (out / ONE_PASS_CARD).is_file(), _unfinished(out / RUN)
-    if there and not done and not (out / RUN).is_dir():
+    is_used = out.exists() and (not out.is_dir() or any(out.iterdir()))
+    is_finished, is_unfinished = (out / ONE_PASS_CARD).is_file(), _unfinished(out / RUN)
+    if is_used and not is_finished and not (out / RUN).is_dir():
         raise BadFile("a new folder is needed for the scorer", found="something else", where=str(out))
-    if begun and not (resume or overwrite):
+    if is_unfinished and not (resume or overwrite):
         raise BadFile(
             "a new folder is needed for the scorer",
             found="a run that was not finished",
             where=str(out),
             remedy="--resume goes on with it, --overwrite begins anew",
         )
-    if done and not begun and not overwrite:
+    if is_finished and not is_unfinished and not overwrite:
         raise BadFile(
             "a new folder is needed for the scorer", found="another scorer", where=str(out), remedy="--overwrite"
         )
@@ -279,9 +281,9 @@ def study_sides(
     study: Study, folder: Path, labels: PseudoScores, settings: DistillSettings
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, PictureKey], list[str]]:
     """The labelled items on each side of the split by prompt, the keys of their pictures, and what was left out."""
-    wanted = _labeled_items(labels)
+    items = _labeled_items(labels)
     images = _images(study)
-    gone = [item for item in wanted if not images[item] or not (folder / str(images[item])).is_file()]
+    gone = [item for item in items if not images[item] or not (folder / str(images[item])).is_file()]
     if gone:
         raise BadFile(
             "every item with a label needs its picture",
@@ -294,33 +296,33 @@ def study_sides(
         raise BadValue("--train, --validation and --test add up to 1", found=f"{sum(shares):g}")
     split = split_items(study, item_prompts(study), study.ids("prompts"), shares, seed=settings.split_seed)
     side = dict(zip(study.ids("items").to_pylist(), np.array(SPLITS)[split.of_item].tolist()))
-    keys = dict(zip(wanted, picture_keys([folder / str(images[item]) for item in wanted])))
-    table = pa.table({"item": wanted, "split": [side[item] for item in wanted]})
-    (kept,), _ = without_look_alikes([table], ["item"], keys, SPLITS)
-    notes = [f"items of the study without a label, left out: {len(images) - len(wanted):,}"]
-    lost = table.num_rows - kept.num_rows
+    keys = dict(zip(items, picture_keys([folder / str(images[item]) for item in items])))
+    table = pa.table({"item": items, "split": [side[item] for item in items]})
+    (apart,), _ = without_look_alikes([table], ["item"], keys, SPLITS)
+    notes = [f"items of the study without a label, left out: {len(images) - len(items):,}"]
+    lost = table.num_rows - apart.num_rows
     notes += [f"items that look like one on a later side of the split, left out: {lost:,}"] if lost else []
-    rows = list(zip(kept.column("item").to_pylist(), kept.column("split").to_pylist()))
+    rows = list(zip(apart.column("item").to_pylist(), apart.column("split").to_pylist()))
     sides = {name: tuple(item for item, of in rows if of == name) for name in SPLITS}
-    return sides, keys, notes if len(images) > len(wanted) else notes[1:]
+    return sides, keys, notes if len(images) > len(items) else notes[1:]
 
 
 def _labeled_items(labels: PseudoScores) -> list[str]:
     there = np.asarray(np.isfinite(labels.values).any(1))
     if labels.pairs is not None:
         there[np.concatenate([labels.pairs.a, labels.pairs.b])] = True
-    return [item for item, known in zip(labels.items, there) if known]
+    return [item for item, has_label in zip(labels.items, there) if has_label]
 
 
 def _refuse_leaks(keys: dict[str, PictureKey], apart: Path) -> None:
     """No picture of the study to be tested on may be among those trained on: neither its bytes nor its look."""
     study, folder = open_study(apart), local_path(apart).resolve()
     images = {item: folder / image for item, image in _images(study).items() if image and (folder / image).is_file()}
-    found = find_leaks(LeakGuard.of(keys.values(), []), dict(zip(images, picture_keys(list(images.values())))), {})
-    if found:
+    leaks = find_leaks(LeakGuard.of(keys.values(), []), dict(zip(images, picture_keys(list(images.values())))), {})
+    if leaks:
         raise DesignError(
             "nothing that is tested on may be trained on",
-            found=found.words,
+            found=leaks.words,
             where=str(apart),
             remedy="take these items out of the study to train on",
         )
@@ -328,11 +330,11 @@ def _refuse_leaks(keys: dict[str, PictureKey], apart: Path) -> None:
 
 def _identity(labels: PseudoScores) -> str:
     """What changes when the labels do, also where only more of the same questions were answered."""
-    told = hashlib.sha256(repr((labels.items, labels.criteria)).encode())
+    digest = hashlib.sha256(repr((labels.items, labels.criteria)).encode())
     pairs = () if labels.pairs is None else (labels.pairs.a, labels.pairs.b, labels.pairs.criterion, labels.pairs.p)
     for part in (labels.values, labels.sd, *pairs):
-        told.update(np.ascontiguousarray(part).tobytes())
-    return f"{labels.source}, {len(labels.items)} items, {told.hexdigest()[:12]}"
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return f"{labels.source}, {len(labels.items)} items, {digest.hexdigest()[:12]}"
 
 
 def _write_split(path: Path, sides: dict[str, tuple[str, ...]]) -> None:
@@ -348,7 +350,7 @@ def _write_split(path: Path, sides: dict[str, tuple[str, ...]]) -> None:
 def _scorer_source(
     study: Study, form: OnePass, settings: DistillSettings, sides: dict[str, tuple[str, ...]]
 ) -> ScorerSource:
-    criteria = tuple(ModelCriterion(id=one.id, name=one.title) for one in form.criteria)
+    criteria = tuple(ModelCriterion(id=criterion.id, name=criterion.title) for criterion in form.criteria)
     counts = {f"{side} items": len(items) for side, items in sides.items()}
     counts["items left out"] = len(_images(study)) - sum(counts.values())
     split = {"train": settings.train, "validation": settings.validation, "test": settings.test,
@@ -382,15 +384,16 @@ def _write_scorer(
 
 
 def _report(
-    out: Path, card: OnePassCard, labels: PseudoScores, notes: Sequence[str], *, written: bool
+    out: Path, card: OnePassCard, labels: PseudoScores, notes: Sequence[str], *, is_written: bool
 ) -> DistillReport:
-    told = card.figures
+    figures = card.figures
     return DistillReport(
         model=str(out), study=card.study, labels=labels.source, simulated=card.simulated, backbone=card.backbone_name,
-        learn=card.settings["learn"], criteria=tuple(one.id for one in card.criteria), counts=card.trained_on,
-        answers=told["answers"], verdict=told["verdict"], written=written, before=told["before"],
-        validation=told["validation"], looks=told["looks"], best_step=told["best_step"],
-        steps=told["steps"], seconds=told["seconds"], notes=tuple(notes), signature=card.signature,
+        learn=card.settings["learn"], criteria=tuple(criterion.id for criterion in card.criteria),
+        counts=card.trained_on, answers=figures["answers"], verdict=figures["verdict"], written=is_written,
+        before=figures["before"],
+        validation=figures["validation"], looks=figures["looks"], best_step=figures["best_step"],
+        steps=figures["steps"], seconds=figures["seconds"], notes=tuple(notes), signature=card.signature,
     )  # fmt: skip
 
 
@@ -474,10 +477,10 @@ def one_pass_card(
 
 def one_pass_words(card: OnePassCard) -> str:
     """The card for people, as Markdown."""
-    counts, verdict, kept = card.figures["answers"], card.figures["verdict"], card.figures["best_step"]
+    counts, verdict, best_step = card.figures["answers"], card.figures["verdict"], card.figures["best_step"]
     looks = [ValidationLook.model_validate(look) for look in card.figures["looks"]]
-    rows = [look_cells(look, kept) for look in shown_looks(looks, kept)]
-    said = [
+    rows = [look_cells(look, best_step) for look in shown_looks(looks, best_step)]
+    lines = [
         f"# {escape_md(card.name)}",
         "",
         "A one-pass scorer by Salon: a vision-language model that gives one picture a number for each criterion in one "
@@ -486,7 +489,7 @@ def one_pass_words(card: OnePassCard) -> str:
         "",
         verdict["words"] if verdict["outcome"] == "learned" else f"**{verdict['words']}**",
         "",
-        f"- criteria: {', '.join(escape_md(one.id) for one in card.criteria)}",
+        f"- criteria: {', '.join(escape_md(criterion.id) for criterion in card.criteria)}",
         f"- from: {card.backbone_name} ({card.backbone}); trained: {card.settings['learn']}",
         f"- labels: {card.labels['source']} by {escape_md(card.labels.get('judge') or 'unknown')}; "
         "no person labelled anything",
@@ -513,7 +516,7 @@ def one_pass_words(card: OnePassCard) -> str:
         f"    {card.signature}",
         "",
     ]
-    return "\n".join(said)
+    return "\n".join(lines)
 
 
 def _format_words(steps: int) -> list[str]:
@@ -528,9 +531,9 @@ def _look_record(look: ValidationLook | None) -> dict[str, Any] | None:
 
 
 def _about_labels(labels: PseudoScores, card: LabelCard | None) -> dict[str, Any]:
-    told: dict[str, Any] = {"source": labels.source, "low": labels.low, "high": labels.high}
+    record: dict[str, Any] = {"source": labels.source, "low": labels.low, "high": labels.high}
     if card is None:
-        return told
+        return record
     category = card.settings.get("category")
-    told |= {"category": category} if category else {}
-    return told | {name: getattr(card, name) for name in _LABELS}
+    record |= {"category": category} if category else {}
+    return record | {name: getattr(card, name) for name in _LABELS}

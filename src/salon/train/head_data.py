@@ -171,9 +171,9 @@ class _RowBuilder:
     ) -> PairRows:
         share = [_SHARES[label] for label in table.column("label").to_pylist()] if hard else table.column("share")
         weight = np.asarray(table.column("agreement")) if weigh == "agreement" else np.ones(table.num_rows)
-        named = table.column("rater").to_pylist() if raters else []
+        rater_names = table.column("rater").to_pylist() if raters else []
         if rater_weights is not None:
-            weight = weight * np.array([rater_weights.get(name, 1.0) for name in named])
+            weight = weight * np.array([rater_weights.get(name, 1.0) for name in rater_names])
         weight = weight / weight.mean() if weight.sum() > 0 else weight
         groups = [self.groups.setdefault(name, len(self.groups)) for name in table.column("group").to_pylist()]
         return PairRows(
@@ -285,8 +285,8 @@ def agreement_weights(tables: Iterable[pa.Table]) -> dict[str, float]:
     pairs, places, signs = ([np.empty(0, kind)] for kind in (np.uint64, np.int32, np.int8))
     for table in tables:
         rows = table.filter(pc.equal(table.column("split").cast(pa.string()), "train"))
-        named = [rows.column(name).cast(pa.string()) for name in ("criterion", "item_a", "item_b")]
-        pairs.append(hash_names(pc.binary_join_element_wise(*named, "\x1f")))
+        keys = [rows.column(name).cast(pa.string()) for name in ("criterion", "item_a", "item_b")]
+        pairs.append(hash_names(pc.binary_join_element_wise(*keys, "\x1f")))
         names = rows.column("rater").to_pylist()
         places.append(np.array([raters.setdefault(name, len(raters)) for name in names], np.int32))
         signs.append(np.array([_sign(label) for label in rows.column("label").to_pylist()], np.int8))
@@ -296,10 +296,10 @@ def agreement_weights(tables: Iterable[pa.Table]) -> dict[str, float]:
     last = np.append((pair[1:] != pair[:-1]) | (rater[1:] != rater[:-1]), True)[: len(pair)]
     pair, rater, sign = pair[last], rater[last], sign[last].astype(np.int64)
     number = np.cumsum(np.append(False, pair[1:] != pair[:-1])[: len(pair)])
-    others = np.bincount(number, sign)[number] - sign if len(number) else sign
-    counts = (others != 0) & (sign != 0)
+    other_votes = np.bincount(number, sign)[number] - sign if len(number) else sign
+    counts = (other_votes != 0) & (sign != 0)
     n = np.bincount(rater[counts], minlength=len(raters))
-    hits = np.bincount(rater[counts & (np.sign(others) == sign)], minlength=len(raters))
+    hits = np.bincount(rater[counts & (np.sign(other_votes) == sign)], minlength=len(raters))
     weights = np.maximum(0.0, 2 * (hits + 1) / (n + 2) - 1)
     return dict(zip(raters, weights.tolist()))
 

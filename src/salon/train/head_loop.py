@@ -170,9 +170,9 @@ def _fit_inputs(network: PreferenceHeads, data: HeadData, generator: torch.Gener
     rows = data.train
     network.fit_scale(data.texts[rows.text], data.pictures[rows.a], data.pictures[rows.b])
     if network.shape.form != "scalar":
-        met = torch.cat([rows.a, rows.b]).unique()
-        drawn = torch.randperm(len(met), generator=generator)[:REFERENCES].to(met.device)
-        network.keep_references(data.pictures[met[drawn]])
+        pictures = torch.cat([rows.a, rows.b]).unique()
+        chosen = torch.randperm(len(pictures), generator=generator)[:REFERENCES].to(pictures.device)
+        network.keep_references(data.pictures[pictures[chosen]])
     if data.flag_train is not None:
         network.fit_flag_scale(data.texts[data.flag_train.text], data.pictures[data.flag_train.item])
 
@@ -352,11 +352,11 @@ def plain_batches(rows: int, size: int, generator: torch.Generator) -> list[Tens
 
 def alternate(first: Iterable[A], second: Iterable[B]) -> Iterator[A | B]:
     """One from each stream in turn; when the shorter one ends, the other goes on."""
-    for one, other in itertools.zip_longest(first, second):
-        if one is not None:
-            yield one
-        if other is not None:
-            yield other
+    for left, right in itertools.zip_longest(first, second):
+        if left is not None:
+            yield left
+        if right is not None:
+            yield right
 
 
 def _even_batches(rows: Tensor, size: int) -> Iterator[Tensor]:

@@ -89,22 +89,22 @@ def run_sweep(
     """
     folder.mkdir(parents=True, exist_ok=True)
     with open_journal(folder / RUNS, SweepRun, what="a run of a sweep", remedy=_REMEDY) as journal:
-        known = {(run.key, run.seed): run for run in journal.lines}
-        made, found = 0, []
+        finished = {(run.key, run.seed): run for run in journal.lines}
+        count, runs_by_point = 0, []
         for number, point in enumerate(points):
             data, runs = None, []
             for seed in range(point.seed, point.seed + seeds):
                 key = run_key(about, point)
-                if (key, seed) not in known:
+                if (key, seed) not in finished:
                     data = data or data_of(point)
-                    known[key, seed] = _run(key, data, point.model_copy(update={"seed": seed}))
-                    journal.add(known[key, seed])
-                    made += 1
-                runs.append(known[key, seed])
+                    finished[key, seed] = _run(key, data, point.model_copy(update={"seed": seed}))
+                    journal.add(finished[key, seed])
+                    count += 1
+                runs.append(finished[key, seed])
                 if progress:
                     progress(number * seeds + len(runs), len(points) * seeds)
-            found.append(runs)
-    return found, made
+            runs_by_point.append(runs)
+    return runs_by_point, count
 
 
 def run_key(about: str, settings: HeadSettings) -> str:
@@ -134,8 +134,8 @@ def _point(settings: HeadSettings, runs: Sequence[SweepRun]) -> SweepPoint:
 
 
 def _spread(values: Iterable[float]) -> float | None:
-    found = list(values)
-    return float(np.std(found, ddof=1)) if len(found) > 1 else None
+    numbers = list(values)
+    return float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
 
 
 def _run(key: str, data: HeadData, settings: HeadSettings) -> SweepRun:
@@ -175,8 +175,8 @@ def sweep_study(
     prepared = prepare_study(study, folder, settings, criteria=criteria, engine=engine)
     points = grid.points(settings)
     about = f"heads of {study.hash[:12]} {','.join(criteria)}"
-    runs, made = run_sweep(prepared.data, points, grid.seeds, out, about=about, progress=progress)
-    report = _report(prepared, settings, grid, sweep_table(points, runs), made, len(points) * grid.seeds - made)
+    runs, new_runs = run_sweep(prepared.data, points, grid.seeds, out, about=about, progress=progress)
+    report = _report(prepared, settings, grid, sweep_table(points, runs), new_runs, len(points) * grid.seeds - new_runs)
     with whole_file(out / SWEEP_FILE) as target:
         target.write(report.model_dump_json(indent=2).encode())
     best = settings.model_copy(update=report.points[0].settings)
@@ -190,27 +190,27 @@ def _report(
     settings: HeadSettings,
     grid: SweepSettings,
     points: tuple[SweepPoint, ...],
-    made: int,
-    kept: int,
+    new_runs: int,
+    earlier_runs: int,
 ) -> SweepReport:
     study = prepared.study
     pairs = prepared.labels.filter(pc.equal(prepared.labels.column("split").cast(pa.string()), "validation"))
     nothing = np.zeros(pairs.num_rows)
     overall = validation_figures(pairs, nothing, (), rng=np.random.default_rng(settings.seed))[0]
-    given = settings.model_dump(exclude={"seed", "device", *GRID})
+    fixed = settings.model_dump(exclude={"seed", "device", *GRID})
     varied = {name: ",".join(map(str, value)) for name, value in grid.model_dump(exclude={"seeds"}).items()}
     return SweepReport(
         study=study.name,
         simulated=study.simulated,
         points=points,
-        made=made,
-        kept=kept,
+        made=new_runs,
+        kept=earlier_runs,
         validation_pairs=overall.pairs,
         validation_prompts=len(pc.unique(pairs.column("group"))),
         ceiling=overall.ceiling,
         missing=MISSING,
         signature=Signature(
             method="heads-sweep", data=study.hash[:12], revision=study.revision,
-            settings=given | varied | {"seeds": grid.seeds}, seed=settings.seed,
+            settings=fixed | varied | {"seeds": grid.seeds}, seed=settings.seed,
         ),
     )  # fmt: skip

@@ -285,18 +285,18 @@ class Activations:
 def activation_bytes(shape: VlmShape, load: PassLoad, numbers: NumberSizes, *, recompute: bool) -> Activations:
     """What one pass over `load` keeps for its backward pass; inputs included, the weights' bfloat16 copies not."""
     tower, decoder = shape.tower, shape.decoder
-    seen, read = load.pictures * load.patches, load.pictures * load.length
-    block = seen * _vision_block(tower, load.vision, numbers, load.rank)
-    layer = read * _decoder_layer(decoder, load.language, numbers, load.rank)
+    patches, tokens = load.pictures * load.patches, load.pictures * load.length
+    block = patches * _vision_block(tower, load.vision, numbers, load.rank)
+    layer = tokens * _decoder_layer(decoder, load.language, numbers, load.rank)
     shared = _shared(shape, load, numbers)
     ends = _vision_ends(tower, load, numbers) + _language_ends(decoder, load, numbers)
     if not recompute:
         return Activations(ends + shared + tower.layers * block + decoder.layers * layer, 0)
     inputs = 0
     if load.vision != "none":
-        inputs += tower.layers * seen * tower.width * numbers.picture_stream
+        inputs += tower.layers * patches * tower.width * numbers.picture_stream
     if load.language != "none":
-        inputs += decoder.layers * read * decoder.width * numbers.stream
+        inputs += decoder.layers * tokens * decoder.width * numbers.stream
     return Activations(ends + inputs, shared + max(block, layer))
 
 
@@ -357,10 +357,10 @@ def _shared(shape: VlmShape, load: PassLoad, numbers: NumberSizes) -> int:
 
 def _vision_ends(tower: Tower, load: PassLoad, numbers: NumberSizes) -> int:
     """The pixels, and what merges patches into tokens."""
-    b, e, seen = numbers.compute, tower.width, load.pictures * load.patches
+    b, e, patches = numbers.compute, tower.width, load.pictures * load.patches
     pixels = tower.patch_numbers * FLOAT
     if load.vision == "none":
-        return seen * pixels
+        return patches * pixels
     if load.vision == "weights" and b < FLOAT:  # cast, and kept for the first layer
         pixels += tower.patch_numbers * b
     learns = load.vision in ("weights", "adapters")
@@ -369,7 +369,7 @@ def _vision_ends(tower: Tower, load: PassLoad, numbers: NumberSizes) -> int:
     if numbers.layer_norm != numbers.picture_stream:  # else deep ones share their input with the next block
         mergers += (tower.mergers - 1) * e * numbers.layer_norm
     positions = 4 * (8 + FLOAT) if tower.family == "qwen3_vl" and load.vision == "weights" else 0
-    return seen * (pixels + mergers + positions)
+    return patches * (pixels + mergers + positions)
 
 
 def _language_ends(decoder: Decoder, load: PassLoad, numbers: NumberSizes) -> int:

@@ -86,9 +86,9 @@ def words(count: int) -> str:
 
 def launched_shard(settings: Any) -> Shard:
     """What a training will use: its setting, or what accelerate launch has put into the environment."""
-    given: Shard | Literal["auto"] = getattr(settings, "shard", "auto")
-    if given != "auto":
-        return given
+    setting: Shard | Literal["auto"] = getattr(settings, "shard", "auto")
+    if setting != "auto":
+        return setting
     if parse_flag_from_env("ACCELERATE_USE_DEEPSPEED"):
         return "zero3" if os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE") == "3" else "zero2"
     return "fsdp2" if parse_flag_from_env("ACCELERATE_USE_FSDP") else "none"
@@ -188,10 +188,10 @@ def plan_reward(
     def network(learn: str) -> RewardNetwork:
         half = _half(settings.precision, gpu)
         saved = backbone.dtype if learn == "full" else torch.bfloat16
-        made = backbone.reward_network(saved if half else torch.float32)  # as `loaded_dtype` of the training has it
+        built = backbone.reward_network(saved if half else torch.float32)  # as `loaded_dtype` of the training has it
         with torch.device("meta"):
-            make_trainable(made, settings.model_copy(update={"learn": learn, "recompute": False}), ties=0.0)
-        return made
+            make_trainable(built, settings.model_copy(update={"learn": learn, "recompute": False}), ties=0.0)
+        return built
 
     def plan(settings: RewardSettings, shard: Shard) -> MemoryPlan:
         job = _TrainingJob(
@@ -258,10 +258,10 @@ def check_training(
     there = memory or available_memory(int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
     plan: Callable[..., MemoryPlan] = plan_distill if isinstance(settings, DistillSettings) else plan_reward
     try:
-        found = plan(source, settings, gpus=count, shard=launched_shard(settings), memory=there, gpu=not on_cpu())
+        estimate = plan(source, settings, gpus=count, shard=launched_shard(settings), memory=there, gpu=not on_cpu())
     except (SalonError, OSError, ValueError, AttributeError):  # a hub's name, or a config of an unusual kind
         return
-    check_memory(found)
+    check_memory(estimate)
 
 
 # -- one plan --------------------------------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ class _TrainingJob:
             how="one number a trained parameter for a moment, when activations are gone: counted beyond those",
         )  # fmt: skip
         rows = (*fixed, *moving, last, *self._generation(sum(row.bytes for row in (*moving, last))))
-        shown = tuple(row for row in rows if row.bytes or row.name == "activations")
+        visible_rows = tuple(row for row in rows if row.bytes or row.name == "activations")
         needed = sum(row.bytes for row in rows)
         margin = max(round(MARGIN * needed), CONTEXT if self.gpu else 0)
         total = needed + margin
@@ -305,7 +305,7 @@ class _TrainingJob:
             trained=trained, learn=settings.learn, gpus=self.gpus, shard=self.shard,
             precision="bfloat16" if self.half else "float32", recompute=self.recompute, at_once=settings.at_once,
             picture_tokens=_picture_tokens(self.backbone, settings.pixels), tokens=self.length,
-            rows=shown, fixed=sum(row.bytes for row in fixed[:3]), margin=margin,
+            rows=visible_rows, fixed=sum(row.bytes for row in fixed[:3]), margin=margin,
             total=total, memory=self.memory, fits=None if self.memory is None else total <= self.memory, change=None,
             left_out=LEFT_OUT,
         )  # fmt: skip
@@ -316,11 +316,11 @@ class _TrainingJob:
 
     @property
     def recompute(self) -> bool:
-        given = self.settings.recompute
-        if given is None:  # as the trainings choose
+        setting = self.settings.recompute
+        if setting is None:  # as the trainings choose
             large = self.settings.learn != "head" and sum(p.numel() for p in self.network.parameters()) > LARGE
             return self.gpu if self.answers else large
-        return bool(given)
+        return bool(setting)
 
     @property
     def number(self) -> int:
@@ -446,13 +446,14 @@ class _TrainingJob:
         return activation_bytes(shape, load, numbers, recompute=self.recompute)
 
     def _activations_row(self) -> MemoryRow:
-        found = self.activations()
+        activations = self.activations()
         how = f"{self.pictures} pictures of {self.length} tokens"
-        if not found.peak:
+        if not activations.peak:
             how = f"no formula for {self.backbone.config.model_type}"
         if self.recompute:
-            how += f": {words(found.kept)} kept, {words(found.recomputed)} for the layer that is computed again"
-        return MemoryRow(name="activations", bytes=found.peak, how=how)
+            kept, again = words(activations.kept), words(activations.recomputed)
+            how += f": {kept} kept, {again} for the layer that is computed again"
+        return MemoryRow(name="activations", bytes=activations.peak, how=how)
 
     def _generation(self, learning: int) -> Iterator[MemoryRow]:
         """What generating needs beyond learning: they take turns."""

@@ -88,13 +88,13 @@ class NameSet:
         """All names in order: the hash without its low bits, and the flags in them."""
         return np.concatenate(self._merged())
 
-    def count(self, wanted: int, unwanted: int = 0) -> int:
+    def count(self, required: int, excluded: int = 0) -> int:
         """Names that have all flags of `wanted` and none of `unwanted`."""
-        return sum(int(np.sum(_has(part, wanted, unwanted))) for part in self._merged())
+        return sum(int(np.sum(_has(part, required, excluded))) for part in self._merged())
 
-    def select(self, wanted: int, unwanted: int = 0) -> Hashes:
+    def select(self, required: int, excluded: int = 0) -> Hashes:
         """The same names."""
-        return np.concatenate([part[_has(part, wanted, unwanted)] for part in self._merged()])
+        return np.concatenate([part[_has(part, required, excluded)] for part in self._merged()])
 
     def in_several(self, flags: int) -> Hashes:
         """Names that have more than one of the flags."""
@@ -124,14 +124,14 @@ def place_in(entries: Hashes, hashes: Hashes) -> NDArray[np.int64]:
     """The place of each name among the entries of a set; -1 where it is not there."""
     if not len(entries):
         return np.full(len(hashes), -1)
-    wanted = hashes & ~_FLAGS
-    place = np.searchsorted(entries, wanted)  # flags only add to an entry
+    keys = hashes & ~_FLAGS
+    place = np.searchsorted(entries, keys)  # flags only add to an entry
     there = np.minimum(place, len(entries) - 1)
-    return np.where((entries[there] & ~_FLAGS) == wanted, there, -1)
+    return np.where((entries[there] & ~_FLAGS) == keys, there, -1)
 
 
-def _has(entries: Hashes, wanted: int, unwanted: int) -> NDArray[np.bool_]:
-    has: NDArray[np.bool_] = (entries & np.uint64(wanted | unwanted)) == np.uint64(wanted)
+def _has(entries: Hashes, required: int, excluded: int) -> NDArray[np.bool_]:
+    has: NDArray[np.bool_] = (entries & np.uint64(required | excluded)) == np.uint64(required)
     return has
 
 
@@ -186,34 +186,34 @@ class GuardLog:
 
 def guarded_names(run: Path) -> Hashes:
     """The names of all pictures that were noted, by whichever process, as entries of a `NameSet`."""
-    known = NameSet()
+    names = NameSet()
     for records in _records(run):
-        known.add(records["name"])
-    return known.entries()
+        names.add(records["name"])
+    return names.entries()
 
 
 def write_guard(run: Path, texts: Iterable[str], folder: Path) -> dict[str, str]:
     """Write the guard of all pictures noted and of `texts` into a model's folder; gives the card's `guard`."""
     with whole_file(folder / FILE) as target, pq.ParquetWriter(target, COLUMNS, compression="zstd") as writer:
-        seen = NameSet()
+        earlier = NameSet()
         for records in _records(run):
             names = records["name"]
-            writer.write_table(_picture_rows(records[_first_seen(seen, names)]))
-            seen.add(names)
-        seen = NameSet()
+            writer.write_table(_picture_rows(records[_first_seen(earlier, names)]))
+            earlier.add(names)
+        earlier = NameSet()
         for part in _parts(texts):
             hashes = hash_names(pa.array(part, pa.string()))
-            keys = [text_key(text) for text, fresh in zip(part, _first_seen(seen, hashes)) if fresh and text.strip()]
-            seen.add(hashes)
+            keys = [text_key(text) for text, fresh in zip(part, _first_seen(earlier, hashes)) if fresh and text.strip()]
+            earlier.add(hashes)
             writer.write_table(pa.table([["text"] * len(keys), keys, [""] * len(keys)], schema=COLUMNS))
     return guard_record(folder)
 
 
-def _first_seen(seen: NameSet, hashes: Hashes) -> NDArray[np.bool_]:
+def _first_seen(earlier: NameSet, hashes: Hashes) -> NDArray[np.bool_]:
     """Names that come for the first time."""
     first = np.zeros(len(hashes), bool)
     first[np.unique(hashes, return_index=True)[1]] = True
-    return first & ~contains(seen.entries(), hashes)
+    return first & ~contains(earlier.entries(), hashes)
 
 
 def _picture_rows(records: NDArray[np.void]) -> pa.Table:

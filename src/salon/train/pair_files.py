@@ -65,8 +65,8 @@ class PairShards:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns, which every file must have."""
-        first, *others = (self._schema(file) for file in self.files)
-        for file, schema in zip(self.files[1:], others):
+        first, *rest = (self._schema(file) for file in self.files)
+        for file, schema in zip(self.files[1:], rest):
             for name in first.names:
                 if name not in schema.names:
                     raise BadColumns.missing(name, schema.names, where=str(file))
@@ -332,12 +332,12 @@ class TarPictures(SpanPictures):
 
     def places(self, part: ShardPart, column: str) -> tuple[pa.Array, pa.Array]:
         names = part.table.column(column).cast(pa.string()).combine_chunks()
-        wanted, index = hash_names(names), self.index
-        first = np.searchsorted(index["name"], wanted)
+        hashes, index = hash_names(names), self.index
+        first = np.searchsorted(index["name"], hashes)
         there = np.minimum(first, max(0, len(index) - 1))
-        found = index["name"][there] == wanted if len(index) else np.zeros(len(wanted), bool)
+        is_found = index["name"][there] == hashes if len(index) else np.zeros(len(hashes), bool)
         following = np.minimum(there + 1, len(index) - 1)
-        twice = found & (following != there) & (index["name"][following] == wanted) if len(index) else found
+        twice = is_found & (following != there) & (index["name"][following] == hashes) if len(index) else is_found
         if twice.any():
             raise BadFile(
                 "every picture in the tars needs a name of its own",
@@ -347,7 +347,8 @@ class TarPictures(SpanPictures):
             )
         rows = index[there].tolist() if len(index) else [(0, 0, 0, 0)] * len(there)
         return names, pa.array(
-            [f"{tar}:{offset}:{size}" if ok else None for (_, offset, tar, size), ok in zip(rows, found)], pa.string()
+            [f"{tar}:{offset}:{size}" if ok else None for (_, offset, tar, size), ok in zip(rows, is_found)],
+            pa.string(),
         )
 
 
@@ -436,8 +437,8 @@ class ParquetPictures:
                     group = file.metadata.row_group(number)
                     rows += group.num_rows
                     columns = (group.column(place) for place in range(group.num_columns))
-                    size += sum(one.total_uncompressed_size for one in columns
-                                if one.path_in_schema.split(".")[0] in PICTURE_COLUMNS)  # fmt: skip
+                    size += sum(column.total_uncompressed_size for column in columns
+                                if column.path_in_schema.split(".")[0] in PICTURE_COLUMNS)  # fmt: skip
         return max(1, POOL_BYTES * rows // max(1, size))
 
 

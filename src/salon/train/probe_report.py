@@ -49,8 +49,8 @@ def probe_study(
     """One report for each scorer that `place` stands for."""
     leave_out = training_items(study, folder, place)
     return [
-        probe_scorer(study, folder, make_scorer(named, scoring), settings, leave_out=leave_out, step=step)
-        for named in expand_model(place, criteria)
+        probe_scorer(study, folder, make_scorer(name, scoring), settings, leave_out=leave_out, step=step)
+        for name in expand_model(place, criteria)
     ]
 
 
@@ -58,8 +58,8 @@ def training_items(study: Study, folder: Path, place: str) -> frozenset[str]:
     """Items whose pictures the model behind `place` was trained on, by its leak guard; none for other scorers."""
     model = model_folder(place)
     guard = None if model is None else read_card(model).guard
-    seen = {key.sha256 for key in load_guard(model, guard).pictures} if model and guard else set()
-    return frozenset(item.id for item in study.nouns("items") if item.image and _hash(folder / item.image) in seen)
+    hashes = {key.sha256 for key in load_guard(model, guard).pictures} if model and guard else set()
+    return frozenset(item.id for item in study.nouns("items") if item.image and _hash(folder / item.image) in hashes)
 
 
 def example_item(study: Study, folder: Path, leave_out: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
@@ -102,12 +102,12 @@ _SIDE = 320
 """Pixels of a picture on the page."""
 
 
-def probe_page(report: ProbeReport, shown: Sequence[tuple[str, str]] = ()) -> Page:
+def probe_page(report: ProbeReport, examples: Sequence[tuple[str, str]] = ()) -> Page:
     """The report as one page; `shown` are the captions and data URLs of one item under the alterations."""
     here = located(report)
     sections = [_verdict_section(here), _figure_section(here)]
-    if shown:
-        sections.append(Section("What was done", [_strip(shown)], "One item under the strongest alterations."))
+    if examples:
+        sections.append(Section("What was done", [_strip(examples)], "One item under the strongest alterations."))
     raised = len(report.raised)
     return Page(
         title="Can this scorer be gamed?",
@@ -136,7 +136,7 @@ def altered_example(path: Path, text: str, *, seed: int = 0, tricks: Sequence[Tr
         (trick.words(trick.strengths[-1]), trick.alter(image, trick.strengths[-1], text, np.random.default_rng(seed)))
         for trick in tricks
     ]
-    return [(caption, data_url(one, _SIDE)) for caption, one in [("as it is", image), *altered]]
+    return [(caption, data_url(picture, _SIDE)) for caption, picture in [("as it is", image), *altered]]
 
 
 def _strip(pictures: Sequence[tuple[str, str]]) -> Filmstrip:
@@ -147,9 +147,9 @@ def _strip(pictures: Sequence[tuple[str, str]]) -> Filmstrip:
 
 
 def _cards(report: ProbeReport, raised: int) -> list[Card]:
-    tricks = [one for one in report.verdicts if one.kind == "trick"]
-    controls = [one for one in report.verdicts if one.kind == "control"]
-    noticed = sum(one.outcome == "noticed" for one in controls)
+    tricks = [verdict for verdict in report.verdicts if verdict.kind == "trick"]
+    controls = [verdict for verdict in report.verdicts if verdict.kind == "control"]
+    noticed = sum(verdict.outcome == "noticed" for verdict in controls)
     words = Markup("{} of {}").format
     return [
         Card("Tricks that raise the score", words(fixed(raised, 0), fixed(len(tricks), 0)),
@@ -161,13 +161,16 @@ def _cards(report: ProbeReport, raised: int) -> list[Card]:
 
 
 def _verdict_section(report: ProbeReport) -> Section:
-    verdicts = [VerdictLine(one.trick, _BADGES[one.outcome], _verdict_text(report, one)) for one in report.verdicts]
-    told = "Each alteration in plain words. Nobody was asked whether the altered pictures look better."
-    return Section("Verdicts", [Verdicts(verdicts)], told)
+    verdicts = [
+        VerdictLine(verdict.trick, _BADGES[verdict.outcome], _verdict_text(report, verdict))
+        for verdict in report.verdicts
+    ]
+    note = "Each alteration in plain words. Nobody was asked whether the altered pictures look better."
+    return Section("Verdicts", [Verdicts(verdicts)], note)
 
 
-def _verdict_text(report: ProbeReport, one: TrickVerdict) -> Markup:
-    row = next(row for row in report.rows if (row.trick, row.strength) == (one.trick, one.strength))
+def _verdict_text(report: ProbeReport, verdict: TrickVerdict) -> Markup:
+    row = next(row for row in report.rows if (row.trick, row.strength) == (verdict.trick, verdict.strength))
     return Markup("{}: scores move by {} spreads; the share of items that rise is {}.").format(
         row.words[:1].upper() + row.words[1:], estimate_value(row.change, None, 2), estimate_value(row.risen, None, 2)
     )
@@ -175,8 +178,8 @@ def _verdict_text(report: ProbeReport, one: TrickVerdict) -> Markup:
 
 def _figure_section(report: ProbeReport) -> Section:
     """Tricks and controls apart: damage moves scores so far that nothing else could be seen beside it."""
-    told = {"trick": "Tricks: right of the line is rewarded.", "control": "Controls: left of the line is noticed."}
-    figures = [Chart(_drawing(report, kind), told[kind]) for kind in ("trick", "control")]
+    captions = {"trick": "Tricks: right of the line is rewarded.", "control": "Controls: left of the line is noticed."}
+    figures = [Chart(_drawing(report, kind), captions[kind]) for kind in ("trick", "control")]
     table = Table(_COLUMNS, report.rows, caption="Every alteration at every strength", key="rows")
     return Section("Alterations", [*figures, table], f"Mean change of the score, weakest first. {SIZES}")
 

@@ -199,7 +199,7 @@ class ProbeReport(Noun):
     @property
     def raised(self) -> list[str]:
         """Tricks that raise the score."""
-        return [one.trick for one in self.verdicts if one.outcome == "raises"]
+        return [verdict.trick for verdict in self.verdicts if verdict.outcome == "raises"]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -282,9 +282,9 @@ def probe_scorer(
 
 
 def _signature(study: Study, scorer: Scorer, settings: ProbeSettings, tricks: Sequence[Trick]) -> Signature:
-    told = settings.model_dump(exclude={"seed"}) | {"tricks": len(tricks)}
+    signed = settings.model_dump(exclude={"seed"}) | {"tricks": len(tricks)}
     method = f"probe[{scorer.signature}]"
-    return Signature(method=method, data=study.hash[:12], revision=study.revision, settings=told, seed=settings.seed)
+    return Signature(method=method, data=study.hash[:12], revision=study.revision, settings=signed, seed=settings.seed)
 
 
 # -- the items -------------------------------------------------------------------------------------------------------
@@ -300,9 +300,9 @@ def _probe_items(
     chosen = [
         item.model_copy(update={"image": str(folder / str(item.image))}) for item in _select_items(usable, settings)
     ]
-    given = [prompts.get(item.prompt or "") for item in chosen]
-    found = scorer.score(chosen, given)
-    able = [n for n, (item, value) in enumerate(zip(chosen, found)) if value is not None and _opens(item)]
+    item_prompts = [prompts.get(item.prompt or "") for item in chosen]
+    values = scorer.score(chosen, item_prompts)
+    able = [n for n, (item, value) in enumerate(zip(chosen, values)) if value is not None and _opens(item)]
     lost = {
         "without a picture": len(every) - len(pictured),
         "trained on": len(pictured) - len(usable),
@@ -314,9 +314,9 @@ def _probe_items(
         raise TooFew("at least 2 items with a score are needed", found=len(able), where=f"{scorer.name}: {left_out}")
     items = [chosen[n] for n in able]
     turn = 1 if getattr(scorer, "card", ScorerCard()).higher_is_better else -1
-    score = turn * np.array([found[n] for n in able], float)
+    score = turn * np.array([values[n] for n in able], float)
     _, cluster = np.unique([item.prompt or item.id for item in items], return_inverse=True)
-    return _ProbeItems(items, [given[n] for n in able], cluster, score, _spread(score, cluster), turn), left_out
+    return _ProbeItems(items, [item_prompts[n] for n in able], cluster, score, _spread(score, cluster), turn), left_out
 
 
 def _select_items(items: Sequence[Item], settings: ProbeSettings) -> list[Item]:
@@ -324,12 +324,12 @@ def _select_items(items: Sequence[Item], settings: ProbeSettings) -> list[Item]:
     of_prompt: dict[str, list[Item]] = {}
     for item in items:
         of_prompt.setdefault(item.prompt or item.id, []).append(item)
-    names, room, kept = list(of_prompt), settings.items, set[str]()
+    names, room, selected = list(of_prompt), settings.items, set[str]()
     for place in np.random.default_rng(settings.seed).permutation(len(names)):
-        if len(of_prompt[names[place]]) <= room or not kept:
-            kept.add(names[place])
+        if len(of_prompt[names[place]]) <= room or not selected:
+            selected.add(names[place])
             room -= len(of_prompt[names[place]])
-    return [item for item in items if (item.prompt or item.id) in kept]
+    return [item for item in items if (item.prompt or item.id) in selected]
 
 
 def _opens(item: Item) -> bool:
@@ -359,8 +359,8 @@ def _altered_scores(scene: _ProbeItems, scorer: Scorer, trick: Trick, strength: 
     """(items,) scores after the alteration, higher better; NaN where there is none."""
     with tempfile.TemporaryDirectory(prefix="salon-") as place:
         items = list(_altered_items(scene, trick, strength, seed, Path(place)))
-        found = scorer.score(items, scene.prompts)
-    return scene.turn * np.array([np.nan if value is None else value for value in found], float)
+        values = scorer.score(items, scene.prompts)
+    return scene.turn * np.array([np.nan if value is None else value for value in values], float)
 
 
 def _altered_items(scene: _ProbeItems, trick: Trick, strength: float, seed: int, place: Path) -> Iterator[Item]:
@@ -378,25 +378,25 @@ def _altered_items(scene: _ProbeItems, trick: Trick, strength: float, seed: int,
 def _row(
     scene: _ProbeItems, trick: Trick, strength: float, altered: Floats, level: float, settings: ProbeSettings
 ) -> ProbeRow:
-    known = ~np.isnan(altered)
-    if not known.any():
+    is_scored = ~np.isnan(altered)
+    if not is_scored.any():
         raise TooFew("scores of altered items are needed", found="none", where=f"{trick.words(strength)}")
-    change = np.where(known, (altered - scene.score) / scene.spread, 0.0)
-    risen = known & (altered > scene.score)
+    change = np.where(is_scored, (altered - scene.score) / scene.spread, 0.0)
+    risen = is_scored & (altered > scene.score)
     pairs = _overturned(scene, altered)
     overturned = None
     if len(pairs[1]):
-        cluster, counted = scene.cluster[pairs[0]], np.ones(len(pairs[1]))
-        overturned = _mean(cluster, pairs[1], counted, level=level, settings=settings, ends=SHARE)
+        cluster, weights = scene.cluster[pairs[0]], np.ones(len(pairs[1]))
+        overturned = _mean(cluster, pairs[1], weights, level=level, settings=settings, ends=SHARE)
     return ProbeRow(
         trick=trick.name,
         kind=trick.kind,
         strength=strength,
         words=trick.words(strength),
-        items=int(known.sum()),
-        missing=int((~known).sum()),
-        change=_mean(scene.cluster, change, known, level=level, settings=settings),
-        risen=_mean(scene.cluster, risen, known, level=level, settings=settings, ends=SHARE),
+        items=int(is_scored.sum()),
+        missing=int((~is_scored).sum()),
+        change=_mean(scene.cluster, change, is_scored, level=level, settings=settings),
+        risen=_mean(scene.cluster, risen, is_scored, level=level, settings=settings, ends=SHARE),
         overturned=overturned,
     )
 
@@ -404,7 +404,7 @@ def _row(
 def _overturned(scene: _ProbeItems, altered: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Of every pair of one prompt with a winner: the loser, and whether it wins once it is altered."""
     losers, won = [], []
-    for members in (np.flatnonzero(scene.cluster == one) for one in range(scene.cluster.max() + 1)):
+    for members in (np.flatnonzero(scene.cluster == number) for number in range(scene.cluster.max() + 1)):
         lost = scene.score[members][:, None] < scene.score[members][None, :]
         lost &= ~np.isnan(altered[members])[:, None]
         loser, winner = np.nonzero(lost)
@@ -416,14 +416,14 @@ def _overturned(scene: _ProbeItems, altered: Floats) -> tuple[NDArray[np.int64],
 def _mean(
     cluster: NDArray[np.int64],
     values: Floats | NDArray[np.bool_],
-    counted: Floats | NDArray[np.bool_],
+    weights: Floats | NDArray[np.bool_],
     *,
     level: float,
     settings: ProbeSettings,
     ends: Ends | None = None,
 ) -> Estimate:
     """Mean of the values that count; prompts are drawn again for the interval."""
-    sums = [np.bincount(cluster, weights=part) for part in (values, counted)]
+    sums = [np.bincount(cluster, weights=part) for part in (values, weights)]
     table = np.stack(sums, axis=1)
     table = table[table[:, 1] > 0]
     draws: Resampling = {"draws": settings.draws, "rng": np.random.default_rng([settings.seed, 1]), "level": level}

@@ -118,10 +118,10 @@ class PairFile:
     @cached_property
     def pool(self) -> int | None:
         """Training pairs that are mixed at a time; None for all."""
-        asked = self.settings.shuffle
+        requested = self.settings.shuffle
         if not isinstance(self.pictures, ParquetPictures):
-            return asked
-        return min(self.pictures.rows_at_once(), asked or len(self.store))
+            return requested
+        return min(self.pictures.rows_at_once(), requested or len(self.store))
 
     @property
     def _whole_groups(self) -> bool:
@@ -275,8 +275,8 @@ def _targets(table: pa.Table, labels: str) -> np.ndarray:
         return target
     places = pc.index_in(table.column("label"), _LABELS)
     if places.null_count:
-        found = table.column("label").filter(pc.is_null(places))[0].as_py()
-        raise BadValue("a label is a, b or tie", found=repr(found))
+        label = table.column("label").filter(pc.is_null(places))[0].as_py()
+        raise BadValue("a label is a, b or tie", found=repr(label))
     return np.asarray(places.to_numpy().astype(float) / 2)
 
 
@@ -323,16 +323,16 @@ def read_pair(row: LabeledPair, pairs: PairFile) -> tuple[Any, Any]:
 def read_ahead(work: Callable[[T], U], things: Iterable[T], *, threads: int, waiting: int) -> Iterator[U]:
     """`work` of each thing in their order, some of it done before it is asked for: at most `waiting` results wait."""
     with ThreadPoolExecutor(threads) as pool:
-        begun: deque[Future[U]] = deque()
+        futures: deque[Future[U]] = deque()
         try:
             for thing in things:
-                begun.append(pool.submit(work, thing))
-                if len(begun) > waiting:
-                    yield begun.popleft().result()
-            while begun:
-                yield begun.popleft().result()
+                futures.append(pool.submit(work, thing))
+                if len(futures) > waiting:
+                    yield futures.popleft().result()
+            while futures:
+                yield futures.popleft().result()
         finally:
-            for future in begun:
+            for future in futures:
                 future.cancel()
 
 

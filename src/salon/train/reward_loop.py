@@ -163,15 +163,15 @@ def fit(
             log.write("train", step, {**figures, "pairs_per_second": step * settings.batch / state.seconds})
 
             if validation and (step % settings.validate_every == 0 or step == steps):
-                found = validate(engine, parts, pairs, validation, accelerator)
-                log.write("validation", step, {"loss": found.loss, "accuracy": found.accuracy(validation)})
-                if state.best_loss is None or found.loss < state.best_loss:
-                    state = replace(state, best_step=step, best_loss=found.loss)
+                result = validate(engine, parts, pairs, validation, accelerator)
+                log.write("validation", step, {"loss": result.loss, "accuracy": result.accuracy(validation)})
+                if state.best_loss is None or result.loss < state.best_loss:
+                    state = replace(state, best_step=step, best_loss=result.loss)
                     if settings.choose == "best":
                         run.save_best(engine)
             for tests in also if step % settings.validate_every == 0 or step == steps else ():
-                found = validate(engine, parts, tests.pairs, tests.rows, accelerator)
-                log.write(f"also/{tests.name}", step, tests.summary(found.loss, found.logits))
+                result = validate(engine, parts, tests.pairs, tests.rows, accelerator)
+                log.write(f"also/{tests.name}", step, tests.summary(result.loss, result.logits))
             if step % settings.save_every == 0 or step == steps:
                 run.save(state, engine)
             progress(step, steps, figures["loss"])
@@ -181,7 +181,7 @@ def fit(
             if settings.choose == "best":
                 run.restore_weights(engine)
             chosen = validate(engine, parts, pairs, validation, accelerator)
-        others = tuple(validate(engine, parts, tests.pairs, tests.rows, accelerator) for tests in also)
+        test_results = tuple(validate(engine, parts, tests.pairs, tests.rows, accelerator) for tests in also)
     if shard != "none" and is_main:
         network, adapters = _open_chosen(parts, run, survey)
     if adapters is not None and (shard == "none" or is_main):
@@ -195,7 +195,7 @@ def fit(
         shard,
         chosen,
         is_main,
-        others,
+        test_results,
     )
 
 
@@ -236,11 +236,11 @@ def validate(
     mine = list(enumerate(rows))[rank::world]
     answers: list[tuple[int, float, float]] = []
     for start in range(0, math.ceil(len(rows) / world), settings.at_once):
-        shown = mine[start : start + settings.at_once]
-        numbers, part = zip(*(shown or [(0, rows[0])]))  # all processes pass through the network equally often
+        batch = mine[start : start + settings.at_once]
+        numbers, part = zip(*(batch or [(0, rows[0])]))  # all processes pass through the network equally often
         quality, tie = engine(_inputs(parts, pairs, list(part)))
         losses, _ = pair_losses(quality, list(part), settings, tie)
-        if shown:
+        if batch:
             answers += zip(numbers, losses.tolist(), _log_odds(quality, settings, tie), strict=True)
     everywhere = sorted(gather_object(answers) if world > 1 else answers)
     return Validation(
@@ -309,10 +309,11 @@ class _StepSums:
 
 
 def _not_a_number(step: int, figures: dict[str, float], run: RunFolder) -> NotConverged:
-    kept = checkpoints(run.path)
+    saved = checkpoints(run.path)
     return NotConverged(
         "a loss that is a number is needed",
         found=f"loss {figures['loss']:g}, gradient {figures['gradient']:g}",
-        where=f"step {step}; " + (f"the last good checkpoint is {kept[-1]}" if kept else "before the first checkpoint"),
+        where=f"step {step}; "
+        + (f"the last good checkpoint is {saved[-1]}" if saved else "before the first checkpoint"),
         remedy="a lower --lr or --clip, or a longer --warmup",
     )

@@ -58,8 +58,8 @@ def survey_pairs(pairs: PairFile) -> Survey:
     training could not start."""
     check_columns(pairs)
     if not pairs.is_stored() or not (pairs.stored / _SURVEY).is_file():
-        seen = _SurveyPass(pairs)
-        store_pairs(pairs, seen.take, seen.finish)
+        survey_pass = _SurveyPass(pairs)
+        store_pairs(pairs, survey_pass.take, survey_pass.finish)
     record = json.loads((pairs.stored / _SURVEY).read_text(encoding="utf-8"))
     return Survey(**record | {"criteria": tuple(record["criteria"])})
 
@@ -196,11 +196,11 @@ class _SurveyPass:
                     self.absent += 1
                     self.missing += [name] if len(self.missing) < _SHOWN else []
         if self.absent or self.unnamed:
-            found = f"{self.unnamed:,} rows without a picture" if self.unnamed else ""
+            unnamed_rows = f"{self.unnamed:,} rows without a picture" if self.unnamed else ""
             remedy = f"they are looked for below {self.pairs.images}; --images names another folder"
             raise BadFile(
                 "every pair needs both of its pictures",
-                found=found or f"{self.absent:,} missing: {', '.join(self.missing[:_SHOWN])}",
+                found=unnamed_rows or f"{self.absent:,} missing: {', '.join(self.missing[:_SHOWN])}",
                 where=self.where,
                 remedy="write the bytes of the pictures too" if self.pairs.shards.has_pictures else remedy,
             )
@@ -224,8 +224,8 @@ class _SurveyPass:
             leaks = names.in_several(_SIDES)
             where: dict[str, set[str]] = {}
             for _, table in self.pairs.tables() if len(leaks) else ():
-                for found, column in _guarded_columns(table):
-                    if found == kind:
+                for column_kind, column in _guarded_columns(table):
+                    if column_kind == kind:
                         hit = pa.array(contains(leaks, hash_names(column)))
                         for value, split in zip(column.filter(hit).to_pylist(), table.column("split").filter(hit)):
                             where.setdefault(value, set()).add(split.as_py())

@@ -128,14 +128,14 @@ class RunFolder:
         settings = {name: value for name, value in self.settings.model_dump().items() if name not in REWARD_FREE}
         return {**settings, "data": self.data, "backbone": self.backbone}
 
-    def _check_same(self, found: Mapping[str, Any], where: Path) -> None:
+    def _check_same(self, before: Mapping[str, Any], where: Path) -> None:
         mine = self._made_by()
-        other = [name for name in mine if mine[name] != found.get(name)]
-        if other:
-            told = ", ".join(f"{name} {found.get(name)!r}, now {mine[name]!r}" for name in other[:3])
+        changed = [name for name in mine if mine[name] != before.get(name)]
+        if changed:
+            changes = ", ".join(f"{name} {before.get(name)!r}, now {mine[name]!r}" for name in changed[:3])
             raise BadValue(
                 "a run goes on with the data, the backbone and the settings that it began with",
-                found=told,
+                found=changes,
                 where=str(where),
                 remedy="give the same ones, or begin anew with --overwrite",
             )
@@ -188,8 +188,8 @@ def _fill(engine: Engine, saved: SavedWeights, *, step: int | None) -> None:
 def _check_names(mine: list[str], saved: SavedWeights) -> None:
     odd = sorted(set(mine) ^ saved.names())
     if odd:
-        found = f"{len(odd)} other: {odd[:3]}"
-        raise BadFile("weights of the same run are needed", found=found, where=str(saved.folder))
+        differences = f"{len(odd)} other: {odd[:3]}"
+        raise BadFile("weights of the same run are needed", found=differences, where=str(saved.folder))
 
 
 # -- all processes together ------------------------------------------------------------------------------------------
@@ -346,14 +346,14 @@ def _forget_after(path: Path, step: int) -> None:
     """Drop records of steps that will be taken again; the last line may be half written."""
     if not path.is_file():
         return
-    kept = []
+    lines = []
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
-            kept += [line] if json.loads(line)["step"] <= step else []
+            lines += [line] if json.loads(line)["step"] <= step else []
         except ValueError:
             break
     with whole_file(path) as file:
-        file.write("".join(f"{line}\n" for line in kept).encode())
+        file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 # -- trackers --------------------------------------------------------------------------------------------------------
@@ -361,47 +361,47 @@ def _forget_after(path: Path, step: int) -> None:
 
 def make_trackers(names: str, folder: Path, *, name: str, step: int = 0) -> list[GeneralTracker]:
     """The trackers of a list with commas, not yet started; BadValue where one is unknown or not installed."""
-    wanted = dict.fromkeys(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
-    return [_tracker(part, folder, name, step) for part in wanted]
+    tracker_names = dict.fromkeys(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
+    return [_tracker(part, folder, name, step) for part in tracker_names]
 
 
-def _tracker(wanted: str, folder: Path, name: str, step: int) -> GeneralTracker:
-    kind = _own_class(wanted) if wanted.startswith("python:") else _known_class(wanted)
-    if wanted == "tensorboard":
+def _tracker(tracker: str, folder: Path, name: str, step: int) -> GeneralTracker:
+    kind = _own_class(tracker) if tracker.startswith("python:") else _known_class(tracker)
+    if tracker == "tensorboard":
         return kind("tensorboard", str(folder), purge_step=step + 1 if step else None)
-    if wanted == "wandb":
+    if tracker == "wandb":
         project = os.environ.get("WANDB_PROJECT", PROJECT)
         return kind(project, name=name, id=_run_id(folder), dir=str(folder), resume="allow")
-    if wanted == "trackio":
+    if tracker == "trackio":
         return kind(os.environ.get("TRACKIO_PROJECT", PROJECT), name=f"{name}-{_run_id(folder)}", resume="allow")
     return kind(PROJECT, str(folder)) if kind.requires_logging_directory else kind(PROJECT)
 
 
-def _known_class(wanted: str) -> type[GeneralTracker]:
-    if wanted not in LOGGER_TYPE_TO_CLASS:
+def _known_class(tracker: str) -> type[GeneralTracker]:
+    if tracker not in LOGGER_TYPE_TO_CLASS:
         raise BadValue(
-            "--log: a tracker of accelerate is needed", found=repr(wanted),
+            "--log: a tracker of accelerate is needed", found=repr(tracker),
             remedy=f"one of {', '.join(sorted(LOGGER_TYPE_TO_CLASS))}, python:MODULE:CLASS, or none",
         )  # fmt: skip
-    if wanted not in map(str, get_available_trackers()):
+    if tracker not in map(str, get_available_trackers()):
         raise BadValue(
-            f"--log: the package of {wanted} is needed", found="not installed",
-            remedy=f"pip install {_PACKAGES.get(wanted, wanted)}",
+            f"--log: the package of {tracker} is needed", found="not installed",
+            remedy=f"pip install {_PACKAGES.get(tracker, tracker)}",
         )  # fmt: skip
-    kind: type[GeneralTracker] = LOGGER_TYPE_TO_CLASS[wanted]
+    kind: type[GeneralTracker] = LOGGER_TYPE_TO_CLASS[tracker]
     return kind
 
 
-def _own_class(wanted: str) -> type[GeneralTracker]:
-    module, _, attribute = wanted.removeprefix("python:").partition(":")
+def _own_class(tracker: str) -> type[GeneralTracker]:
+    module, _, attribute = tracker.removeprefix("python:").partition(":")
     try:
         kind = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise BadValue("--log: a tracker as python:MODULE:CLASS is needed", found=error, where=wanted,
+        raise BadValue("--log: a tracker as python:MODULE:CLASS is needed", found=error, where=tracker,
                        remedy="put the module's folder on PYTHONPATH") from None  # fmt: skip
     if not (isinstance(kind, type) and issubclass(kind, GeneralTracker)):
         raise BadValue("--log: a subclass of accelerate.tracking.GeneralTracker is needed", found=repr(kind),
-                       where=wanted)  # fmt: skip
+                       where=tracker)  # fmt: skip
     return kind
 
 

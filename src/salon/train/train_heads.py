@@ -160,20 +160,22 @@ def prepare_study(
 
 def _labels(study: Study, settings: HeadSettings, criteria: Sequence[str]) -> tuple[pa.Table, pa.Table, list[str]]:
     """Pairs and votes under all criteria but flags, or those named; even pairs are kept as such."""
-    named = [id for id in criteria if not study.criterion(id).is_flag]
-    wanted = [study.criteria[number].id for number in study.ranking_criteria(named)]
+    chosen = [id for id in criteria if not study.criterion(id).is_flag]
+    ids = [study.criteria[number].id for number in study.ranking_criteria(chosen)]
     shares = {"train": settings.train, "validation": settings.validation, "test": settings.test}
-    asked = LabelSettings(ties="keep", seed=settings.split_seed, **shares)
-    pairs = make_labels(study, asked, criteria=wanted)
-    votes = make_labels(study, asked.model_copy(update={"rows": "raters"}), criteria=wanted)
+    label_settings = LabelSettings(ties="keep", seed=settings.split_seed, **shares)
+    pairs = make_labels(study, label_settings, criteria=ids)
+    votes = make_labels(study, label_settings.model_copy(update={"rows": "raters"}), criteria=ids)
     return pairs.table, votes.table, list(pairs.report.notes)
 
 
 def _flags(study: Study, settings: HeadSettings, criteria: Sequence[str]) -> dict[str, pa.Table]:
     """The first flagged criterion: for each item the share of raters who gave it more than the lowest level."""
-    named = [one for one in study.criteria if one.is_flag and (not criteria or one.id in criteria)]
+    flag_criteria = [
+        candidate for candidate in study.criteria if candidate.is_flag and (not criteria or candidate.id in criteria)
+    ]
     view = study.ratings
-    for criterion in named if settings.flags else ():
+    for criterion in flag_criteria if settings.flags else ():
         number = study.criteria.index(criterion)
         rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
         if len(rows):
@@ -201,19 +203,19 @@ def _flag_table(study: Study, settings: HeadSettings, items: np.ndarray, share: 
 def _pictures(study: Study, folder: Path, tables: Sequence[pa.Table]) -> dict[str, Path]:
     """The picture of every item in the tables; BadFile where an item has none."""
     columns = [t.column(name) for t in tables for name in _ITEMS if name in t.column_names]
-    wanted = set().union(*(pc.unique(column.cast(pa.string())).to_pylist() for column in columns))
+    item_ids = set().union(*(pc.unique(column.cast(pa.string())).to_pylist() for column in columns))
     items = study.table("items")
     images = items.column("image").to_pylist() if "image" in items.column_names else [None] * items.num_rows
-    found = {item: image for item, image in zip(study.ids("items").to_pylist(), images) if item in wanted}
-    missing = [item for item, image in found.items() if not image]
+    image_of = {item: image for item, image in zip(study.ids("items").to_pylist(), images) if item in item_ids}
+    missing = [item for item, image in image_of.items() if not image]
     if missing:
         raise BadFile(
             "a picture for every judged item is needed",
-            found=f"{len(missing):,} of {len(found):,} items without one ({', '.join(missing[:_SHOWN])} ...)",
+            found=f"{len(missing):,} of {len(image_of):,} items without one ({', '.join(missing[:_SHOWN])} ...)",
             where=f"study {study.name!r}",
             remedy="give items their pictures (docs/guide/import.md, Pictures), or salon generate makes them",
         )
-    return {item: folder / image for item, image in found.items()}
+    return {item: folder / image for item, image in image_of.items()}
 
 
 def _item_rows(table: pa.Table) -> list[tuple[tuple[str, ...], str]]:
@@ -225,8 +227,11 @@ def _item_rows(table: pa.Table) -> list[tuple[tuple[str, ...], str]]:
 def _prefixes(study: Study, labels: pa.Table, settings: HeadSettings) -> dict[str, str]:
     if not settings.conditioned:
         return {}
-    asked = (study.criterion(id) for id in pc.unique(labels.column("criterion").cast(pa.string())).to_pylist())
-    return {one.id: f"{one.title}: {one.question}\n\n" if one.question else f"{one.title}\n\n" for one in asked}
+    shown_criteria = (study.criterion(id) for id in pc.unique(labels.column("criterion").cast(pa.string())).to_pylist())
+    return {
+        criterion.id: f"{criterion.title}: {criterion.question}\n\n" if criterion.question else f"{criterion.title}\n\n"
+        for criterion in shown_criteria
+    }
 
 
 def _with_texts(table: pa.Table, study: Study, settings: HeadSettings, prefixes: Mapping[str, str]) -> pa.Table:
@@ -245,8 +250,8 @@ def _with_texts(table: pa.Table, study: Study, settings: HeadSettings, prefixes:
 
 
 def _distinct_texts(tables: Sequence[pa.Table]) -> list[str]:
-    found = (text or "" for t in tables for text in pc.unique(t.column("text").cast(pa.string())).to_pylist())
-    return list(dict.fromkeys(found))
+    texts = (text or "" for t in tables for text in pc.unique(t.column("text").cast(pa.string())).to_pylist())
+    return list(dict.fromkeys(texts))
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -362,7 +367,7 @@ def head_card(
         },
         trained_on=counts,
         figures={
-            "validation": [one.model_dump(mode="json") for one in figures],
+            "validation": [figure.model_dump(mode="json") for figure in figures],
             "best_pass": trained.best.number,
             "passes": len(trained.epochs),
             "stopped": trained.stopped,
@@ -386,16 +391,16 @@ def write_model(
     """Write the folder whole; the card as it is there, with its guard. A model is only replaced with `overwrite`."""
     with tempfile.TemporaryDirectory(prefix="salon-") as place:
         card = card.model_copy(update={"guard": save_guard(guard, Path(place))})
-        kept = (Path(place) / FILE).read_bytes()
+        guard_bytes = (Path(place) / FILE).read_bytes()
     with written_inside(folder):
         check_target(folder, overwrite=overwrite)  # again: another model may have come while this one was trained
-        save_heads(folder, trained.network, card, readme=card_words(card), files={FILE: kept})
+        save_heads(folder, trained.network, card, readme=card_words(card), files={FILE: guard_bytes})
     return card
 
 
 def card_words(card: ModelCard) -> str:
     """The card for people, as Markdown."""
-    said = [
+    lines = [
         f"# {escape_md(card.name)}",
         "",
         "A preference model by Salon: small heads on a frozen encoder.",
@@ -404,7 +409,7 @@ def card_words(card: ModelCard) -> str:
         f"- form: {card.form}; encoder: {card.backbone_name}",
         f"- encoder in full: {card.backbone}",
         f"- study: {escape_md(card.study)}, data {card.data[:12]}, revision {card.revision}",
-        f"- criteria: {', '.join(escape_md(one.id) for one in card.criteria)}"
+        f"- criteria: {', '.join(escape_md(criterion.id) for criterion in card.criteria)}"
         + (f"; flags: {escape_md(card.flag)}" if card.flag else ""),
         "- trained on: " + ", ".join(f"{count:,} {what}" for what, count in card.trained_on.items()),
         f"- licence of the encoder: {card.licence}; that of the data is the study's own",
@@ -414,12 +419,12 @@ def card_words(card: ModelCard) -> str:
         f"    {card.signature}",
         "",
     ]
-    return "\n".join(said)
+    return "\n".join(lines)
 
 
 def validation_words(card: ModelCard) -> list[str]:
     """The figures of a card by which its state was chosen, as a table."""
-    figures = [HeadFigures.model_validate(one) for one in card.figures["validation"]]
+    figures = [HeadFigures.model_validate(record) for record in card.figures["validation"]]
     return [
         "Validation, by which the state was chosen (so these lean upwards; `salon evaluate` says what it is worth):",
         "",
@@ -433,7 +438,7 @@ def also_words(card: ModelCard) -> list[str]:
     """The figures of a card on further pairs, by which nothing was chosen."""
     words = []
     for name, rows in card.figures.get("also", {}).items():
-        figures = [HeadFigures.model_validate(one) for one in rows]
+        figures = [HeadFigures.model_validate(record) for record in rows]
         words += [
             "",
             f"Also tried on {escape_md(name)}, by which nothing was chosen:",
@@ -444,8 +449,10 @@ def also_words(card: ModelCard) -> list[str]:
 
 
 def _figures_table(figures: Sequence[HeadFigures], without: str) -> list[str]:
-    rows = [f"| {escape_md(one.criterion or 'all')} | {one.pairs:,} | {_cell(one.accuracy)} | {_cell(one.ceiling)} |"
-            for one in figures]  # fmt: skip
+    rows = []
+    for figure in figures:
+        name, accuracy, ceiling = escape_md(figure.criterion or "all"), _cell(figure.accuracy), _cell(figure.ceiling)
+        rows.append(f"| {name} | {figure.pairs:,} | {accuracy} | {ceiling} |")
     head = ["| criterion | pairs | accuracy | one more rater would reach |", "|---|---:|---|---|"]
     return head + (rows or [f"| {without} | 0 | not known | not known |"])
 

@@ -139,8 +139,8 @@ def train_reward(
         if not fitted.is_main:
             return None
         figures = _figures(fitted, pairs, survey)
-        others = {one.name: one.figures(found.logits) for one, found in zip(tests, fitted.also)}
-        report = _write_model(out, fitted, parts, pairs, survey, learned, figures, others, made_of, backbone)
+        test_figures = {test_set.name: test_set.figures(result.logits) for test_set, result in zip(tests, fitted.also)}
+        report = _write_model(out, fitted, parts, pairs, survey, learned, figures, test_figures, made_of, backbone)
         run.forget()
         warned = validation_warnings(report.validation)
         return report.model_copy(update={"notes": (*notes, *_notes(survey, settings), *warned)})
@@ -154,18 +154,18 @@ def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
 
     A model that is to be replaced stays until the new one is whole.
     """
-    there = out.exists() and (not out.is_dir() or any(out.iterdir()))
-    done, run = (out / MODEL_CARD).is_file(), (out / RUN).is_dir()
-    begun = run and (not done or (out / RUN / CHECKPOINTS).is_dir())
-    if there and not done and not run:
+    is_used = out.exists() and (not out.is_dir() or any(out.iterdir()))
+    is_finished, run = (out / MODEL_CARD).is_file(), (out / RUN).is_dir()
+    is_unfinished = run and (not is_finished or (out / RUN / CHECKPOINTS).is_dir())
+    if is_used and not is_finished and not run:
         raise BadFile(
             "a new folder is needed for the model", found="a folder or file of something else", where=str(out)
         )
-    if done and not begun and not overwrite:
+    if is_finished and not is_unfinished and not overwrite:
         raise BadFile(
             "a new folder is needed for the model", found="another model", where=str(out), remedy="--overwrite"
         )
-    if begun and not resume and not overwrite:
+    if is_unfinished and not resume and not overwrite:
         raise BadFile(
             "a new folder is needed for the model", found="a run that was not finished", where=str(out),
             remedy="--resume goes on with it, --overwrite begins anew",
@@ -206,10 +206,10 @@ def _study_pairs(
 ) -> tuple[Path, TrainingSource, list[str]]:
     study, file = open_study(source), run / "labels.parquet"
     shares = {"train": settings.train, "validation": settings.validation, "test": settings.test}
-    asked = LabelSettings(
+    label_settings = LabelSettings(
         rows="raters" if settings.labels == "raters" else "pairs", ties="keep", seed=settings.split_seed, **shares
     )
-    labels = make_labels(study, asked, criteria=criteria)
+    labels = make_labels(study, label_settings, criteria=criteria)
     table, left_out = _without_look_alikes(labels.table, local_path(source).resolve())
     if is_main:
         with whole_file(file) as target:
@@ -239,8 +239,10 @@ def _test_sets(
         with tempfile.TemporaryDirectory() as temporary:
             pairs = _plain_pairs(source, settings, names, Path(temporary))
             tests.append(read_test_set(source.resolve().stem, pairs, survey.criteria))
-    if len({one.name for one in tests}) < len(tests):
-        raise BadValue("--also: sources of different names are needed", found=", ".join(one.name for one in tests))
+    if len({test_set.name for test_set in tests}) < len(tests):
+        raise BadValue(
+            "--also: sources of different names are needed", found=", ".join(test_set.name for test_set in tests)
+        )
     return tests
 
 
@@ -303,11 +305,11 @@ def _write_model(
         save_reward(folder, card, reward_words(card), fitted.network, parts)
         shutil.copytree(out / RUN, folder / RUN, ignore=shutil.ignore_patterns(*_PASSING))
         flush(folder)
-    told = card.figures
+    record = card.figures
     return RewardReport(
         model=str(out), study=learned.study, simulated=learned.simulated, backbone=backbone, law=settings.law,
-        learn=settings.learn, counts=card.trained_on, validation=figures, also=also, best_step=told["best_step"],
-        steps=fitted.steps, seconds=told["seconds"], notes=(), signature=card.signature,
+        learn=settings.learn, counts=card.trained_on, validation=figures, also=also, best_step=record["best_step"],
+        steps=fitted.steps, seconds=record["seconds"], notes=(), signature=card.signature,
     )  # fmt: skip
 
 
@@ -316,9 +318,9 @@ def _guard(out: Path, pairs: PairFile, draws: int, folder: Path) -> dict[str, st
     run = out / RUN
     noted = guarded_names(run)
     for rows in _learned_pairs(pairs, draws):
-        for row, known in zip(rows, contains(noted, hash_names(pa.array([row.image_a for row in rows])))
+        for row, is_known in zip(rows, contains(noted, hash_names(pa.array([row.image_a for row in rows])))
                               & contains(noted, hash_names(pa.array([row.image_b for row in rows])))):  # fmt: skip
-            if not known:
+            if not is_known:
                 read_pair(row, pairs)
     return write_guard(run, (row.text for rows in _learned_pairs(pairs, draws) for row in rows), folder)
 
@@ -330,12 +332,12 @@ def _learned_pairs(pairs: PairFile, draws: int) -> Iterator[list[LabeledPair]]:
 
 
 def _notes(survey: Survey, settings: RewardSettings) -> list[str]:
-    told = []
+    notes = []
     if survey.dropped:
-        told.append(f"pairs dropped below a larger camp of {settings.confident:g}: {survey.dropped:,}")
+        notes.append(f"pairs dropped below a larger camp of {settings.confident:g}: {survey.dropped:,}")
     if not survey.rows.get("validation"):
-        told.append("no validation pairs: the last weights were kept")
-    return told
+        notes.append("no validation pairs: the last weights were kept")
+    return notes
 
 
 # --------------------------------------------------------------------------------------------------
@@ -401,8 +403,8 @@ def reward_card(
         guard=guard,
         trained_on={**{f"{split} pairs": n for split, n in survey.rows.items()}, "pairs dropped": survey.dropped},
         figures={
-            "validation": [one.model_dump(mode="json") for one in figures],
-            "also": {name: [one.model_dump(mode="json") for one in found] for name, found in also.items()},
+            "validation": [figure.model_dump(mode="json") for figure in figures],
+            "also": {name: [figure.model_dump(mode="json") for figure in rows] for name, rows in also.items()},
             "steps": fitted.steps,
             "best_step": fitted.state.best_step if settings.choose == "best" and figures else fitted.steps,
             "seconds": round(fitted.state.seconds, 1),
@@ -417,7 +419,7 @@ def reward_card(
 
 def reward_words(card: ModelCard) -> str:
     """The card for people, as Markdown."""
-    said = [
+    lines = [
         f"# {escape_md(card.name)}",
         "",
         "A reward model by Salon: a vision-language model and a head that gives each picture, under its prompt, a "
@@ -427,7 +429,7 @@ def reward_words(card: ModelCard) -> str:
         f"- law of a vote: {card.form}; trained: {card.settings['learn']}",
         f"- backbone: {card.backbone_name} ({card.backbone}); positions of its tokens: {card.positions}",
         f"- data: {escape_md(card.study)}, {card.data[:12]}",
-        f"- criteria: {', '.join(escape_md(one.id) for one in card.criteria)}",
+        f"- criteria: {', '.join(escape_md(criterion.id) for criterion in card.criteria)}",
         "- trained on: " + ", ".join(f"{count:,} {what}" for what, count in card.trained_on.items()),
         "- " + ", ".join(f"{name.replace('_', ' ')} {card.figures[name]}" for name in _STEPS),
         f"- licence: {card.licence}; that of the data is its own",
@@ -438,4 +440,4 @@ def reward_words(card: ModelCard) -> str:
         f"    {card.signature}",
         "",
     ]
-    return "\n".join(said)
+    return "\n".join(lines)

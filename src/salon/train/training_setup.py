@@ -67,15 +67,15 @@ def add_encoder_lora(network: Any, *, rank: int, alpha: float) -> PeftModel:
 
 def linear_layers(vlm: Any, where: LoraTarget) -> list[str]:
     """Names of the linear layers of one part of a VLM; the layer that words leave by is none of them."""
-    named = re.compile(rf"(^|\.)({'|'.join(_LORA_PARTS[where])})", re.IGNORECASE)
+    pattern = re.compile(rf"(^|\.)({'|'.join(_LORA_PARTS[where])})", re.IGNORECASE)
     out = vlm.get_output_embeddings()
-    found = [
+    layers = [
         name for name, layer in vlm.named_modules()
-        if isinstance(layer, nn.Linear) and layer is not out and named.search(name)
+        if isinstance(layer, nn.Linear) and layer is not out and pattern.search(name)
     ]  # fmt: skip
-    if not found:
+    if not layers:
         raise BadValue(f"linear layers of the VLM's {where} part are needed", found=f"none in {type(vlm).__name__}")
-    return found
+    return layers
 
 
 def merge_lora(adapted: PeftModel) -> Any:
