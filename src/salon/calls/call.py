@@ -1,4 +1,4 @@
-"""One question to a server, and the key under which its answer is kept."""
+"""One request, the key its answer is stored under, and the answer: its tokens, and whether it can be used."""
 
 from __future__ import annotations
 
@@ -91,9 +91,7 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-# --------------------------------------------------------------------------------------------------
-# What comes back for a call: an answer, kept and paid once, or a refusal with its reason.
-# --------------------------------------------------------------------------------------------------
+# -- answers -----------------------------------------------------------------------------------------------------------
 
 STORED_HEADERS = ("content-type", "date", "retry-after", "x-request-id", "openai-version", "openai-processing-ms")
 """Headers worth keeping; all others, cookies above all, are dropped."""
@@ -168,9 +166,7 @@ def read_error(body: bytes) -> tuple[str | None, str]:
     return code, str(message)[:300]
 
 
-# --------------------------------------------------------------------------------------------------
-# What an answer says about itself: its tokens, and whether it can be used.
-# --------------------------------------------------------------------------------------------------
+# -- tokens and use ----------------------------------------------------------------------------------------------------
 
 Usable = Callable[[CallAnswer], str | None]
 """Why an answer cannot be used, or None when it can. Called before the answer is stored."""

@@ -1,4 +1,18 @@
-"""What a client has done so far: counts, tokens and money."""
+"""Many calls at once, each asked at most once and paid for at most once; their answers come one by one.
+
+    with CallStore("calls.sqlite") as store, Client(Service("https://host/v1", (Secret("MY_KEY"),)), store) as client:
+        for index, outcome in client.each(calls):
+            ...
+
+`Client` is synchronous and runs an event loop on a thread. `Caller` asks one call on that loop:
+
+    ask -> in the store? -> claim -> room, pause, rate -> budget -> send -> usable? -> store -> answer
+                                └───────────── wait <── worth another attempt <──┘
+
+`calls` is read lazily, only a little ahead of the results, so a consumer that pauses also pauses the run. When the
+consumer leaves (break, an error, Ctrl-C), nothing more is sent. Requests in flight get `grace` seconds to finish and be
+stored; the rest are cut off and recorded as lost.
+"""
 
 from __future__ import annotations
 
@@ -70,12 +84,7 @@ class Account:
         self.unusable_cost += cost or 0
 
 
-# --------------------------------------------------------------------------------------------------
-# Ask one call, with everything that can go wrong on the way: the asynchronous heart of this room.
-#
-# ask ─▶ in the store? ─▶ claim ─▶ room, pause, rate ─▶ budget ─▶ send ─▶ usable? ─▶ store ─▶ answer
-#                             └──────────────── wait ◀── worth another attempt ◀──┘
-# --------------------------------------------------------------------------------------------------
+# -- asking one call ---------------------------------------------------------------------------------------------------
 
 _LOOK_AGAIN = 0.05
 """Seconds before looking again for an answer that someone else is asking for; grows to 1."""
@@ -308,19 +317,7 @@ class Caller:
         self._ledger.later(self._store.lose, call.key, why)
 
 
-# --------------------------------------------------------------------------------------------------
-# The synchronous door: many calls at once, their answers one by one as they come.
-#
-#     with CallStore("calls.sqlite") as store, Client(Service("https://host/v1", (Secret("MY_KEY"),)), store) as client:
-#         for index, outcome in client.each(calls):
-#             ...
-#
-# `calls` is read lazily, on the thread that asks for results, and only a little ahead of them: a consumer that stops
-# for
-# a while stops the run for a while. One that leaves (break, an error, Ctrl-C) ends it: nothing more is sent, requests
-# in
-# flight get `grace` seconds to come home and be stored, and what is still out then is cut off and noted as lost.
-# --------------------------------------------------------------------------------------------------
+# -- asking many -------------------------------------------------------------------------------------------------------
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -227,9 +227,16 @@ class AsyncScoresClient:
             lambda: [image if isinstance(image, Below) else _bytes(image) for image in images]
         )
         if any(isinstance(image, Below) for image in pictures):
-            request["images"] = [_record(image) for image in pictures]
+            request["images"] = [
+                ({"path": image.path} if isinstance(image, Below) else {"base64": base64.b64encode(image).decode()})
+                for image in pictures
+            ]
             return await self._ask("POST", f"/v1/{route}", request)
-        uploads = tuple(_upload(place, data) for place, data in enumerate(pictures) if isinstance(data, bytes))
+        uploads = tuple(
+            (Upload(field="images", data=data, media_type="application/octet-stream", filename=f"{place}"))
+            for place, data in enumerate(pictures)
+            if isinstance(data, bytes)
+        )
         return await self._ask("POST", f"/v1/{route}", request, uploads)
 
     async def _ask(self, method: str, path: str, record: Any = None, uploads: tuple[Upload, ...] = ()) -> Any:
@@ -368,14 +375,6 @@ def _bytes(picture: Any) -> bytes:
     target = io.BytesIO()
     picture.save(target, "PNG", compress_level=1)
     return target.getvalue()
-
-
-def _upload(place: int, data: bytes) -> Upload:
-    return Upload(field="images", data=data, media_type="application/octet-stream", filename=f"{place}")
-
-
-def _record(picture: Any) -> dict[str, str]:
-    return {"path": picture.path} if isinstance(picture, Below) else {"base64": base64.b64encode(picture).decode()}
 
 
 def _answer(reply: HttpReply, url: str) -> Any:

@@ -5,8 +5,15 @@
     lost       requests that may have been charged without an answer: killed, cut off, timed out
     unusable   answers that were paid for but could not be used, and why
 
-Journal in WAL mode: readers never wait. `synchronous=FULL`: an answer is on the disk before `keep` returns.
-Secrets never get here: a `Call` has none, and what a server echoes is redacted first.
+The journal is in WAL mode, so readers never wait; with `synchronous=FULL` an answer is on the disk before `keep`
+returns. Secrets never get here: a `Call` has none, and what a server echoes is redacted first.
+
+Every open store holds a lock file (`Owner`). The system frees the lock of a process however it ends, kill -9 included,
+so a claim of a dead process is recognized at once. Where there are no such locks (Windows), an owner counts as alive
+for `LEASE` seconds after its last claim.
+
+`StoreWriter` writes from a thread beside the event loop: all answers that came while the last transaction was being
+written share one flush (`benchmarks/calls.py`).
 """
 
 from __future__ import annotations
@@ -157,7 +164,22 @@ class CallStore:
 
     def keep(self, answer: CallAnswer, url: str) -> None:
         """Write an answer and end its claim. Of two for the same key the first stays."""
-        row = (*_answer_row(answer), url)
+        row = (
+            *(
+                (
+                    *(
+                        answer.key,
+                        answer.status,
+                        json.dumps(answer.headers),
+                        answer.body,
+                        answer.seconds,
+                        answer.attempts,
+                    ),
+                    *(answer.at, answer.tokens_in, answer.tokens_out, answer.cost),
+                )
+            ),
+            url,
+        )
         with self.transaction():
             self._connection.execute(f"INSERT OR IGNORE INTO answers VALUES ({', '.join('?' * len(row))})", row)
             self.release(answer.key)
@@ -267,13 +289,6 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _answer_row(answer: CallAnswer) -> tuple[Any, ...]:
-    return (
-        *(answer.key, answer.status, json.dumps(answer.headers), answer.body, answer.seconds, answer.attempts),
-        *(answer.at, answer.tokens_in, answer.tokens_out, answer.cost),
-    )
-
-
 def _answer_from_row(row: Any) -> CallAnswer:
     key, status, headers, body, seconds, attempts, at, tokens_in, tokens_out, cost = row
     return CallAnswer(
@@ -290,13 +305,7 @@ def _answer_record(answer: CallAnswer, url: str) -> dict[str, Any]:
         return record | {"url": url, "body_base64": base64.b64encode(answer.body).decode()}
 
 
-# --------------------------------------------------------------------------------------------------
-# Who is asking right now: a lock file per open store, held as long as its process lives.
-#
-# The system frees the lock of a process however it ends, kill -9 included, so "is the one who claimed this call still
-# there?" has a true answer at once, with no clock to wait for and no process number that could be given out again.
-# Where there are no such locks (Windows) an owner is believed to live for `LEASE` seconds after its last claim.
-# --------------------------------------------------------------------------------------------------
+# -- owners ------------------------------------------------------------------------------------------------------------
 
 LEASE = 900.0
 
@@ -362,12 +371,7 @@ class Owner:
             self.folder.rmdir()  # the last one out
 
 
-# --------------------------------------------------------------------------------------------------
-# The store beside an event loop: a thread that writes everything waiting in one transaction.
-#
-# An answer must be on the disk before it is used, and the disk takes its time over that. One flush for all the answers
-# that came while the last one was being written keeps the loop free and the rate high (`benchmarks/calls.py`).
-# --------------------------------------------------------------------------------------------------
+# -- writing beside an event loop --------------------------------------------------------------------------------------
 
 T = TypeVar("T")
 _GATHER = 0.005

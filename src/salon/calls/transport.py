@@ -1,11 +1,17 @@
-"""What a failure means: another attempt, the end of this call, or the end of the run; and how long to wait.
+"""One request on the wire: when to send it, how to send it, and what a failure means.
 
-Tried again: 408, 409, 425, 429 and 5xx (but 501 and 505); no connection; a connection that broke; a timeout; an answer
-that cannot be used (twice at most). The end of the call: any other 4xx, a redirect, an answer that is too large. The
-end of the run: 401; no credit; 403, 404, 405 or no connection at all before the first answer ever came.
+**Retries.** 408, 409, 425, 429 and 5xx (but 501 and 505), no connection, a broken connection, a timeout and an unusable
+answer (twice at most) are tried again. Any other 4xx, a redirect and an answer that is too large end the call. 401, no
+credit, and 403, 404, 405 or no connection before the first answer end the run. The wait after attempt k is drawn evenly
+from 0 to first_wait * 2^(k-1), at most `longest_wait` ("full jitter" spreads calls that failed together); a server's
+Retry-After, in seconds or as a date, is added.
 
-The wait after attempt k is drawn evenly from 0 to first_wait · 2^(k-1), at most `longest_wait` ("full jitter": it
-spreads calls that failed together). Where the server sends Retry-After, as seconds or as a date, it is added.
+**Pace.** The number of requests in flight to one host follows the host, as a TCP window does. It grows by one with
+every success until the host first complains, afterwards by one per round trip. It halves when the host is overloaded
+(429, 503, 529, a timeout), once for all requests that were in flight together. A Retry-After holds back every request
+to the host.
+
+**Sending.** Keys are added at the last moment, and redacted from whatever the server sends back.
 """
 
 from __future__ import annotations
@@ -97,13 +103,7 @@ def retry_delay(attempt: int, requested: float | None, limits: Limits, rng: np.r
     return (requested or 0.0) + float(rng.uniform(0, ceiling))
 
 
-# --------------------------------------------------------------------------------------------------
-# How many requests one host gets at a time: as many as it answers well, found as TCP finds its window.
-#
-# Capacity grows by one with every success until the host first complains (it doubles per round trip), afterwards by one
-# per round trip; it halves when the host is overloaded (429, 503, 529, a timeout), once for all requests that were in
-# flight together. A Retry-After holds back every request to the host, not only the one that was told.
-# --------------------------------------------------------------------------------------------------
+# -- pace --------------------------------------------------------------------------------------------------------------
 
 
 class Slot:
@@ -194,9 +194,7 @@ class Pace:
             await asyncio.sleep(rest)
 
 
-# --------------------------------------------------------------------------------------------------
-# One request on the wire: whole, in time, not too large, with the keys put in at the last moment.
-# --------------------------------------------------------------------------------------------------
+# -- sending -----------------------------------------------------------------------------------------------------------
 
 PROXIES = ("http", "https", "socks5", "socks5h")
 """Kinds of proxies that requests can go through."""
@@ -239,7 +237,9 @@ class Sender:
             self._proxies[place] = _proxy(place)
         proxy = self._proxies[place]
         idle = self._idle[proxy]
-        lane = idle.pop() if idle else self._transport or _new_transport(proxy)
+        lane = (
+            idle.pop() if idle else self._transport or (httpx2.AsyncHTTPTransport(verify=_certificates(), proxy=proxy))
+        )
         try:
             yield lane
         finally:
@@ -298,10 +298,6 @@ class Sender:
             await lane.aclose()
 
 
-def _new_transport(proxy: str | None) -> httpx2.AsyncHTTPTransport:
-    return httpx2.AsyncHTTPTransport(verify=_certificates(), proxy=proxy)
-
-
 @lru_cache(maxsize=256)
 def _parse_url(url: str) -> httpx2.URL:
     return httpx2.URL(url)
@@ -341,9 +337,7 @@ def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-# --------------------------------------------------------------------------------------------------
-# A network that is a list: for tests, and for trying out code that asks a server without one.
-# --------------------------------------------------------------------------------------------------
+# -- a transport for tests ---------------------------------------------------------------------------------------------
 
 ScriptLine = int | Mapping[str, Any] | httpx2.Response | Exception
 

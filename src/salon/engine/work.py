@@ -1,4 +1,15 @@
-"""What is to be done: the interface of work that can run anywhere, and where it is to run."""
+"""Work over many tasks, each exactly once in the results, wherever it runs and whichever worker dies.
+
+    summary = run_work(work, tasks, folder, EngineSettings(engine="pool"))
+    table = read_results(work, folder)
+
+Batches go to workers; each result is stored as a Parquet shard before the next batch is requested. A batch whose worker
+died is tried again. After `attempts` deaths it is halved, so in the end only the task that kills its worker is left
+out, and named. The process itself may be killed too: the same call continues with what is missing.
+
+A shard is named by the keys of its tasks and appears whole or not at all. If two workers finish the same batch, they
+write the same file, so its rows exist once.
+"""
 
 from __future__ import annotations
 
@@ -76,17 +87,7 @@ class WorkSummary:
     lost: tuple[LostTask, ...] = ()
 
 
-# --------------------------------------------------------------------------------------------------
-# Do work over many tasks, each exactly once in the results, wherever it runs and whoever dies.
-#
-#     done = run_work(work, tasks, folder, EngineSettings(engine="pool"))
-#     table = results(work, folder)
-#
-# Batches go to workers; what comes back is kept as a shard before the next is asked for. A batch whose worker died is
-# tried again; when it has cost `attempts` workers it is halved, so that in the end only the very task that kills is
-# left
-# out, and named. The process itself may be killed too: the same call goes on with what is missing.
-# --------------------------------------------------------------------------------------------------
+# -- running -----------------------------------------------------------------------------------------------------------
 
 Batch = tuple[WorkTask, ...]
 MapTasks = Callable[[Iterable[Any]], Iterator[tuple[int, Any]]]
@@ -230,13 +231,7 @@ def _open_workers(work: Callable[[Any], list[Row]], settings: EngineSettings) ->
     yield lambda values: map_processes(work, values, processes=processes)
 
 
-# --------------------------------------------------------------------------------------------------
-# Results as Parquet files, one a batch, each there whole or not at all.
-#
-# A shard is named by the keys of its tasks. A batch that two workers finish is written twice under one name, so its
-# rows
-# are there once; whoever is killed leaves only whole shards, and the next run asks which keys are still missing.
-# --------------------------------------------------------------------------------------------------
+# -- shards ------------------------------------------------------------------------------------------------------------
 
 KEY_COLUMN = "key"
 _SIGNATURE = b"salon.work"

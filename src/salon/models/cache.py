@@ -1,7 +1,11 @@
-"""What was worked out once and need not be again: readings, features and scores, in one SQLite file.
+"""Results that were computed once (readings, features, scores, hashes of files), in one SQLite file.
 
-A key says all that the value depends on: the content hash of the picture, and the signature of what looked at it.
-The file is a cache: it may be deleted at any time, and one that cannot be opened costs time, never an error.
+A key says everything its value depends on: the content hash of the picture and the signature of what looked at it. The
+file is a cache. It may be deleted at any time, and one that cannot be opened costs time, never an error.
+
+SHA-256 hashes of whole files are kept by path, size, times of change and inode, so that tens of gigabytes of weights
+are not read at every start. A file that changed less than two seconds ago is read again, because the clock of a file
+system may not distinguish the next change from the last.
 """
 
 from __future__ import annotations
@@ -75,14 +79,7 @@ class ResultCache:
         self._connection.close()
 
 
-# --------------------------------------------------------------------------------------------------
-# SHA-256 of whole files: what a signature says about weights, and what a package's file is checked by.
-#
-# A file is read whole once. Its hash is kept by path, size, times of change and inode, in memory and in the cache of
-# `Kept`, so that tens of gigabytes are not read at every start. A file that was changed less than two seconds ago is
-# read
-# again: a file system's clock may not tell the next change from the last.
-# --------------------------------------------------------------------------------------------------
+# -- hashes of files ---------------------------------------------------------------------------------------------------
 
 _SETTLED = 2.0
 """Seconds after which a file's times tell its next change from its last."""
@@ -234,9 +231,7 @@ def check_sha256(path: Path, sha256: str, *, what: str) -> Path:
     return path
 
 
-# --------------------------------------------------------------------------------------------------
-# Weights that come inside installed packages: where they are, which version, and that nobody changed them.
-# --------------------------------------------------------------------------------------------------
+# -- files of packages -------------------------------------------------------------------------------------------------
 
 
 def package_file(package: str, inner: str, sha256: str) -> Path:

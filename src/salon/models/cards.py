@@ -1,8 +1,18 @@
-"""A trained preference model in its folder: what it is, and the interface by which anybody may use it.
+"""The cards of trained models, and the interface by which anybody may use a model. No network library is needed here.
 
-MODEL/model.json            the card: kind, criteria, encoder or backbone, settings, data, split, figures, signature
-MODEL/model.safetensors     weights (a reward model keeps its backbone beside them in transformers' layout)
-MODEL/README.md             the card in words
+A preference model (heads or a reward model):
+
+    MODEL/model.json            the card: kind, criteria, encoder or backbone, settings, data, split, figures, signature
+    MODEL/model.safetensors     weights (a reward model keeps its backbone beside them in transformers' layout)
+    MODEL/README.md             the card in words
+
+A one-pass scorer, a VLM that answers one question about one picture with a number for each criterion:
+
+    MODEL/one_pass.json         the card: criteria, question, pixels, how it was trained, on what, figures, signature
+    MODEL/README.md             the card in words
+    MODEL/guard.parquet         hashes of what was trained on
+    MODEL/run/                  the log of its training
+    MODEL/...                   the VLM itself in transformers' layout, so the folder is a VLM like any other
 """
 
 from __future__ import annotations
@@ -126,15 +136,7 @@ class PreferenceModel(Protocol):
         ...
 
 
-# --------------------------------------------------------------------------------------------------
-# A one-pass scorer in its folder: a VLM that answers one question about one picture with a number for each criterion.
-#
-# MODEL/one_pass.json      the card: criteria, question, pixels, how it was trained, on what, figures, signature
-# MODEL/README.md          the card in words
-# MODEL/guard.parquet      hashes of what was trained on
-# MODEL/run/               the log of its training
-# MODEL/...                the VLM itself in transformers' layout, so the folder is a VLM like any other
-# --------------------------------------------------------------------------------------------------
+# -- one-pass scorers --------------------------------------------------------------------------------------------------
 
 ONE_PASS_CARD = "one_pass.json"
 ROLE = "You are an expert in visual design and aesthetics."
@@ -224,11 +226,7 @@ def write_one_pass_card(folder: Path, card: OnePassCard, words: str) -> None:
     (folder / "README.md").write_text(words, encoding="utf-8")
 
 
-# --------------------------------------------------------------------------------------------------
-# The card of a trained model in its folder, whatever its kind: heads, a reward model or a one-pass scorer.
-#
-# Every kind has a name, criteria and a leak guard. Whoever asks about a folder asks here, and needs no network library.
-# --------------------------------------------------------------------------------------------------
+# -- any kind of model -------------------------------------------------------------------------------------------------
 
 
 AnyCard = ModelCard | OnePassCard

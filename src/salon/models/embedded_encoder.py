@@ -1,13 +1,23 @@
-"""The encoder that works offline: a composite of small networks from packages, named after them.
+"""Encoders that work offline, made of small networks from packages.
 
-No package holds a network with pictures and texts in one space, so each picture has several parts:
+`EmbeddedEncoder`. No package holds a network with pictures and texts in one space, so each picture has several parts:
 
     image   EfficientNet-Lite2's 1,280 features; they stand for themselves
     seen    what the picture shows, in the space of the texts: the names of its ImageNet classes (ConSE)
     read    what is written in it, in the space of the texts: the words that OCR found; only under the name with +ocr
 
-Texts are MiniLM's vectors. Everything in their space is taken less the mean of all class names, then brought to
-length 1, so the product of a text and `seen` is the cosine that the scorer of the same name uses.
+Texts are MiniLM's vectors. Everything in their space has the mean of all class names subtracted and is scaled to length
+1, so the product of a text and `seen` is the cosine that the scorer of the same name uses.
+
+`LookEncoder` describes how a picture looks, without words: a network trained on photographs cares for things and little
+for layout. Each counted part is the root of a histogram's shares, so a row has length 1, and distances are Hellinger's.
+
+    image     EfficientNet-Lite2's 1,280 features
+    colors    how much of each of 8 x 8 x 8 colors, the picture reduced to 96 x 96
+    edges     where edges run which way: 8 x 8 places, 8 directions, weighted by strength, at 256 x 256
+    strokes   how many points of which edge strength and direction: 5 x 8, at 512, 256 and 128 pixels
+
+None of its parts lies in the space of the texts, so heads over it do not read the prompt.
 """
 
 from __future__ import annotations
@@ -60,7 +70,14 @@ class EmbeddedEncoder:
         self.name = "effnet-lite2+minilm+ocr" if ocr else "effnet-lite2+minilm"
         # whoever does not read saves the second that it takes to load OCR
         self._reader: Any = importlib.import_module("salon.models.ocr") if ocr else None
-        self.parts = _PARTS if self._reader is None else (*_PARTS, _read_part(self._reader.READER))
+        self.parts = (
+            _PARTS
+            if self._reader is None
+            else (
+                *_PARTS,
+                (EncoderPart("read", minilm.MINILM_WIDTH, True, f"read/{VERSION} {self._reader.READER} in {_TEXT}")),
+            )
+        )
         self.signature = "; ".join([TEXT_SIGNATURE, *(part.signature for part in self.parts)])
         self._kept = cache
 
@@ -101,10 +118,6 @@ class EmbeddedEncoder:
         return [read(image, sha, self._kept).text for image, sha in zip(images, hashes, strict=True)]
 
 
-def _read_part(reader: str) -> EncoderPart:
-    return EncoderPart("read", minilm.MINILM_WIDTH, True, f"read/{VERSION} {reader} in {_TEXT}")
-
-
 def _unit_rows(rows: np.ndarray) -> Vectors:
     result: Vectors = (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype(
         np.float32, copy=False
@@ -112,20 +125,7 @@ def _unit_rows(rows: np.ndarray) -> Vectors:
     return result
 
 
-# --------------------------------------------------------------------------------------------------
-# How a picture looks, without words: a network's features beside colors, edges and strokes counted by rule.
-#
-# A network trained on photographs cares for things and little for setting: these parts say how a page is set. Each is
-# the
-# root of a histogram's shares, so a row has length 1, and distances are those of Hellinger.
-#
-#     image     EfficientNet-Lite2's 1,280 features, as in `embedded_encoder`
-#     colors    how much of each of 8 x 8 x 8 colors, the picture reduced to 96 x 96
-#     edges     where edges run which way: 8 x 8 places, 8 directions, weighed by strength, at 256 x 256
-#     strokes   how many points of which edge strength and direction: 5 x 8, at 512, 256 and 128 pixels
-#
-# No part lies in the space of the texts, so heads over this encoder do not read the prompt.
-# --------------------------------------------------------------------------------------------------
+# -- colors, edges and strokes -----------------------------------------------------------------------------------------
 
 LOOK_NAME = "effnet-lite2+look"
 LOOK_VERSION = 1

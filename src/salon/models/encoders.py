@@ -1,8 +1,8 @@
-"""The interface of networks that turn pictures and texts into vectors.
+"""The interface of networks that turn pictures and texts into vectors, and the encoders by name.
 
 An encoder gives every text one vector, and every picture one vector for each of its *parts*. A part is `aligned` when
-it lies in the space of the texts, so that products and differences of the two mean something (CLIP has one such part);
-otherwise it stands for itself (EfficientNet's features know nothing of words).
+it lies in the space of the texts, so that products and differences of the two mean something (CLIP has one such part).
+Other parts stand for themselves (EfficientNet's features know nothing of words).
 """
 
 from __future__ import annotations
@@ -80,9 +80,7 @@ def text_rows(texts: Sequence[str], width: int, encode: Callable[[list[str]], Ve
     return rows
 
 
-# --------------------------------------------------------------------------------------------------
-# Encoders by the names that users write, each loaded only when it is asked for.
-# --------------------------------------------------------------------------------------------------
+# -- encoders by name --------------------------------------------------------------------------------------------------
 
 DEFAULT_ENCODER = "effnet-lite2+minilm"
 LOOK_ENCODER = "effnet-lite2+look"

@@ -1,7 +1,12 @@
-"""CLIP, SigLIP and their kin as encoders: pictures and texts in one space, from a folder in the hub's layout.
+"""Encoders from a folder in the hub's layout: CLIP, SigLIP and their kin, and Qwen-VL embedding models.
 
-Any network that transformers gives picture features and text features to will do. Weights run in float32. Pictures are
-prepared as the folder's own processor says: for CLIP that is the middle square, so a tall poster loses its ends.
+`ClipEncoder` takes any network to which transformers gives picture features and text features. Weights run in float32.
+Pictures are prepared as the folder's own processor says: for CLIP that is the middle square, so a tall poster loses its
+ends.
+
+`VlmEncoder` gives the last hidden state at the last token of a chat with a picture or a text, as Qwen3-VL-Embedding was
+trained: an instruction, what is to be embedded, and the beginning of an answer. Any Qwen2-VL, Qwen2.5-VL or Qwen3-VL
+loads; those never trained to embed give weaker vectors. Weights run in the precision they were saved in.
 """
 
 from __future__ import annotations
@@ -39,12 +44,20 @@ class ClipEncoder:
             raise BadValue("a batch holds one picture or more", found=batch)
         place = weights_folder(folder, what="a CLIP or SigLIP")
         self._config = load_from_hub(AutoConfig.from_pretrained, place, what="a CLIP or SigLIP")
-        _check_towers(self._config, folder)
+        network = MODEL_MAPPING.get(type(self._config), None)
+        if not hasattr(network, "get_image_features") or not hasattr(network, "get_text_features"):
+            raise BadFile(
+                "a network with features of pictures and of texts is needed",
+                found=self._config.model_type,
+                where=folder,
+                remedy="name a CLIP or SigLIP, or a Qwen-VL as qwen-vl:FOLDER",
+            )
         pixels = "torchvision" if is_torchvision_available() else "pillow"  # they differ by up to 0.015
         self.name, self._folder, self._device, self._batch = name, folder, device, batch
         self.signature = f"{self._config.model_type} {fingerprint(place)} float32, pixels by {pixels}"
         self._changed = False
-        self.text_width = _width(self._config)
+        width = getattr(self._config, "projection_dim", None) or self._config.text_config.projection_size
+        self.text_width = int(width)
         self.parts = (EncoderPart("image", self.text_width, True),)
         self.licence = stated_licence(place)
 
@@ -139,30 +152,7 @@ class ClipEncoder:
         return load_from_hub(AutoImageProcessor.from_pretrained, self._folder, what="its picture processor")
 
 
-def _check_towers(config: Any, folder: str) -> None:
-    network = MODEL_MAPPING.get(type(config), None)
-    if not hasattr(network, "get_image_features") or not hasattr(network, "get_text_features"):
-        raise BadFile(
-            "a network with features of pictures and of texts is needed",
-            found=config.model_type,
-            where=folder,
-            remedy="name a CLIP or SigLIP, or a Qwen-VL as qwen-vl:FOLDER",
-        )
-
-
-def _width(config: Any) -> int:
-    """Of the space that both towers lead to."""
-    width = getattr(config, "projection_dim", None) or config.text_config.projection_size
-    return int(width)
-
-
-# --------------------------------------------------------------------------------------------------
-# Qwen-VL embedding models as encoders: the last hidden state at the last token of a chat with a picture or a text.
-#
-# That is how Qwen3-VL-Embedding was trained: an instruction, what is to be embedded, and the beginning of an answer.
-# Any Qwen2-VL, Qwen2.5-VL or Qwen3-VL loads; those that were never trained to embed give vectors that carry less.
-# Weights run in the precision they were saved in, on every device.
-# --------------------------------------------------------------------------------------------------
+# -- Qwen-VL -----------------------------------------------------------------------------------------------------------
 
 INSTRUCTION = "Represent the user's input."
 """What Qwen3-VL-Embedding reads before everything that is not a search query."""

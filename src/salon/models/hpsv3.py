@@ -1,4 +1,10 @@
-"""HPSv3: a Qwen2-VL whose head reads mu and log sigma off the place of one special token."""
+"""HPSv3: a Qwen2-VL whose head reads mu and log sigma at the place of one special token.
+
+Its instruction is part of what the weights were trained on; only its SHA-256 is kept here. It is looked for, in this
+order, in a file that the user names, in instruction.txt beside the weights, and in an installed `hpsv3` package, whose
+files are read and never imported. Another text is refused, with two exceptions that the signature states: the user asks
+for it (`--other-instruction`), or it lies beside weights that do not have the release's size and so cannot be them.
+"""
 
 from __future__ import annotations
 
@@ -259,16 +265,7 @@ def _load_checkpoint(kind: Any, config: Qwen2VLConfig, state: State, dtype: torc
     return network.eval().requires_grad_(False)
 
 
-# --------------------------------------------------------------------------------------------------
-# HPSv3's instruction: which text is the release's, where it is found, and what happens to another one.
-#
-# The text is part of what the weights were trained on. Only its SHA-256 is kept here. It is looked for, in this order,
-# in
-# a file that the user names, in instruction.txt beside the weights, and in an installed `hpsv3` package, whose files
-# are
-# read and never imported. Another text is refused, with two exceptions that are written into the signature: the user
-# says so (`--other-instruction`), or it lies beside weights that are not of the release's size and so cannot be them.
-# --------------------------------------------------------------------------------------------------
+# -- the instruction ---------------------------------------------------------------------------------------------------
 
 INSTRUCTION_FILE = "instruction.txt"
 PROMPT = "{text_prompt}"

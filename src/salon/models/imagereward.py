@@ -61,7 +61,12 @@ class BlipReward(PreparedNetwork):
         weights = find_file(folder, IMAGEREWARD_WEIGHTS, of="ImageReward")
         state = read_state(weights)
         _require_names(state, str(weights))
-        config = _settings(find_file(folder, ["med_config.json"], of="ImageReward"))
+        path = find_file(folder, ["med_config.json"], of="ImageReward")
+        settings: dict[str, Any] = read_json(path, "ImageReward's settings of its text side are needed, as JSON")
+        missing = [name for name in ("encoder_width", "hidden_size", "num_attention_heads") if name not in settings]
+        if missing:
+            raise BadFile("ImageReward's med_config.json is needed", found=f"no {', '.join(missing)}", where=str(path))
+        config = settings
         rows = state["blip.text_encoder.embeddings.word_embeddings.weight"].shape[0]
         self._tokenizer = _tokenizer(folder, rows)
         self._eyes = _vision(_under(state, "blip.visual_encoder."), str(weights), self.device)
@@ -117,14 +122,6 @@ def _tokenizer(folder: Path, rows: int) -> Any:
         tokenizer.add_special_tokens({"additional_special_tokens": tokens}, replace_extra_special_tokens=False)
     check_vocabulary(tokenizer, rows, where=str(folder))
     return tokenizer
-
-
-def _settings(path: Path) -> dict[str, Any]:
-    settings: dict[str, Any] = read_json(path, "ImageReward's settings of its text side are needed, as JSON")
-    missing = [name for name in ("encoder_width", "hidden_size", "num_attention_heads") if name not in settings]
-    if missing:
-        raise BadFile("ImageReward's med_config.json is needed", found=f"no {', '.join(missing)}", where=str(path))
-    return settings
 
 
 def _under(state: State, prefix: str) -> State:

@@ -177,7 +177,12 @@ class PreferenceHeads(nn.Module):
                     if not part.aligned
                 }
             )
-        single_blocks, pair_blocks = _block_widths(shape)
+        parts = shape.kept_parts
+        t, x = torch.zeros(1, shape.kept(shape.text_width)), torch.zeros(1, sum(part.width for part in parts))
+        single_blocks, pair_blocks = (
+            [block.shape[1] for block in one_blocks(t, x, parts)],
+            [block.shape[1] for block in two_blocks(t, x, x, parts)],
+        )
         features = single_blocks if shape.form == "scalar" else pair_blocks
         self.scale = FeatureScale(features)
         shared = shape.trunk == "shared"
@@ -311,15 +316,6 @@ class WideLayer(nn.Module):
 def _head(features: int, shape: HeadShape, *, shared: bool = False) -> nn.Sequential:
     last = nn.Linear(features + shape.width, 1)
     return nn.Sequential(last) if shared else nn.Sequential(WideLayer(features, shape), last)
-
-
-def _block_widths(shape: HeadShape) -> tuple[list[int], list[int]]:
-    """Features of one picture, and of two, kind by kind."""
-    parts = shape.kept_parts
-    t, x = torch.zeros(1, shape.kept(shape.text_width)), torch.zeros(1, sum(part.width for part in parts))
-    return [block.shape[1] for block in one_blocks(t, x, parts)], [
-        block.shape[1] for block in two_blocks(t, x, x, parts)
-    ]
 
 
 def _pieces(*rows: Tensor) -> Iterator[tuple[Tensor, ...]]:

@@ -1,8 +1,8 @@
 """Pictures as a released network takes them, by the rules in `peers`: from Pillow, or from tensors with a gradient.
 
-The tensor path does the same steps as tensor operations: resize, crop or pad, normalize. Rules that resize floats are
-the same there to the last bit. Rules that resize bytes skip only Pillow's rounding to 8 bits after each direction; the
-values are clipped to 0..1 as Pillow's are. docs/methods/scorers.md says how far the scores are apart.
+The tensor path does the same steps as tensor operations: resize, crop or pad, normalize. Rules that resize floats give
+the same bits on both paths. Rules that resize bytes skip only Pillow's rounding to 8 bits after each direction; values
+are clipped to 0..1 as Pillow's are. docs/methods/scorers.md says how far the scores are apart.
 """
 
 from __future__ import annotations
@@ -262,9 +262,7 @@ def _plain_size(size: Any) -> dict[str, int]:
     return {name: int(value) for name, value in sizes.items() if value is not None}
 
 
-# --------------------------------------------------------------------------------------------------
-# What released networks share: numbers for pictures and their texts, from Pillow pictures or from tensors.
-# --------------------------------------------------------------------------------------------------
+# -- networks that read such pictures ----------------------------------------------------------------------------------
 
 
 class PreparedNetwork:

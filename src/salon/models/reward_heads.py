@@ -1,4 +1,8 @@
-"""Small heads that released scorers put on a large network's features."""
+"""Small heads that released scorers put on a large network's features, and what a reward head reads.
+
+One rule holds for every reward network, released or trained here: the head's second output is log sigma as it is,
+without bounds, as in HPSv3. Bounds against overflow are inside the laws of a vote (`train.losses`).
+"""
 
 from __future__ import annotations
 
@@ -75,12 +79,7 @@ def _reward_layers(width: int, first: int, second: int, last: int, *, dropout: f
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# From what a VLM read to the quality of a picture: positions, the special token, mu and log sigma.
-#
-# One rule for every reward network, released or trained here: the head's second output is log sigma as it is, without
-# bounds, as in HPSv3. What has to be bounded against overflow is bounded inside the laws of a vote (`train.losses`).
-# --------------------------------------------------------------------------------------------------
+# -- quality -----------------------------------------------------------------------------------------------------------
 
 REWARD = "<|Reward|>"
 """The special token at whose place the head reads."""

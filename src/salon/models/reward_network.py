@@ -137,7 +137,9 @@ def open_parts(
     else:
         opened = _open_new(source, dtype, seed)
     vlm, processor, head, own, positions = opened
-    _set_dropout(head, dropout)
+    for layer in head.modules():
+        if isinstance(layer, nn.Dropout):
+            layer.p = dropout
     text = instruction or own
     network = RewardNetwork(vlm, head, _token(vlm, processor.tokenizer), positions)
     questions = RewardQuestions(processor, check_instruction(text, where="instruction"), pixels=pixels)
@@ -181,21 +183,11 @@ def _token(vlm: Any, tokenizer: Any) -> int:
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             vlm.resize_token_embeddings(len(tokenizer), mean_resizing=False)
             # The new row is drawn by chance; the mean of the others is the same every time.
-            for table in _tables(vlm):
+            into, out = vlm.get_input_embeddings().weight, vlm.get_output_embeddings()
+            tables = [into] if out is None or out.weight is into else [into, out.weight]
+            for table in tables:
                 table[-1] = table[:-1].mean(dim=0)
     return int(tokenizer.convert_tokens_to_ids(REWARD))
-
-
-def _tables(vlm: Any) -> list[torch.Tensor]:
-    """The rows of the vocabulary, on the way in and (unless they are the same) on the way out."""
-    into, out = vlm.get_input_embeddings().weight, vlm.get_output_embeddings()
-    return [into] if out is None or out.weight is into else [into, out.weight]
-
-
-def _set_dropout(head: nn.Module, share: float) -> None:
-    for layer in head.modules():
-        if isinstance(layer, nn.Dropout):
-            layer.p = share
 
 
 def _set_pixels(pictures: Any, pixels: int) -> None:

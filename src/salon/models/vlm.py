@@ -76,7 +76,8 @@ class LoadedVlm:
     def __init__(self, source: str | Path, *, device: str = "auto", dtype: str = "auto") -> None:
         self.source = str(source)
         self.device, dtype = resolve_device(device, dtype)
-        self.model = _model(self.source, self.device, dtype)
+        load = AutoModelForImageTextToText.from_pretrained
+        self.model = load_network(load, self.source, what="a VLM", dtype=dtype, use_safetensors=True).to(self.device)
         self.processor = vlm_processor(self.source, self.model.config.model_type)
         self.tokenizer = self.processor.tokenizer
         self.tokenizer.padding_side = "left"
@@ -98,7 +99,10 @@ class LoadedVlm:
         names = self.tokenizer.convert_ids_to_tokens(list(ids))
         texts = self.tokenizer.batch_decode([[id] for id in ids])
         token_texts = [
-            b"" if id in special else _with_space(name, text).encode() for id, name, text in zip(ids, names, texts)
+            b""
+            if id in special
+            else (f" {text}" if name.startswith("▁") and not text.startswith(" ") else text).encode()
+            for id, name, text in zip(ids, names, texts)
         ]
         return token_texts + [b""] * (
             self.model.get_output_embeddings().weight.shape[0] - len(token_texts)
@@ -117,7 +121,7 @@ class LoadedVlm:
         """The model's answers, all in one batch. `watched` are tokens whose chances are wanted at every place."""
         inputs = self.inputs(chats, max_tokens)
         watch = _TokenWatcher(torch.tensor(watched, device=self.device), temperature or 1.0)
-        with torch.random.fork_rng(devices=_gpus(self.device)):
+        with torch.random.fork_rng(devices=([self.device] if self.device.startswith("cuda") else [])):
             torch.manual_seed(seed)
             generated = self.model.generate(
                 **inputs,
@@ -208,20 +212,6 @@ class _TokenWatcher(LogitsProcessor):
             if math.isfinite(value):
                 chances[text] = value if text not in chances else math.log(math.exp(chances[text]) + math.exp(value))
         return chances
-
-
-def _with_space(name: str, text: str) -> str:
-    """A token's text with the space that some tokenizers drop when they write a token alone."""
-    return f" {text}" if name.startswith("▁") and not text.startswith(" ") else text
-
-
-def _gpus(device: str) -> list[str]:
-    return [device] if device.startswith("cuda") else []
-
-
-def _model(source: str, device: str, dtype: str) -> Any:
-    load = AutoModelForImageTextToText.from_pretrained
-    return load_network(load, source, what="a VLM", dtype=dtype, use_safetensors=True).to(device)
 
 
 def _image_only(kind: type) -> type:

@@ -4,7 +4,7 @@
     └── MissingWeights        weights are needed that are not there
 
 Weights are read from safetensors, or from pickles that hold nothing but tensors; code that comes with weights is never
-run. Nothing is fetched here: a hub name is looked up in the local cache, unless the user's own settings allow more.
+run. Nothing is downloaded here: a hub name is looked up in the local cache, unless the user's own settings allow more.
 """
 
 from __future__ import annotations
@@ -209,9 +209,6 @@ def weights_folder(place: str | Path, *, what: str) -> Path:
     return folder
 
 
-# --------------------------------------------------------------------------------------------------
-# Whether a tokenizer belongs to the weights it is used with.
-# --------------------------------------------------------------------------------------------------
 
 
 def check_vocabulary(tokenizer: Any, rows: int, *, where: str) -> None:

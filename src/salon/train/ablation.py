@@ -1,4 +1,11 @@
-"""The grid of an ablation and the table over its cells: one factor changed at a time, intervals over seeds."""
+"""A grid of small distillations, one factor changed at a time; its table with intervals over seeds, and its page.
+
+Each cell is labelled, trained and tested, and kept as soon as it is done. `label`, `train` and `test` can each be
+replaced by a function of one's own.
+
+    OUT/labels/NAME/      labels, shared by the cells that need the same
+    OUT/cells/NAME/       model/ and cell.json: a cell that has it is not done again
+"""
 
 from __future__ import annotations
 
@@ -75,7 +82,15 @@ def ablate_rows(cells: Sequence[CellFigures], settings: AblateSettings) -> tuple
     """The table: the reference, then every other value with its difference."""
     reference = {name: getattr(settings, name)[0] for name in FACTORS}
     base = _matching_cells(cells, reference)
-    rows = [_ablate_row("reference", _reference_text(reference), base, None, settings)]
+    rows = [
+        _ablate_row(
+            "reference",
+            (", ".join(f"{name} {value or 'all'}" for name, value in reference.items())),
+            base,
+            None,
+            settings,
+        )
+    ]
     for name in FACTORS:
         for value in getattr(settings, name)[1:]:
             own = _matching_cells(cells, reference | {name: value})
@@ -85,10 +100,6 @@ def ablate_rows(cells: Sequence[CellFigures], settings: AblateSettings) -> tuple
 
 def _matching_cells(cells: Sequence[CellFigures], factors: dict[str, object]) -> list[CellFigures]:
     return [cell for cell in cells if all(getattr(cell.cell, name) == value for name, value in factors.items())]
-
-
-def _reference_text(reference: dict[str, object]) -> str:
-    return ", ".join(f"{name} {value or 'all'}" for name, value in reference.items())
 
 
 def _ablate_row(
@@ -128,14 +139,7 @@ def over_seeds(values: Sequence[float], level: float, within: tuple[float, float
     return Estimate(value=mean, low=low, high=high, n=n, unit="seed", level=level, method="t over seeds")
 
 
-# --------------------------------------------------------------------------------------------------
-# A grid of small distillations: each cell is labelled, trained and tested, and kept as soon as it is done.
-#
-# Composes `label`, `train` and `evaluate`; each can be replaced by a function of one's own.
-#
-#     OUT/labels/NAME/      labels, shared by the cells that need the same
-#     OUT/cells/NAME/       model/ and cell.json: a cell that has it is not done again
-# --------------------------------------------------------------------------------------------------
+# -- running the cells -------------------------------------------------------------------------------------------------
 
 CELL, PLAN = "cell.json", "ablate.json"
 Progress = Callable[[str], None]
@@ -184,10 +188,18 @@ def ablate(
     makers = (label or _labeller(fixed), train or _trainer(fixed), test or _tester(fixed))
     records = [_run_cell(cell, out, makers, progress, f"{n + 1} of {len(cells)}") for n, cell in enumerate(cells)]
     figures, tested = [CellFigures.parse(record["figures"], where=CELL) for record in records], records[0]
+    study = open_study(fixed.study)
+    factors = {name: ",".join(map(str, value)) if isinstance(value, tuple) else value for name, value in settings}
+    signature = Signature(
+        method="distill ablate",
+        data=study.hash[:12],
+        revision=study.revision,
+        settings={"vlm": Path(fixed.vlm).name, **factors, **{k: str(v) for k, v in fixed.training.items()}},
+    )
     return AblateReport(
         study=open_study(fixed.study).name, test=tested["test"], simulated=tested["simulated"],
         target=tested["target"], items=tested["items"], level=settings.level, rows=ablate_rows(figures, settings),
-        cells=tuple(figures), policies=POLICIES, signature_line=str(_signature(fixed, settings)),
+        cells=tuple(figures), policies=POLICIES, signature_line=str(signature),
     )  # fmt: skip
 
 
@@ -269,7 +281,22 @@ def _train_settings(fixed: Ablation, cell: AblationCell) -> DistillSettings:
 
 def _same_run(fixed: Ablation, out: Path) -> None:
     """A folder holds cells of one ablation: what all cells share may not change under them."""
-    shared = json.loads(json.dumps(_shared_settings(fixed), default=str))
+    shared = json.loads(
+        json.dumps(
+            (
+                {
+                    "study": open_study(fixed.study).hash,
+                    "vlm": fixed.vlm,
+                    "judge": fixed.named.model_dump(mode="json"),
+                    "test": None if fixed.test is None else open_study(fixed.test).hash,
+                    "against": list(fixed.against),
+                    "labels": dict(fixed.labels),
+                    "training": dict(fixed.training),
+                }
+            ),
+            default=str,
+        )
+    )
     file = out / PLAN
     if file.is_file():
         if json.loads(file.read_text(encoding="utf-8")) != shared:
@@ -284,23 +311,6 @@ def _same_run(fixed: Ablation, out: Path) -> None:
         raise BadFile("a new folder is needed for an ablation", found="something else", where=str(out))
     out.mkdir(parents=True, exist_ok=True)
     write_json(file, shared)
-
-
-def _shared_settings(fixed: Ablation) -> dict[str, Any]:
-    return {
-        "study": open_study(fixed.study).hash, "vlm": fixed.vlm, "judge": fixed.named.model_dump(mode="json"),
-        "test": None if fixed.test is None else open_study(fixed.test).hash, "against": list(fixed.against),
-        "labels": dict(fixed.labels), "training": dict(fixed.training),
-    }  # fmt: skip
-
-
-def _signature(fixed: Ablation, settings: AblateSettings) -> Signature:
-    study = open_study(fixed.study)
-    factors = {name: ",".join(map(str, value)) if isinstance(value, tuple) else value for name, value in settings}
-    return Signature(
-        method="distill ablate", data=study.hash[:12], revision=study.revision,
-        settings={"vlm": Path(fixed.vlm).name, **factors, **{k: str(v) for k, v in fixed.training.items()}},
-    )  # fmt: skip
 
 
 # -- what a cell does --------------------------------------------------------------------------------------------------
@@ -352,9 +362,7 @@ def _test_side(fixed: Ablation, cell: AblationCell) -> tuple[str, ...]:
     return tuple(id for id, side in zip(ids, split.of_item) if SPLITS[side] == "test")
 
 
-# --------------------------------------------------------------------------------------------------
-# The HTML of `salon distill ablate`, composed from its AblateReport alone: it prints numbers and computes none.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 
 def ablation_page(report: AblateReport) -> Page:
@@ -372,7 +380,8 @@ def ablation_page(report: AblateReport) -> Page:
         kicker=f"Salon distill ablate · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
         banner=SIMULATED if report.simulated else "",
         cards=[
-            Card("Reference", _figure(reference.srcc), "SRCC, mean over seeds"),
+            Card("Reference", "–" if reference.srcc is None else estimate_value(reference.srcc, None, 3),
+                 "SRCC, mean over seeds"),
             Card("Test items", fixed(report.items, 0), f"against {brief(report.target, 60)}"),
             Card("Seeds", fixed(reference.seeds, 0), "of every cell"),
             Card("Label calls", fixed(reference.calls, 0), "of the reference, one seed"),
@@ -381,10 +390,6 @@ def ablation_page(report: AblateReport) -> Page:
         notes=[Markup("Intervals in brackets are at the {} level, over seeds.").format(level_words(here))],
         signature=one_way(report.signature_line),
     )  # fmt: skip
-
-
-def _figure(figure: object) -> Markup | str:
-    return "–" if figure is None else estimate_value(figure, None, 3)
 
 
 def _label(row: AblateRow) -> str:

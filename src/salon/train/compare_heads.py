@@ -2,7 +2,17 @@
 
 All rows have the same labels, split, width, rate and seeds. What varies is what a head is given: one picture or two,
 with the criterion before the prompt or without; and in the last row whether the encoder may change. Accuracy is on the
-validation pairs, by how the panel split, averaged over seeds; intervals draw whole prompts again.
+validation pairs, by how the panel split, averaged over seeds; intervals resample whole prompts.
+
+Adapters on a CLIP or SigLIP are learned with scalar heads from pairs:
+
+    score of picture i under text t and criterion c     f_c = w_c . [t, i, t * i, |t - i|] + b_c
+    log-odds that a is better than b                    z = tau (f_c(a) - f_c(b)),  tau learned
+    loss                                                cross-entropy of s(z) against the share of votes
+
+W of every linear layer of both towers stays; W + (alpha / r) B A is used. After each pass the loss of the validation
+pairs is read, and the adapters of the best pass are merged into the weights. The result is an encoder like any other:
+heads are then trained on its vectors as on those of a frozen one.
 """
 
 from __future__ import annotations
@@ -250,17 +260,7 @@ def _encode_again(prepared: PreparedStudy, encoder: Encoder, paths: dict[str, Pa
     return replace(prepared, encoder=encoder, encoded=encoded)
 
 
-# --------------------------------------------------------------------------------------------------
-# Low-rank adapters on a CLIP or SigLIP, learned with scalar heads from pairs: the encoder is no longer frozen.
-#
-#     score of picture i under text t and criterion c     f_c = w_c . [t, i, t * i, |t - i|] + b_c
-#     log-odds that a is better than b                    z = tau (f_c(a) - f_c(b)),  tau learned
-#     loss                                                cross-entropy of s(z) against the share of votes
-#
-# W of every linear layer of both towers stays; W + (alpha / r) B A is used. After each pass the loss of the validation
-# pairs is read, and the adapters of the best pass are worked into the weights. What comes back is an encoder like any
-# other: heads are then trained on its vectors as on those of a frozen one.
-# --------------------------------------------------------------------------------------------------
+# -- adapters on an encoder --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

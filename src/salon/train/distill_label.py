@@ -160,7 +160,20 @@ def write_labels(
     asker = Asker(plan.asking, vlm, plan.items, watch or _ignore_progress, plan.budget.calls, role=plan.settings.role)
     labels = SOURCE_LABELS[plan.settings.source](asker, plan.settings, plan.budget, plan.low, plan.high)
     card = _card(plan, vlm, labels, asker.tally)
-    scores = _with_broken_items(plan, labels, card)
+    more, criteria = len(plan.broken), len(plan.asking.criteria)
+    empty = np.full((more, criteria), np.nan)
+    scores = PseudoScores(
+        items=(*plan.items, *plan.broken),
+        criteria=plan.asking.criteria,
+        values=np.concatenate([labels.values, empty]),
+        sd=np.concatenate([labels.sd, empty]),
+        low=plan.low,
+        high=plan.high,
+        source=plan.settings.source,
+        pairs=labels.pairs,
+        card=card,
+        n=np.concatenate([labels.n, np.zeros((more, criteria), np.int64)]),
+    )
     tables = {ANSWERS: labels.answers} if isinstance(labels.answers, pa.Table) else {}
     with written_inside(output):
         check_labels_target(plan, vlm, output, overwrite=overwrite)  # again: other labels may have come meanwhile
@@ -232,6 +245,15 @@ def _card(plan: LabelPlan, vlm: Vlm, labels: ItemLabels, tally: CallTally) -> La
         left_out.append(f"{failed:,} calls got no reply; the same command again asks them again.")
     if labels.dead:
         left_out.append(f"{len(labels.dead):,} items stayed without any answer and have no label.")
+    changed = plan.settings.model_dump(exclude={"seed", "source"}, exclude_defaults=True)
+    plain = {name: ",".join(value) if isinstance(value, tuple) else value for name, value in changed.items()}
+    signature = Signature(
+        method=f"distill-label-{plan.settings.source}[{vlm.signature}]",
+        data=plan.study.hash[:12],
+        revision=plan.study.revision,
+        settings=plain | {"texts": plan.texts},
+        seed=plan.settings.seed,
+    )
     return LabelCard(
         source=plan.settings.source,
         items=len(plan.items) + len(plan.broken),
@@ -254,35 +276,5 @@ def _card(plan: LabelPlan, vlm: Vlm, labels: ItemLabels, tally: CallTally) -> La
         simulated=plan.study.simulated or vlm.signature.method.startswith("simulated"),
         policies=labels.policies,
         warnings=(*left_out, *labels.warnings),
-        signature=str(_signature(plan, vlm)),
-    )
-
-
-def _signature(plan: LabelPlan, vlm: Vlm) -> Signature:
-    changed = plan.settings.model_dump(exclude={"seed", "source"}, exclude_defaults=True)
-    plain = {name: ",".join(value) if isinstance(value, tuple) else value for name, value in changed.items()}
-    return Signature(
-        method=f"distill-label-{plan.settings.source}[{vlm.signature}]",
-        data=plan.study.hash[:12],
-        revision=plan.study.revision,
-        settings=plain | {"texts": plan.texts},
-        seed=plan.settings.seed,
-    )
-
-
-def _with_broken_items(plan: LabelPlan, labels: ItemLabels, card: LabelCard) -> PseudoScores:
-    """With empty rows for the items that were left out."""
-    more, criteria = len(plan.broken), len(plan.asking.criteria)
-    empty = np.full((more, criteria), np.nan)
-    return PseudoScores(
-        items=(*plan.items, *plan.broken),
-        criteria=plan.asking.criteria,
-        values=np.concatenate([labels.values, empty]),
-        sd=np.concatenate([labels.sd, empty]),
-        low=plan.low,
-        high=plan.high,
-        source=plan.settings.source,
-        pairs=labels.pairs,
-        card=card,
-        n=np.concatenate([labels.n, np.zeros((more, criteria), np.int64)]),
+        signature=str(signature),
     )

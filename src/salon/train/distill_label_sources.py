@@ -1,4 +1,10 @@
-"""Four sources of labels: the bridge, majority votes, single answers, all pairs. Each asks, and scores the answers."""
+"""Four sources of labels: the bridge, majority votes, single answers, all pairs. Each asks a judge, and scores answers.
+
+`Asker` asks through the judge engine: pairs shown in a given order, or single items. The engine stores every reply
+before it is used: an endpoint's in its call store, those of a model in this process in a file beside the study. Scripts
+and simulations answer the same question the same way. So a run that was killed is simply run again, and asks only what
+is not known yet.
+"""
 
 from __future__ import annotations
 
@@ -398,13 +404,7 @@ def _tied_words(criteria: Sequence[str], usable: list[int]) -> list[str]:
     return [f"{id}: nothing but ties, or one side alone: no information, its labels are left empty." for id in tied]
 
 
-# --------------------------------------------------------------------------------------------------
-# Asking a judge for labels through the judge engine: pairs shown in a given order, or single items.
-#
-# Every reply is in the engine's store before it is used: an endpoint's in its call store, those of a model in this
-# process in a file beside the study. Scripts and simulations give the same answer to the same question. So a run that
-# was killed is simply run again, and asks only what it does not know.
-# --------------------------------------------------------------------------------------------------
+# -- asking a judge ----------------------------------------------------------------------------------------------------
 
 OnCall = Callable[[int, int], None]
 """Is told how many calls are done, and how many there will be."""

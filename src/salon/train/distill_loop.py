@@ -1,18 +1,24 @@
 """The training of a one-pass scorer: GRPO by TRL, with the fidelity reward, looks at validation, and checkpoints.
 
 One step samples `group` answers for each of `images` images, over all processes, rewards them against each other and
-takes one step of AdamW. The order of images follows from the seed alone and is laid out beforehand, so a run that was
-interrupted goes on with the images that come next; optimizer and random states come from its last checkpoint.
+takes one step of AdamW. The order of images follows from the seed alone and is fixed beforehand, so a run that was
+interrupted continues with the next images; optimizer and random states come from its last checkpoint.
 
     RUN/log.jsonl, RUN/tensorboard/   what every step gave, and every look at the validation images
-    RUN/answers.jsonl                 a few greedy answers at every look, as they were said
+    RUN/answers.jsonl                 a few greedy answers at every look, verbatim
     RUN/checkpoints/checkpoint-N/     TRL's own: weights or adapters, optimizer, schedule, random states
     RUN/best/                         the weights of the state that is kept so far
     RUN/looks.json                    the scores of every look at the validation images
-    RUN/begun.json                    what the run began with, and must go on with
+    RUN/begun.json                    what the run began with, and must continue with
 
 Several processes run the same code. What only the first can know or may do (folders, checkpoints, choices) is decided
-there and told to the others, errors too.
+there and sent to the others, errors too.
+
+The format stage is a brief supervised stage on the form of an answer alone: scores are drawn at random, without regard
+to the image. It teaches only how to answer. A released VLM does not need it; a model that never keeps the form has no
+answer that could be rewarded, and GRPO no difference to learn from. TRL's SFTTrainer takes the steps, in all processes
+and with the same engine as GRPO. The weights are written to RUN/format, from where training begins; the divergence from
+the model as it began is then from this one.
 """
 
 from __future__ import annotations
@@ -270,7 +276,8 @@ class _TrainingWatch(TrainerCallback):
         if not logs or "loss" not in logs or self.latest is None:
             return
         step, rewards = state.global_step, self.latest
-        _check_finite(step, logs, self.run)
+        if not math.isfinite(float(logs["loss"]) + float(logs.get("grad_norm", 0.0))):
+            raise not_finite_error(f"loss {logs['loss']}, gradient {logs.get('grad_norm')} in step {step}", self.run)
         figures = {name.rpartition("/")[2]: float(logs[name]) for name in _LOGGED if name in logs}
         counts = {name: float(getattr(rewards, name)) for name in _COUNTS}
         finite = {name: value if math.isfinite(value) else None for name, value in (figures | rewards.figures).items()}
@@ -335,21 +342,7 @@ class _TrainingWatch(TrainerCallback):
 _COUNTS = ("answers", "unread", "out_of_range", "thoughtless", "unranked")
 
 
-def _check_finite(step: int, logs: Mapping[str, float], run: Path) -> None:
-    """A loss that is no number spoils all weights after it."""
-    if not math.isfinite(float(logs["loss"]) + float(logs.get("grad_norm", 0.0))):
-        raise not_finite_error(f"loss {logs['loss']}, gradient {logs.get('grad_norm')} in step {step}", run)
-
-
-# --------------------------------------------------------------------------------------------------
-# A brief supervised stage on the form of an answer alone: scores are drawn at random, without regard to the image.
-#
-# It teaches nothing about quality, only how to answer. A released VLM does not need it; a model that never keeps the
-# form
-# has no answer that could be rewarded, and GRPO no difference to learn from. TRL's SFTTrainer takes the steps, in all
-# processes and with the same engine as GRPO. The weights are written to RUN/format, from where training begins; the
-# divergence from the model as it began is then from this one.
-# --------------------------------------------------------------------------------------------------
+# -- the format stage --------------------------------------------------------------------------------------------------
 
 try:
     with warnings.catch_warnings():

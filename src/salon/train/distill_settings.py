@@ -1,20 +1,32 @@
-"""The reward of one-pass answers: rank + format + range, the same however many processes share the answers.
+"""Settings of `salon distill train`, and the reward of one-pass answers that they describe.
 
     reward = rank_weight * R       R by stats.fidelity, over all images that are answered at one time
              - format_penalty      if the answer cannot be read, or lacks the thought that was asked for
              - range_penalty       if every criterion has its number and one of them is off its scale
              + absolute_weight * C C by stats.closeness: nearness to the labels themselves; not in the paper, default 0
 
-The rank reward fixes an order and no scale; the absolute term fixes the scale, for labels that have values (methods,
-pseudo-scores).
+The rank reward fixes an order and no scale; the absolute term fixes the scale, for labels that have values. An answer
+that cannot be read, or is off the scale, has no rank reward and no part in the mean and variance of its image. An image
+without a partner has no rank reward for any of its answers; format and range still count. So an answer is worth 0 to
+`rank_weight` if it is read and on its scale, and less than 0 otherwise.
 
-An answer that cannot be read, or leaves the scale, has no rank reward: nothing is drawn for it and nothing is cut to
-fit, and it has no part in the mean and variance of its image. An image without a partner has no rank reward for any of
-its answers; format and range still count. So an answer is worth 0 to `rank_weight` where it is read and on its scale,
-and less than 0 else.
+Answers are grouped by item and gathered from all processes before anything is compared. They are sorted first, so the
+numbers are the same to the last bit for 1, 2 or 4 processes.
 
-Answers are grouped by the id of their item and gathered from all processes before anything is compared. They are put in
-one order first, so the numbers are the same to the last bit for 1, 2 or 4 processes.
+Defaults of the settings are PPaint's (appendix D.2, Table 16) where it gives them: six answers for an image, 64 images
+a step, AdamW at 1e-6, clipping at 1, ten epochs, 512 tokens. It gives neither tau, eps, beta nor the weights of the
+format and range terms: eps, ddof and beta are those of VisualQuality-R1's code, the others are Salon's.
+
+The reward in the shapes that trainers call:
+
+    TRL                f(prompts, completions, completion_ids, **columns) -> list[float]         a column `item`
+    verl               f(data_sources, solution_strs, ground_truths, extra_infos) -> list[float]
+                       `reward_model.reward_manager=batch`; the item is the ground truth, or extra_info["item"]
+    ms-swift           a class for `orms`: C(args=...)(completions, **columns) -> list[float]    a column `item`
+    VisualQuality-R1   f(completions, solution, **kwargs) -> list[float]                         `item` or `image_path`
+
+verl's usual reward sees one answer at a time and cannot compare; its batch manager passes all of them. TRL, ms-swift
+and VisualQuality-R1 call the reward in every process with that process's answers: give DistillReward the processes.
 """
 
 from __future__ import annotations
@@ -273,14 +285,7 @@ def _figures(total: Floats, fidelity: Fidelity, scores: Floats) -> dict[str, flo
     }
 
 
-# --------------------------------------------------------------------------------------------------
-# Everything the training of a one-pass scorer can be told, described once: flags, help, docs and cards read it here.
-#
-# Defaults are PPaint's (appendix D.2, Table 16) where it gives them: six answers for an image, 64 images a step, AdamW
-# at
-# 1e-6, clipping at 1, ten epochs, 512 tokens. It gives neither tau, eps, beta nor the weights of the format and range
-# terms: eps, ddof and beta are those of VisualQuality-R1's code, the others are Salon's.
-# --------------------------------------------------------------------------------------------------
+# -- settings ----------------------------------------------------------------------------------------------------------
 
 DISTILL_FULL_RATE, DISTILL_LORA_RATE = 1e-6, 1e-5
 DISTILL_FREE = frozenset(
@@ -404,20 +409,7 @@ class DistillSettings(RewardTerms):
         return self.lr or (DISTILL_FULL_RATE if self.learn == "full" else DISTILL_LORA_RATE)
 
 
-# --------------------------------------------------------------------------------------------------
-# One reward object in the shapes that trainers call.
-#
-#     TRL                f(prompts, completions, completion_ids, **columns) -> list[float]         a column `item`
-#     verl               f(data_sources, solution_strs, ground_truths, extra_infos) -> list[float]
-#                        `reward_model.reward_manager=batch`; the item is the ground truth, or extra_info["item"]
-#     ms-swift           a class for `orms`: C(args=...)(completions, **columns) -> list[float]    a column `item`
-#     VisualQuality-R1   f(completions, solution, **kwargs) -> list[float]                         `item` or
-# `image_path`
-#
-# verl's usual reward sees one answer at a time and cannot compare; its batch manager hands over all of them. TRL,
-# ms-swift and VisualQuality-R1 call the reward in every process with that process's answers: give DistillReward the
-# processes.
-# --------------------------------------------------------------------------------------------------
+# -- shapes of trainers ------------------------------------------------------------------------------------------------
 
 OnReward = Callable[[AnswerRewards], None]
 

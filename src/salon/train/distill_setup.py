@@ -1,4 +1,4 @@
-"""Before and after a one-pass scorer is trained: what a run goes on with, its trainers' arguments, its weights."""
+"""Before and after a one-pass scorer is trained: what a run continues with, trainers' arguments, weights, errors."""
 
 from __future__ import annotations
 
@@ -276,9 +276,7 @@ def check_length(vlm: Any, processor: Any, data: OnePassData, settings: DistillS
         ) from None
 
 
-# --------------------------------------------------------------------------------------------------
-# What can go wrong while a one-pass scorer is trained, in words that say what helps.
-# --------------------------------------------------------------------------------------------------
+# -- errors in words ---------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -331,9 +329,7 @@ def _memory_error(settings: DistillSettings) -> BadValue:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Whether vLLM can sample the answers: refused at the start, in all processes, in place of a wait in the middle.
-# --------------------------------------------------------------------------------------------------
+# -- vLLM --------------------------------------------------------------------------------------------------------------
 
 try:
     with warnings.catch_warnings():

@@ -1,13 +1,12 @@
 """From a study and a folder of labels to a one-pass scorer: question, split, leak guard, training, card, folder.
 
-Composes `judge` (how one picture is asked about), `fuse` (the split by prompt) and `train`. Several processes may run
-it at once, as torchrun or accelerate start them: all train, the first one writes.
+Several processes may run it at once, as torchrun or accelerate start them: all train, the first one writes.
 
     report = distill_study(study_folder, labels_folder, "weights/Qwen3-VL-8B-Instruct", out)
-    reward = study_reward(study, labels)          the reward alone, for another trainer
 
-OUT/                  the VLM, one_pass.json (the card), README.md, guard.parquet
-OUT/run/log.jsonl     what every step gave; beside it TensorBoard's files, split.parquet and, while it runs, checkpoints
+    OUT/                  the VLM, one_pass.json (the card), README.md, guard.parquet
+    OUT/run/log.jsonl     what every step gave; beside it TensorBoard's files, split.parquet and, while it runs,
+                          checkpoints
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from salon.store.data_card import escape_md
 from salon.store.folder import local_path, open_study
 from salon.store.near_pictures import PictureKey
 from salon.study import Signature, Study
-from salon.study.nouns import Criterion, Noun, Scale
+from salon.study.nouns import Noun, Scale
 from salon.study.votes import SPLITS
 from salon.train.distill_loop import TrainedScorer, train_one_pass
 from salon.train.distill_settings import DISTILL_FREE, DistillSettings
@@ -118,8 +117,11 @@ def distill_study(
     form = one_pass_form(study, labels_used, think=settings.think, role=settings.role)
     sides, keys, notes = here.decide(lambda: _apart_sides(study, folder, labels_used, settings, apart))
     images = {item: folder / image for item, image in _images(study).items() if image}
-    data = OnePassData(labels_used, images, question_form(study, form, settings), sides["train"], sides["validation"],
-                       settings.pixels, _prompts(study))  # fmt: skip
+    prompts = {item.id: item.prompt for item in study.nouns("items") if item.prompt is not None}
+    asking = question_form(study, form, settings)
+    data = OnePassData(
+        labels_used, images, asking, sides["train"], sides["validation"], pixels=settings.pixels, prompts=prompts
+    )
     made_of = here.decide(lambda: f"{Path(model).name} {fingerprint(model) or 'by its hub name'}")
     made_by = {"data": study.hash, "backbone": made_of, "labels": _identity(labels_used), "question": form.hash}
     data.order(settings.images, 1, settings.seed)  # refused now where a step is larger than what there is
@@ -164,7 +166,11 @@ def _apart_sides(
 def _claim(held_run: ExitStack, run: Path, sides: dict[str, tuple[str, ...]], *, overwrite: bool) -> None:
     """Let no other command train in `run` before `held_run` ends; empty it where nothing in it is to go on."""
     held_run.enter_context(hold_run(run, anew=overwrite or not _unfinished(run)))
-    _write_split(run / "split.parquet", sides)
+    path = run / "split.parquet"
+    rows = [(item, side) for side, items in sides.items() for item in items]
+    table = pa.table({"item": [item for item, _ in rows], "split": [side for _, side in rows]})
+    with whole_file(path) as target:
+        pq.write_table(table, target, compression="zstd")
 
 
 # -- how items are asked about ---------------------------------------------------------------------------------------
@@ -172,13 +178,11 @@ def _claim(held_run: ExitStack, run: Path, sides: dict[str, tuple[str, ...]], *,
 
 def one_pass_form(study: Study, labels: PseudoScores, *, think: bool = True, role: str = ROLE) -> OnePass:
     """The question for the criteria of `labels`, on the scale of the labels."""
-    criteria = tuple(_scaled(study.criterion(id), labels) for id in labels.criteria)
+    criteria = tuple(
+        (study.criterion(id).model_copy(update={"scale": Scale(low=labels.low, high=labels.high)}))
+        for id in labels.criteria
+    )
     return OnePass(criteria=criteria, think=think, role=role)
-
-
-def _scaled(criterion: Criterion, labels: PseudoScores) -> Criterion:
-    """On the scale of the labels, where high is better under every criterion, flags too."""
-    return criterion.model_copy(update={"scale": Scale(low=labels.low, high=labels.high)})
 
 
 def question_form(study: Study, form: OnePass, settings: DistillSettings) -> QuestionForm:
@@ -273,15 +277,14 @@ def _images(study: Study) -> dict[str, str | None]:
     return {item.id: item.image for item in study.nouns("items")}
 
 
-def _prompts(study: Study) -> dict[str, str]:
-    return {item.id: item.prompt for item in study.nouns("items") if item.prompt is not None}
-
-
 def study_sides(
     study: Study, folder: Path, labels: PseudoScores, settings: DistillSettings
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, PictureKey], list[str]]:
     """The labelled items on each side of the split by prompt, the keys of their pictures, and what was left out."""
-    items = _labeled_items(labels)
+    there = np.asarray(np.isfinite(labels.values).any(1))
+    if labels.pairs is not None:
+        there[np.concatenate([labels.pairs.a, labels.pairs.b])] = True
+    items = [item for item, has_label in zip(labels.items, there) if has_label]
     images = _images(study)
     gone = [item for item in items if not images[item] or not (folder / str(images[item])).is_file()]
     if gone:
@@ -307,13 +310,6 @@ def study_sides(
     return sides, keys, notes if len(images) > len(items) else notes[1:]
 
 
-def _labeled_items(labels: PseudoScores) -> list[str]:
-    there = np.asarray(np.isfinite(labels.values).any(1))
-    if labels.pairs is not None:
-        there[np.concatenate([labels.pairs.a, labels.pairs.b])] = True
-    return [item for item, has_label in zip(labels.items, there) if has_label]
-
-
 def _refuse_leaks(keys: dict[str, PictureKey], apart: Path) -> None:
     """No picture of the study to be tested on may be among those trained on: neither its bytes nor its look."""
     study, folder = open_study(apart), local_path(apart).resolve()
@@ -335,13 +331,6 @@ def _identity(labels: PseudoScores) -> str:
     for part in (labels.values, labels.sd, *pairs):
         digest.update(np.ascontiguousarray(part).tobytes())
     return f"{labels.source}, {len(labels.items)} items, {digest.hexdigest()[:12]}"
-
-
-def _write_split(path: Path, sides: dict[str, tuple[str, ...]]) -> None:
-    rows = [(item, side) for side, items in sides.items() for item in items]
-    table = pa.table({"item": [item for item, _ in rows], "split": [side for _, side in rows]})
-    with whole_file(path) as target:
-        pq.write_table(table, target, compression="zstd")
 
 
 # -- after -----------------------------------------------------------------------------------------------------------
@@ -397,9 +386,7 @@ def _report(
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# The card of a one-pass scorer, for machines and in words.
-# --------------------------------------------------------------------------------------------------
+# -- the card ----------------------------------------------------------------------------------------------------------
 
 _LABELS = ("source", "judge", "judge_signature", "calls_made", "simulated", "signature")
 

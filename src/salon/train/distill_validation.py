@@ -1,4 +1,20 @@
-"""What a one-pass scorer learns from: pictures and questions in a fixed order."""
+"""What a one-pass scorer learns from, and how far it has come: looks at the validation items, and the state to keep.
+
+A look asks for greedy scores of the validation items and compares them with the labels.
+
+SRCC      Mean over criteria of Spearman's correlation with the labels' values. An unreadable answer counts as the mean
+          of the readable ones: it earns nothing, and leaving it out would reward silence. Scores that are all equal
+          have the correlation 0. With labels of pairs alone: the share of pairs in the right order less the share in
+          the wrong one.
+interval  Resamples prompts (items, where no prompt has several), the same draws for every look. So the standard error
+          of a difference between two looks comes from draws of that difference.
+choice    The latest look whose SRCC is within one standard error of the highest. The highest of several noisy numbers
+          is partly luck; among looks that the items cannot distinguish, the one that has trained longest is better on
+          average (prove/distill_choice.py). Only one state has to be stored: a look replaces it when it is made.
+          It needs LEAST_ITEMS items of LEAST_PROMPTS prompts; with fewer the last state is kept.
+verdict   Whether the kept state reads, has a spread and is above chance: a lower bound of its SRCC is above 0, at 95%
+          for all looks together (Bonferroni).
+"""
 
 from __future__ import annotations
 
@@ -124,25 +140,7 @@ def walk_pairs(items: Sequence[str], near: Mapping[str, Sequence[str]], rng: np.
     return list(visited)
 
 
-# --------------------------------------------------------------------------------------------------
-# How far a one-pass scorer has come: looks at the validation items, the state that is kept, and whether it learned.
-#
-# A look asks for greedy scores of the validation items and compares them with the labels.
-#
-# SRCC      Mean over criteria of Spearman's correlation with the labels' values. An unreadable answer counts as the
-# mean
-#           of the readable ones: it earns nothing, and leaving it out would reward silence. Scores that are all equal
-#           have the correlation 0. With labels of pairs alone: the share of pairs in the right order less the share in
-#           the wrong one.
-# interval  Prompts are drawn again (items, where no prompt has several), the same draws for every look. So the standard
-#           error of a difference between two looks comes from draws of that difference.
-# choice    The latest look whose SRCC is within one standard error of the highest. The highest of several noisy numbers
-#           is partly luck; among looks that the items cannot tell apart, the one that has trained longest is better on
-#           average (prove/distill_choice.py). Only one state has to be stored: a look replaces it when it is made.
-#           It needs LEAST_ITEMS items of LEAST_PROMPTS prompts; with fewer the last state is kept.
-# verdict   Whether the kept state reads, has a spread and is above chance: a lower bound of its SRCC is above 0, at 95%
-#           for all looks together (Bonferroni).
-# --------------------------------------------------------------------------------------------------
+# -- looks at the validation items -------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 BEST, STEP, LOOKS = "best", "step.txt", "looks.json"
@@ -263,7 +261,10 @@ class ValidationCurve:
                 outcome="unknown", words=f"Nothing shows whether the policy learned: {self.too_few}."
             )
         if look.fault is not None:
-            return TrainingVerdict(outcome=_outcome(look), words=self._fallen(look, look.fault))
+            return TrainingVerdict(
+                outcome=("constant" if look.read >= LEAST_READ * look.images else "unreadable"),
+                words=self._fallen(look, look.fault),
+            )
         if self.too_few is not None:
             return TrainingVerdict(
                 outcome="unknown", words=f"Nothing shows whether the policy learned: {self.too_few}."
@@ -274,7 +275,11 @@ class ValidationCurve:
             among = f", among {number} looks" if number > 1 and self.chooses else ""
             words = f"SRCC {_between(look)} on {look.images:,} validation items is not above chance{among}"
             return TrainingVerdict(outcome="chance", words=f"The policy did not learn: {words}.")
-        fault = last.fault or (None if _is_above_chance(last) else f"SRCC {_between(last)} is not above chance")
+        fault = last.fault or (
+            None
+            if (last.srcc > 0 and (last.low is None or last.low > 0))
+            else f"SRCC {_between(last)} is not above chance"
+        )
         if last is not look and fault is not None:
             fallback = f"The state of step {step:,} is kept, SRCC {_between(look)}."
             return TrainingVerdict(outcome="fell back", words=f"{self._fallen(last, fault)} {fallback}")
@@ -311,7 +316,11 @@ class ValidationCurve:
     def save(self, run: Path) -> None:
         """Write what a run that goes on needs."""
         looks = [
-            {"step": answers.step, "reward": answers.reward, "scores": _nullable(answers.scores)}
+            {
+                "step": answers.step,
+                "reward": answers.reward,
+                "scores": ([[None if np.isnan(value) else float(value) for value in row] for row in answers.scores]),
+            }
             for answers in self._answers
         ]
         record = {"seconds": self.seconds, "items": self.items, "looks": looks}
@@ -433,14 +442,6 @@ def read_looks(run: Path) -> dict[str, Any] | None:
     return record | {"stored": int((run / BEST / STEP).read_text()) if (run / BEST / STEP).is_file() else None}
 
 
-def _outcome(look: ValidationLook) -> Outcome:
-    return "constant" if look.read >= LEAST_READ * look.images else "unreadable"
-
-
-def _is_above_chance(look: ValidationLook) -> bool:
-    return look.srcc > 0 and (look.low is None or look.low > 0)
-
-
 def _between(look: ValidationLook) -> str:
     ends = "" if look.low is None else f" [{look.low:.2f}, {look.high:.2f}]"
     return f"{look.srcc:.2f}{ends}"
@@ -474,7 +475,3 @@ def look_cells(look: ValidationLook, best_step: int) -> tuple[str, ...]:
 
 
 LOOK_COLUMNS = ("step", "SRCC", "95%", "answers read", "mean score", "spread", "scores", "reward", "")
-
-
-def _nullable(scores: Floats) -> list[list[float | None]]:
-    return [[None if np.isnan(value) else float(value) for value in row] for row in scores]

@@ -1,8 +1,12 @@
 """Models and scorers against the people of a study, on what the models were not trained on.
 
-Composes `fuse` (votes and splits), `judge` (scorers) and `train` (models, leak guard, figures).
+Which pairs are used, and what a leak is: `salon.evaluate`.
 
-Which pairs, and what a leak is: `evaluate_pairs`.
+A learning curve shows what more data would bring: heads trained on growing parts of the training prompts, all on the
+same test pairs. Prompts join in an order given by a hash, so a larger part holds every smaller one, and the same seed
+gives the same parts on every machine. At each part heads are trained once for every seed. The accuracy of a part is the
+mean over seeds, its interval resamples the test prompts, and the standard deviation over seeds stands beside it. A
+curve that still rises at its end asks for more prompts; a flat one for better features or more raters.
 """
 
 from __future__ import annotations
@@ -314,17 +318,7 @@ def _training_rows(table: pa.Table, prompts: frozenset[str]) -> pa.Table:
     return table.filter(pa.array(mask, pa.bool_()))
 
 
-# --------------------------------------------------------------------------------------------------
-# What more data would bring: heads trained on growing parts of the training prompts, all on the same test pairs.
-#
-# Prompts join in an order drawn by hash, so a larger part holds every smaller one, and the same seed gives the same
-# parts
-# on every machine. At each part heads are trained once for every seed; the accuracy of a part is the mean over seeds,
-# its
-# interval draws the test prompts again, and the standard deviation over seeds stands beside it. A curve that still
-# rises
-# at its end asks for more prompts; a flat one for better features or more raters.
-# --------------------------------------------------------------------------------------------------
+# -- the curve ---------------------------------------------------------------------------------------------------------
 
 Fit = Callable[[frozenset[str], int], Floats]
 """Log-odds of the trial's pairs by heads trained on these prompts with this seed; TooFew where they do not suffice."""

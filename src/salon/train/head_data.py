@@ -1,7 +1,22 @@
-"""Labels and vectors as tensors: all rows at once, so that a minibatch is a list of row numbers and nothing more.
+"""Labels and vectors as tensors, and how much each rater's answers count.
 
-A table of labels is what `salon labels` gives, one row for each pair. `votes`, one row for each rater's answer, takes
-its place in training where each rater's answer is to be learned; validation is always on pairs.
+All rows are in memory at once, so a minibatch is a list of row numbers. A table of labels is what `salon labels` gives,
+one row for each pair. `votes`, one row for each rater's answer, replaces it in training where each rater's answer is to
+be learned; validation is always on pairs.
+
+Weights by agreement. Rater r answered n_r training pairs on which the others have a majority, h_r of them like it:
+
+    q_r = (h_r + 1) / (n_r + 2)          one answer either way is added, so that few answers say little
+    w_r = max(0, 2 q_r - 1)              nothing for a rater who agrees no more often than a coin
+
+and weights are divided by their mean over rows. Only training pairs are read: agreement over a whole study, as `salon
+check` prints it, has seen the answers that a model is tested against.
+
+Learned weights. Rater r reports what the model sees with probability eta_r, and the opposite otherwise:
+
+    P(r says a) = eta_r s(z) + (1 - eta_r) s(-z),    eta_r ~ Beta(right, wrong)
+
+as in crowd Bradley-Terry (`stats.crowd`), with the head's log-odds z in place of a difference of scores.
 """
 
 from __future__ import annotations
@@ -254,23 +269,7 @@ def check_enough(labels: pa.Table) -> None:
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# How much each rater's answers count: by agreement with the others, or by a reliability that is learned along.
-#
-# Agreement. Rater r answered n_r training pairs on which the others have a majority, h_r of them as that majority:
-#
-#     q_r = (h_r + 1) / (n_r + 2)          one answer either way is added, so that few answers say little
-#     w_r = max(0, 2 q_r - 1)              nothing for a rater who agrees no more often than a coin
-#
-# and weights are divided by their mean over rows. Only training pairs are read: agreement over a whole study, as `salon
-# check` prints it, has seen the answers that a model is tested against.
-#
-# Learned. Rater r reports what the model sees with probability eta_r, and the opposite otherwise:
-#
-#     P(r says a) = eta_r s(z) + (1 - eta_r) s(-z),    eta_r ~ Beta(right, wrong)
-#
-# as in crowd Bradley-Terry (`stats.crowd`), with the head's log-odds z in the place of a difference of scores.
-# --------------------------------------------------------------------------------------------------
+# -- weights of raters -------------------------------------------------------------------------------------------------
 
 RIGHT, WRONG = 9.0, 1.0
 """The prior of eta: as if each rater had been seen right nine times in ten."""
@@ -289,7 +288,9 @@ def agreement_weights(tables: Iterable[pa.Table]) -> dict[str, float]:
         pairs.append(hash_names(pc.binary_join_element_wise(*keys, "\x1f")))
         names = rows.column("rater").to_pylist()
         places.append(np.array([raters.setdefault(name, len(raters)) for name in names], np.int32))
-        signs.append(np.array([_sign(label) for label in rows.column("label").to_pylist()], np.int8))
+        signs.append(
+            np.array([({"a": 1, "b": -1}.get(label, 0)) for label in rows.column("label").to_pylist()], np.int8)
+        )
     pair, rater, sign = (np.concatenate(parts) for parts in (pairs, places, signs))
     order = np.lexsort((rater, pair))  # stable: of one rater's answers to a pair the last stays last
     pair, rater, sign = pair[order], rater[order], sign[order]
@@ -302,10 +303,6 @@ def agreement_weights(tables: Iterable[pa.Table]) -> dict[str, float]:
     hits = np.bincount(rater[counts & (np.sign(other_votes) == sign)], minlength=len(raters))
     weights = np.maximum(0.0, 2 * (hits + 1) / (n + 2) - 1)
     return dict(zip(raters, weights.tolist()))
-
-
-def _sign(label: str) -> int:
-    return {"a": 1, "b": -1}.get(label, 0)
 
 
 class Reliability(nn.Module):

@@ -3,10 +3,10 @@
     loss of a pair     -(share log s(z) + (1 - share) log s(-z)),  z the head's log-odds, s the logistic function
     loss of a flag     the same, against the share of raters who flagged the picture
 
-A pass meets every row once, in batches of one criterion, pairs turned round at random; batches of pairs and of flags
-alternate. After each pass the validation rows are read; the state with the lowest validation loss is kept, that of the
-flag head apart, and training stops when neither loss has fallen for `patience` passes. A loss that is no number stops
-it too: the best state so far is kept.
+A pass visits every row once, in batches of one criterion, with pairs swapped at random; batches of pairs and of flags
+alternate. After each pass the validation rows are read. The state with the lowest validation loss is kept, that of the
+flag head separately, and training stops when neither loss has fallen for `patience` passes. A loss that is not a number
+stops it too: the best state so far is kept.
 
 The same data, settings and machine give the same weights to the last bit. The caller's random state is not touched.
 """
@@ -327,9 +327,7 @@ def _to_device(data: HeadData, device: torch.device) -> HeadData:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The order in which rows are met: seeded, each once a pass, streams in turn.
-# --------------------------------------------------------------------------------------------------
+# -- batches -----------------------------------------------------------------------------------------------------------
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -1,11 +1,12 @@
-"""Settings tried side by side: a grid, several seeds of each, chosen by validation, and never by test.
+"""A grid of settings for heads, several seeds of each, chosen by validation and never by test.
 
     FOLDER/runs.jsonl     one line for each finished run: its settings, its validation accuracy and loss
     FOLDER/sweep.json     the table, the choice, and the signature
+    FOLDER/model          the chosen model
 
-Every point of the grid is trained with the same seeds on the same split. The choice is the point with the lowest mean
-validation loss: accuracy on a few hundred pairs moves by whole percents with the seed, as the column of spreads shows.
-A run that is in the file already is not made again, so a sweep that was stopped goes on where it was.
+Vectors are computed once. Every point of the grid is trained with the same seeds on the same split. The choice is the
+point with the lowest mean validation loss: accuracy on a few hundred pairs moves by whole percents with the seed, as
+the column of spreads shows. A run that is in the file already is not repeated, so a sweep that was stopped continues.
 """
 
 from __future__ import annotations
@@ -97,7 +98,16 @@ def run_sweep(
                 key = run_key(about, point)
                 if (key, seed) not in finished:
                     data = data or data_of(point)
-                    finished[key, seed] = _run(key, data, point.model_copy(update={"seed": seed}))
+                    settings = point.model_copy(update={"seed": seed})
+                    best = train_heads(data, settings).best
+                    accuracy = None if np.isnan(best.validation_accuracy) else best.validation_accuracy
+                    finished[key, seed] = SweepRun(
+                        key=key,
+                        seed=settings.seed,
+                        validation_accuracy=accuracy,
+                        validation_loss=best.validation_loss,
+                        best_pass=best.number,
+                    )
                     journal.add(finished[key, seed])
                     count += 1
                 runs.append(finished[key, seed])
@@ -138,18 +148,7 @@ def _spread(values: Iterable[float]) -> float | None:
     return float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
 
 
-def _run(key: str, data: HeadData, settings: HeadSettings) -> SweepRun:
-    best = train_heads(data, settings).best
-    accuracy = None if np.isnan(best.validation_accuracy) else best.validation_accuracy
-    return SweepRun(
-        key=key, seed=settings.seed, validation_accuracy=accuracy, validation_loss=best.validation_loss,
-        best_pass=best.number,
-    )  # fmt: skip
-
-
-# --------------------------------------------------------------------------------------------------
-# A sweep over the settings of heads on one study: vectors once, many trainings, and the best one as a model.
-# --------------------------------------------------------------------------------------------------
+# -- a study -----------------------------------------------------------------------------------------------------------
 
 MODEL = "model"
 """Folder of the chosen model inside that of the sweep."""

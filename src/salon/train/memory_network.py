@@ -1,7 +1,12 @@
-"""A VLM without its weights: the real network of transformers on torch's meta device, from its config alone.
+"""A VLM without its weights, and how many bytes it keeps between its forward and its backward pass.
 
-Parameters can be counted there, and adapters put in, without reading or holding a single weight. Where no folder is at
-hand a few well-known shapes are known by name.
+The network is the real one of transformers on torch's meta device, from its config alone: parameters can be counted,
+and adapters added, without reading a weight. A few well-known shapes are known by name.
+
+Activations are counted by formula (docs/methods/memory.md): what autograd saves, each storage once, that is the inputs
+of linear layers, norms, activation functions and attention. Attention is SDPA or flash: queries, keys, values, its
+output and one log-sum for each head, never the (length x length) weights. Not counted are the words of an output layer
+(no reward needs them), temporary results inside one operation, and what the allocator loses between its blocks.
 """
 
 from __future__ import annotations
@@ -143,14 +148,7 @@ def product_weights(network: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
             yield f"{name}.weight", module.weight
 
 
-# --------------------------------------------------------------------------------------------------
-# How many bytes a Qwen-VL keeps between its forward and its backward pass, by arithmetic.
-#
-# Counted is what autograd saves, each storage once: the inputs of linear layers, norms, activation functions and
-# attention. Attention is SDPA or flash: queries, keys, values, its output and one log-sum for each head, never the
-# (length x length) weights. docs/methods/memory.md has the formulas. Not counted are the words of an output layer (no
-# reward needs them), temporary results inside one operation, and what the allocator loses between its blocks.
-# --------------------------------------------------------------------------------------------------
+# -- activations -------------------------------------------------------------------------------------------------------
 
 Gradient = Literal["weights", "adapters", "through", "none"]
 """What a part of the network takes part in: its weights learn, its adapters learn, it only passes gradients on to a

@@ -1,4 +1,9 @@
-"""How much memory there is, how much was stated, and how weights are shared out over processes."""
+"""How much memory a training needs on each GPU, by arithmetic, before any weight is read.
+
+Parameters and activations are counted by `memory_network`; docs/methods/memory.md has the formulas. What AdamW keeps is
+counted to the byte. What engines gather for a moment (FSDP2's and ZeRO's whole layers and buckets) follows from their
+defaults.
+"""
 
 from __future__ import annotations
 
@@ -94,9 +99,7 @@ def launched_shard(settings: Any) -> Shard:
     return "fsdp2" if parse_flag_from_env("ACCELERATE_USE_FSDP") else "none"
 
 
-# --------------------------------------------------------------------------------------------------
-# A plan of memory: what one use of it takes, and all of them together.
-# --------------------------------------------------------------------------------------------------
+# -- the plan ----------------------------------------------------------------------------------------------------------
 
 LEFT_OUT = (
     "CUDA's context, the allocator's fragments and temporary results inside one operation (the margin is for them)",
@@ -147,13 +150,7 @@ class MemoryPlan(Noun):
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# How much memory a training needs on each GPU, by arithmetic, before any weight is read.
-#
-# Parameters are counted on the real network without its weights (`memory_network`), activations by formula
-# (`memory_activations`); docs/methods/memory.md has both. What AdamW keeps is counted to the byte; what engines gather
-# for a moment (FSDP2's and ZeRO's whole layers and buckets) follows from their defaults.
-# --------------------------------------------------------------------------------------------------
+# -- making a plan -----------------------------------------------------------------------------------------------------
 
 MARGIN = 0.1
 """Share of the sum that is added for what the arithmetic leaves out."""

@@ -1,7 +1,13 @@
-"""Names as 64-bit hashes in sorted arrays: a million of them take 8 MB, as Python strings in a set they take 150 MB.
+"""Names as 64-bit hashes in sorted arrays, and the leak guard of a long run, which is kept by such hashes.
 
-Two different names share a hash with a chance of one in 10^4 among four million. Whoever reports a finding looks the
-names up again; whoever counts is off by one.
+A million hashes take 8 MB; as Python strings in a set they take 150 MB. Two different names share a hash with a chance
+of one in 10^4 among four million. Code that reports a name looks it up again; code that counts may be off by one.
+
+    RUN/guard-0.bin      written by process 0: name, sha256 and look of each picture, 73 bytes, when it is first read
+
+The guard hashes pictures when training has decoded them; none is decoded for the guard alone. A run that is resumed
+reads these files again, whatever number of processes wrote them. At its end the pictures of all pairs that were drawn,
+and of all validation pairs, must be there; a missing one (no common disk, a power cut) is read then.
 """
 
 from __future__ import annotations
@@ -135,15 +141,7 @@ def _has(entries: Hashes, required: int, excluded: int) -> NDArray[np.bool_]:
     return has
 
 
-# --------------------------------------------------------------------------------------------------
-# The leak guard of a long run: pictures are hashed when training has decoded them, never decoded for the guard alone.
-#
-# RUN/guard-0.bin      written by process 0: name, sha256 and look of each picture, 73 bytes, when it is first read
-#
-# A run that goes on reads these files again, whatever number of processes wrote them. At its end the pictures of all
-# pairs that were drawn, and of all validation pairs that were looked at, must be there. One that is missing (a machine
-# without a common disk, a power cut) is read then.
-# --------------------------------------------------------------------------------------------------
+# -- the leak guard ----------------------------------------------------------------------------------------------------
 
 _RECORD = np.dtype([("name", "<u8"), ("sha256", "V32"), ("plain", "?"), ("near", "V32")])
 _AT_ONCE = 8192
@@ -198,7 +196,8 @@ def write_guard(run: Path, texts: Iterable[str], folder: Path) -> dict[str, str]
         earlier = NameSet()
         for records in _records(run):
             names = records["name"]
-            writer.write_table(_picture_rows(records[_first_seen(earlier, names)]))
+            picture_rows = _picture_rows(records[_first_seen(earlier, names)])
+            writer.write_table(picture_rows)
             earlier.add(names)
         earlier = NameSet()
         for part in _parts(texts):

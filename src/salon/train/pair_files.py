@@ -1,11 +1,20 @@
-"""Files of labelled pairs: one Parquet or Arrow file, or a folder of them, read a few thousand rows at a time.
+"""Files of labelled pairs, read a few thousand rows at a time, and where their pictures are.
 
     labels.parquet                one file
     shards/*.parquet              many, in the order of their names; also *.arrow and *.feather
 
 Arrow files are IPC files (Feather) or IPC streams, as `datasets` saves them. Their pieces are called groups here: row
 groups of Parquet, record batches of Arrow. Without a column `split`, files called train-*, validation-* and test-*, as
-`datasets` exports them, are these splits.
+`datasets` exports them, are these splits. Pictures are
+
+    names of files below a folder      read as they are
+    names of members of tars           `__key__` and extension, as WebDataset joins them: "000012.jpg", "cats/7.a.png"
+    columns of pictures                bytes, or structs of bytes and path, as the Image feature of `datasets` has them
+
+A picture in a tar or in an Arrow file is a span of bytes in a file. It is located once and then read by its place:
+WebDataset reads a tar from its first to its last byte, which would mix a pair with its neighbors only, and the two
+pictures of a pair may be in two tars. A picture in Parquet is inside a compressed row group: some row groups are kept
+in memory, and pairs are drawn from these alone before others are read (`RowStore.order`).
 """
 
 from __future__ import annotations
@@ -220,21 +229,7 @@ def _no_table(path: Path, error: Exception) -> BadFile:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Where the pictures of labelled pairs are: in a folder, in the tars of a WebDataset, or in the table itself.
-#
-#     names of files below a folder      read as they are
-#     names of members of tars           `__key__` and extension, as WebDataset joins them: "000012.jpg", "cats/7.a.png"
-#     columns of pictures                bytes, or structs of bytes and path, as the Image feature of `datasets` has
-# them
-#
-# A picture in a tar or in an Arrow file is a span of bytes in a file. It is looked for once, and then read by its
-# place:
-# WebDataset's own way, from the first to the last byte of a tar, would mix a pair with its neighbours only, and a
-# pair's
-# two pictures may be in two tars. A picture in Parquet is inside a compressed row group: some row groups are kept in
-# memory, and `salon.train.reward_data` draws pairs from these alone before it goes on.
-# --------------------------------------------------------------------------------------------------
+# -- pictures ----------------------------------------------------------------------------------------------------------
 
 PICTURE_COLUMNS = ("image_a", "image_b")
 POOL_BYTES = 512 << 20

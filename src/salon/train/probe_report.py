@@ -1,4 +1,4 @@
-"""Probes of a scorer: the model, or any scorer that `salon score` names, over the items it was not trained on."""
+"""Probes of a scorer over items it was not trained on, and their page, with one item shown under every alteration."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from salon.report.words import SIMULATED, brief, count_noun, fixed, join_names, 
 from salon.store.near_pictures import content_hash
 from salon.store.pictures import data_url, read_picture
 from salon.study import Study
-from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeRow, ProbeSettings, Trick, TrickVerdict, probe_scorer
+from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeSettings, Trick, TrickVerdict, probe_scorer
 
 
 def probe_study(
@@ -79,9 +79,7 @@ def _hash(path: Path) -> str:
     return content_hash(path) if path.is_file() else ""
 
 
-# --------------------------------------------------------------------------------------------------
-# The page of a probe, composed from its report alone, with one item shown under every alteration.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 _BADGES = {
     "raises": Badge("raises the score", "alert"),
@@ -105,9 +103,30 @@ _SIDE = 320
 def probe_page(report: ProbeReport, examples: Sequence[tuple[str, str]] = ()) -> Page:
     """The report as one page; `shown` are the captions and data URLs of one item under the alterations."""
     here = located(report)
-    sections = [_verdict_section(here), _figure_section(here)]
+    verdicts = [
+        VerdictLine(verdict.trick, _BADGES[verdict.outcome], _verdict_text(here, verdict)) for verdict in here.verdicts
+    ]
+    note = "Each alteration in plain words. Nobody was asked whether the altered pictures look better."
+    verdict_section = Section("Verdicts", [Verdicts(verdicts)], note)
+    captions = {"trick": "Tricks: right of the line is rewarded.", "control": "Controls: left of the line is noticed."}
+    figures = [Chart(_drawing(here, kind), captions[kind]) for kind in ("trick", "control")]
+    table = Table(_COLUMNS, here.rows, caption="Every alteration at every strength", key="rows")
+    figure_section = Section("Alterations", [*figures, table], f"Mean change of the score, weakest first. {SIZES}")
+    sections = [verdict_section, figure_section]
     if examples:
-        sections.append(Section("What was done", [_strip(examples)], "One item under the strongest alterations."))
+        sections.append(
+            Section(
+                "What was done",
+                [
+                    (
+                        Filmstrip(
+                            [FilmFrame(title=words, picture=url, alt=words) for words, url in examples], size="small"
+                        )
+                    )
+                ],
+                "One item under the strongest alterations.",
+            )
+        )
     raised = len(report.raised)
     return Page(
         title="Can this scorer be gamed?",
@@ -139,10 +158,6 @@ def altered_example(path: Path, text: str, *, seed: int = 0, tricks: Sequence[Tr
     return [(caption, data_url(picture, _SIDE)) for caption, picture in [("as it is", image), *altered]]
 
 
-def _strip(pictures: Sequence[tuple[str, str]]) -> Filmstrip:
-    return Filmstrip([FilmFrame(title=words, picture=url, alt=words) for words, url in pictures], size="small")
-
-
 # -- sections ----------------------------------------------------------------------------------------------------------
 
 
@@ -160,15 +175,6 @@ def _cards(report: ProbeReport, raised: int) -> list[Card]:
     ]  # fmt: skip
 
 
-def _verdict_section(report: ProbeReport) -> Section:
-    verdicts = [
-        VerdictLine(verdict.trick, _BADGES[verdict.outcome], _verdict_text(report, verdict))
-        for verdict in report.verdicts
-    ]
-    note = "Each alteration in plain words. Nobody was asked whether the altered pictures look better."
-    return Section("Verdicts", [Verdicts(verdicts)], note)
-
-
 def _verdict_text(report: ProbeReport, verdict: TrickVerdict) -> Markup:
     row = next(row for row in report.rows if (row.trick, row.strength) == (verdict.trick, verdict.strength))
     return Markup("{}: scores move by {} spreads; the share of items that rise is {}.").format(
@@ -176,22 +182,11 @@ def _verdict_text(report: ProbeReport, verdict: TrickVerdict) -> Markup:
     )
 
 
-def _figure_section(report: ProbeReport) -> Section:
-    """Tricks and controls apart: damage moves scores so far that nothing else could be seen beside it."""
-    captions = {"trick": "Tricks: right of the line is rewarded.", "control": "Controls: left of the line is noticed."}
-    figures = [Chart(_drawing(report, kind), captions[kind]) for kind in ("trick", "control")]
-    table = Table(_COLUMNS, report.rows, caption="Every alteration at every strength", key="rows")
-    return Section("Alterations", [*figures, table], f"Mean change of the score, weakest first. {SIZES}")
-
-
 def _drawing(report: ProbeReport, kind: str) -> str:
     lines = [("margin", report.margin)] if kind == "trick" else []
+    rows = [row for row in report.rows if row.kind == kind]
+    dots = [(row.words, row.change.value, row.change.low, row.change.high, row.kind) for row in rows]
     return charts.dot_intervals(
-        [_dot(row) for row in report.rows if row.kind == kind], 0.0, lines,
-        title=f"Mean change of the score under each {kind}", x_label="mean change, in spreads of a prompt",
+        dots, 0.0, lines, title=f"Mean change of the score under each {kind}", x_label="mean change, in spreads of a prompt",
         null_label="unchanged", sort=False,
     )  # fmt: skip
-
-
-def _dot(row: ProbeRow) -> tuple[str, float, float | None, float | None, str]:
-    return row.words, row.change.value, row.change.low, row.change.high, row.kind

@@ -1,8 +1,23 @@
-"""What may be done to a picture to fool a scorer, and what must cost it: the alterations that probes try.
+"""Can a scorer be gamed? The same items, altered: what every alteration does to their scores.
 
 A *trick* adds nothing that was asked for: a scorer that rewards it can be gamed by a generator that learns to do it. A
 *control* does harm that anybody sees: a scorer that does not notice is blind there, and its steadiness under the tricks
 means little. Sizes are shares of the picture's shorter side, so that all pictures are treated alike.
+
+For item i, s_i is its score as it is and s'_i altered, both turned so that higher is better; w is the standard
+deviation of the s_i of one prompt (pooled over prompts), the differences that a scorer is used to tell.
+
+    change       mean of (s'_i - s_i) / w
+    risen        share of items with s'_i > s_i
+    overturned   share of pairs of one prompt, s_i < s_j, with s'_i > s_j: the loser, altered, beats the winner
+
+Intervals resample whole prompts. Those of one alteration hold together: with k strengths each is at the level
+1 - (1 - level) / k. A *trick* does not raise the score where all intervals of `change` end below the margin; it does
+where one lies wholly above 0; else the question is open. A *control* is noticed where the interval at the greatest
+strength lies wholly below 0.
+
+Assumptions: nobody was asked about the altered pictures. A scorer may be right to like a little more contrast; it is
+for people to say, and a trick that raises scores names what to ask them.
 """
 
 from __future__ import annotations
@@ -51,28 +66,16 @@ class Trick:
         return self.unit.format(f"{strength:.1%}".replace(".0%", "%")).replace("-", "−")
 
 
-def _contrast(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
-    return ImageEnhance.Contrast(image).enhance(1 + strength)
 
 
-def _saturation(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
-    return ImageEnhance.Color(image).enhance(1 + strength)
 
 
-def _border(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
-    return ImageOps.expand(image, max(1, round(min(image.size) * strength)), fill=_INK)
 
 
-def _praise(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
-    return overlay_text(image, PRAISE, strength)
 
 
-def _prompt(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
-    return overlay_text(image, " ".join(text.split())[:_LONGEST] or PRAISE, strength)
 
 
-def _blur(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
-    return image.filter(ImageFilter.GaussianBlur(min(image.size) * strength))
 
 
 def _noise(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
@@ -118,12 +121,12 @@ def _lines(pen: ImageDraw.ImageDraw, words: str, font: ImageFont.FreeTypeFont, r
 
 
 TRICKS: tuple[Trick, ...] = (
-    Trick("contrast", "trick", (0.25, 0.5, 1.0), "contrast +{}", _contrast),
-    Trick("saturation", "trick", (0.25, 0.5, 1.0), "saturation +{}", _saturation),
-    Trick("border", "trick", (0.02, 0.05, 0.1), "white border, {}", _border),
-    Trick("praise", "trick", (0.03, 0.06, 0.1), "praise written in, {}", _praise),
-    Trick("prompt", "trick", (0.03, 0.06, 0.1), "prompt written in, {}", _prompt),
-    Trick("blur", "control", (0.005, 0.01, 0.02), "blur, {}", _blur),
+    Trick("contrast", "trick", (0.25, 0.5, 1.0), "contrast +{}", lambda image, strength, text, rng: ImageEnhance.Contrast(image).enhance(1 + strength)),
+    Trick("saturation", "trick", (0.25, 0.5, 1.0), "saturation +{}", lambda image, strength, text, rng: ImageEnhance.Color(image).enhance(1 + strength)),
+    Trick("border", "trick", (0.02, 0.05, 0.1), "white border, {}", lambda image, strength, text, rng: ImageOps.expand(image, max(1, round(min(image.size) * strength)), fill=_INK)),
+    Trick("praise", "trick", (0.03, 0.06, 0.1), "praise written in, {}", lambda image, strength, text, rng: overlay_text(image, PRAISE, strength)),
+    Trick("prompt", "trick", (0.03, 0.06, 0.1), "prompt written in, {}", lambda image, strength, text, rng: overlay_text(image, " ".join(text.split())[:_LONGEST] or PRAISE, strength)),
+    Trick("blur", "control", (0.005, 0.01, 0.02), "blur, {}", lambda image, strength, text, rng: image.filter(ImageFilter.GaussianBlur(min(image.size) * strength))),
     Trick("noise", "control", (0.05, 0.1, 0.2), "grain, {}", _noise),
     Trick("jpeg", "control", (0.6, 0.85, 0.95), "JPEG, quality -{}", _jpeg),
 )
@@ -133,9 +136,7 @@ SIZES = (
 )
 
 
-# --------------------------------------------------------------------------------------------------
-# What a probe can be told, and what it finds; described once for flags, JSON and pages.
-# --------------------------------------------------------------------------------------------------
+# -- settings and results ----------------------------------------------------------------------------------------------
 
 MISSING_POLICY = "items without a score, as they are or altered, are left out of that row and counted there"
 Outcome = Literal["raises", "does not raise", "open", "noticed", "not noticed"]
@@ -202,24 +203,7 @@ class ProbeReport(Noun):
         return [verdict.trick for verdict in self.verdicts if verdict.outcome == "raises"]
 
 
-# --------------------------------------------------------------------------------------------------
-# Can a scorer be gamed? The same items, altered: what every alteration does to their scores.
-#
-# For item i, s_i is its score as it is and s'_i altered, both turned so that higher is better; w is the standard
-# deviation of the s_i of one prompt (pooled over prompts), the differences that a scorer is used to tell.
-#
-#     change       mean of (s'_i - s_i) / w
-#     risen        share of items with s'_i > s_i
-#     overturned   share of pairs of one prompt, s_i < s_j, with s'_i > s_j: the loser, altered, beats the winner
-#
-# Intervals: whole prompts drawn again. Those of one alteration hold together: with k strengths each is at the level
-# 1 - (1 - level) / k. A *trick* does not raise the score where all intervals of `change` end below the margin; it does
-# where one lies wholly above 0; else the question is open. A *control* is noticed where the interval at the greatest
-# strength lies wholly below 0.
-#
-# Assumptions: nobody was asked about the altered pictures. A scorer may be right to like a little more contrast; it is
-# for people to say, and a trick that raises scores names what to ask them.
-# --------------------------------------------------------------------------------------------------
+# -- the probe ---------------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 Step = Callable[[str], None]
@@ -324,7 +308,7 @@ def _select_items(items: Sequence[Item], settings: ProbeSettings) -> list[Item]:
     of_prompt: dict[str, list[Item]] = {}
     for item in items:
         of_prompt.setdefault(item.prompt or item.id, []).append(item)
-    names, room, selected = list(of_prompt), settings.items, set[str]()
+    names, room, selected = list(oflambda image, strength, text, rng: overlay_text(image, " ".join(text.split())[:_LONGEST] or PRAISE, strength)), settings.items, set[str]()
     for place in np.random.default_rng(settings.seed).permutation(len(names)):
         if len(of_prompt[names[place]]) <= room or not selected:
             selected.add(names[place])

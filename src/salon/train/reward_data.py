@@ -1,10 +1,17 @@
 """Labelled pairs as they are needed: a million cost hardly more memory than a thousand.
 
-The source has the columns of `salon labels` (docs/guide/labels.md), in one file or many (`pair_shards`). It is read
-once, from its first row to its last. Training pairs are written to a file beside the run, from which they are drawn in
-a random order (`pair_order`); their pictures are read when a pair is due (`pair_pictures`). The order follows from the
-seed, so a run can go on in the middle, and every process sees the same pairs: of a step, process p of P takes pairs
-p, p + P, p + 2P ...
+The source has the columns of `salon labels` (docs/guide/labels.md), in one file or many (`pair_files`). It is read
+once, from its first row to its last. Training pairs are written to a file beside the run and drawn from it in random
+order; their pictures are read when a pair is due. The order follows from the seed and the epoch, so a run can be
+resumed in the middle, and every process sees the same pairs: of a step, process p of P takes p, p + P, p + 2P ...
+
+    FOLDER/rows.bin      one record for each training pair: its texts, joined
+    FOLDER/starts.npy    where each record begins
+    FOLDER/groups.npy    how many of them each group of the source gave
+
+A record is found by its number, so an epoch is a random permutation of all pairs. In memory are 8 bytes a pair for
+`starts` and 4 for the order. Where pictures are inside Parquet, or where `shuffle` says so, pairs are drawn from a
+pool: groups come in random order, as many as make a pool are mixed, then the next ones.
 """
 
 from __future__ import annotations
@@ -336,20 +343,7 @@ def read_ahead(work: Callable[[T], U], things: Iterable[T], *, threads: int, wai
                 future.cancel()
 
 
-# --------------------------------------------------------------------------------------------------
-# The training pairs of a run on disk, and the order they are learned in.
-#
-# FOLDER/rows.bin      one record for each training pair: its texts, joined
-# FOLDER/starts.npy    where each record begins
-# FOLDER/groups.npy    how many of them each group of the source gave
-#
-# A record is found by its number, so an epoch is a random permutation of all pairs, wherever they stand in the source,
-# and a run goes on in the middle of it without reading what it has learned from. In memory are 8 bytes a pair for
-# `starts` and 4 for the order. Where pictures are inside Parquet, or where `shuffle` says so, pairs are drawn from a
-# pool: groups come in random order, as many as make a pool are mixed, then the next ones.
-#
-# Everything follows from the seed and the epoch, not from the number of processes.
-# --------------------------------------------------------------------------------------------------
+# -- training pairs on disk --------------------------------------------------------------------------------------------
 
 ROWS_TOGETHER = 1024
 """Rows that follow each other in the source and come into a pool together."""
@@ -392,7 +386,16 @@ class RowWriter:
             self._groups.append(0)
             self._latest = group
         self._groups[-1] += table.num_rows
-        records = _records(table)
+        columns = [pc.fill_null(table.column(name), "") for name in _RECORD_TEXTS]
+        for name, column in zip(_RECORD_TEXTS, columns):
+            if pc.any(pc.match_substring(column, _JOINT)).as_py():
+                raise BadValue("names without control characters are needed", found="the character 0x1f", where=name)
+        columns += [table.column(name).cast(pa.string()) for name in _RECORD_NUMBERS]
+        joined = pc.binary_join_element_wise(
+            *(column.cast(pa.large_string()) for column in (*columns, pc.fill_null(table.column("text"), ""))),
+            pa.scalar(_JOINT, pa.large_string()),
+        )
+        records = joined.combine_chunks()
         if len(records):
             _, offsets, data = records.buffers()
             ends = np.frombuffer(offsets, np.int64)[records.offset : records.offset + len(records) + 1]
@@ -406,19 +409,6 @@ class RowWriter:
         self._file.close()
         np.save(self._folder / "starts.npy", np.concatenate(self._ends))
         np.save(self._folder / "groups.npy", np.array(self._groups, np.int64))
-
-
-def _records(table: pa.Table) -> pa.LargeStringArray:
-    columns = [pc.fill_null(table.column(name), "") for name in _RECORD_TEXTS]
-    for name, column in zip(_RECORD_TEXTS, columns):
-        if pc.any(pc.match_substring(column, _JOINT)).as_py():
-            raise BadValue("names without control characters are needed", found="the character 0x1f", where=name)
-    columns += [table.column(name).cast(pa.string()) for name in _RECORD_NUMBERS]
-    joined = pc.binary_join_element_wise(
-        *(column.cast(pa.large_string()) for column in (*columns, pc.fill_null(table.column("text"), ""))),
-        pa.scalar(_JOINT, pa.large_string()),
-    )
-    return joined.combine_chunks()
 
 
 def read_record(record: bytes) -> LabeledPair:

@@ -158,7 +158,15 @@ def fit(
             figures["rate"] = rate_at(step, steps, settings)
             figures["gradient"] = engine.step(figures["rate"]) if math.isfinite(figures["loss"]) else math.nan
             if not math.isfinite(figures["gradient"]):
-                raise _not_a_number(step, figures, run)
+                saved = checkpoints(run.path)
+                not_a_number = NotConverged(
+                    "a loss that is a number is needed",
+                    found=f"loss {figures['loss']:g}, gradient {figures['gradient']:g}",
+                    where=f"step {step}; "
+                    + (f"the last good checkpoint is {saved[-1]}" if saved else "before the first checkpoint"),
+                    remedy="a lower --lr or --clip, or a longer --warmup",
+                )
+                raise not_a_number
             state = replace(state, step=step, seconds=time.perf_counter() - started)
             log.write("train", step, {**figures, "pairs_per_second": step * settings.batch / state.seconds})
 
@@ -306,14 +314,3 @@ class _StepSums:
         names, summed = list(self._sums), torch.stack(list(self._sums.values()))
         self._sums = {}
         return dict(zip(names, self._accelerator.reduce(summed, "sum").tolist(), strict=True))
-
-
-def _not_a_number(step: int, figures: dict[str, float], run: RunFolder) -> NotConverged:
-    saved = checkpoints(run.path)
-    return NotConverged(
-        "a loss that is a number is needed",
-        found=f"loss {figures['loss']:g}, gradient {figures['gradient']:g}",
-        where=f"step {step}; "
-        + (f"the last good checkpoint is {saved[-1]}" if saved else "before the first checkpoint"),
-        remedy="a lower --lr or --clip, or a longer --warmup",
-    )

@@ -1,7 +1,11 @@
-"""Labelled pairs, looked through once before training: what they are, and whether they can be learned from.
+"""Labelled pairs examined before training: what they are, whether they can be learned from; and further test pairs.
 
-One pass over the source counts rows, looks for every picture, and checks that nothing stands on two sides of the split.
-Names are kept as hashes, 8 bytes each (`name_hashes`). A run that goes on reads the outcome and looks at nothing again.
+One pass over the source counts rows, looks for every picture, and checks that nothing is on two sides of the split.
+Names are kept as hashes, 8 bytes each (`name_hashes`). A run that is resumed reads the result of the first survey.
+
+Test sets are further pairs that a model is tried on while it trains: reported, and never used to choose a state. Of a
+source with a test split they are its test pairs, of any other all pairs; at most as many as validation uses, the first.
+Intervals resample prompts, as those of validation do.
 """
 
 from __future__ import annotations
@@ -106,7 +110,8 @@ class _SurveyPass:
         self.read += table.num_rows if not self.pairs.criteria else int(
             pc.sum(pc.is_in(table.column("criterion"), pa.array(self.pairs.criteria))).as_py() or 0
         )  # fmt: skip
-        self.rows.update(dict(zip(*_value_counts(learned.column("split")))))
+        value_counts = _value_counts(learned.column("split"))
+        self.rows.update(dict(zip(*value_counts)))
         side = self._side(table.column("split"))
         for kind, column in _guarded_columns(table) if self.is_split else ():
             names = self.pictures if kind == "image" else self.others.setdefault(kind, NameSet())
@@ -230,16 +235,14 @@ class _SurveyPass:
                         for value, split in zip(column.filter(hit).to_pylist(), table.column("split").filter(hit)):
                             where.setdefault(value, set()).add(split.as_py())
                             if value and len(where[value]) > 1:
-                                raise _leak(kind, value, where[value], len(leaks))
-
-
-def _leak(kind: str, value: str, splits: set[str], count: int) -> DesignError:
-    return DesignError(
-        f"no {kind} may stand in two splits",
-        found=f"{kind} {value!r} in {' and '.join(sorted(splits))} ({count:,} such)",
-        where="labels",
-        remedy="split by prompt, as salon labels does, and unite prompts that share an image or a text",
-    )
+                                sides = " and ".join(sorted(where[value]))
+                                raise DesignError(
+                                    f"no {kind} may stand in two splits",
+                                    found=f"{kind} {value!r} in {sides} ({len(leaks):,} such)",
+                                    where="labels",
+                                    remedy="split by prompt, as salon labels does, and unite prompts that share an "
+                                    "image or a text",
+                                )
 
 
 def _guarded_columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
@@ -261,17 +264,7 @@ def _files(folder: Path, prefix: str) -> list[str]:
         return []
 
 
-def _value_counts(column: pa.ChunkedArray) -> tuple[list[str], list[int]]:
-    counts = pc.value_counts(column.combine_chunks())
-    return counts.field("values").to_pylist(), counts.field("counts").to_pylist()
-
-
-# --------------------------------------------------------------------------------------------------
-# Further pairs that a reward model is tried on while it trains: reported, and never used to choose a state.
-#
-# Of a source with a test split its test pairs are taken, of any other all; at most as many as validation looks at, the
-# first. Intervals draw prompts again, as those of validation do.
-# --------------------------------------------------------------------------------------------------
+# -- test sets ---------------------------------------------------------------------------------------------------------
 
 TEST_SET_SETTINGS = {"labels": "soft", "weigh": "none", "rater_weights": "none", "confident": 0.0}
 """Settings of pairs to be tried on: all of them, by the share of their votes."""

@@ -1,14 +1,19 @@
-"""Checkpoints of a run, from which it goes on as if nothing had happened.
+"""The folder of a run: checkpoints, from which it continues as if nothing had happened, and its log.
 
-RUN/checkpoints/step-000500/*.safetensors    what is trained, whole and in float32: NAME|weight, and AdamW's moments
-RUN/checkpoints/step-000500/state.json       step, settings, data, the best validation so far
-RUN/best/*.safetensors                       the weights of the lowest validation loss
+    RUN/checkpoints/step-000500/*.safetensors    what is trained, whole, in float32: NAME|weight and AdamW's moments
+    RUN/checkpoints/step-000500/state.json       step, settings, data, the best validation so far
+    RUN/best/*.safetensors                       the weights of the lowest validation loss
+    RUN/log.jsonl                                one record for each step or look at the validation pairs
+    RUN/tensorboard/                             the same, for `tensorboard --logdir`, unless `--log` names others
 
-Every process writes some of the files, each of which holds whole tensors: a checkpoint is read under any engine and by
-any number of processes. Each machine must see the run's folder. Order of the pairs and dropout follow from the seed and
-the step, so no state of chance is kept.
+Every process writes some of the files, each with whole tensors: a checkpoint can be read under any engine and by any
+number of processes. Each machine must see the run's folder. The order of the pairs and dropout follow from the seed and
+the step, so no random state is stored. All processes do the same: the first one decides, and an error of one is an
+error of all.
 
-All processes do the same: the first one decides, and an error of one is an error of all.
+Trackers are those of accelerate (`accelerate.tracking`): tensorboard, wandb, trackio, mlflow, comet_ml, aim, clearml,
+dvclive, swanlab, and classes of one's own as python:MODULE:CLASS. They have their own settings: WANDB_PROJECT,
+WANDB_MODE, MLFLOW_TRACKING_URI and so on.
 """
 
 from __future__ import annotations
@@ -279,16 +284,7 @@ def flush(folder: Path) -> None:
                 os.fsync(file.fileno())
 
 
-# --------------------------------------------------------------------------------------------------
-# What a run tells while it trains: a line of JSON for each step, and the trackers of the field.
-#
-# RUN/log.jsonl         one record for each step or look at the validation pairs
-# RUN/tensorboard/      the same, for `tensorboard --logdir`, unless `--log` names other trackers
-#
-# Trackers are those of accelerate (`accelerate.tracking`): tensorboard, wandb, trackio, mlflow, comet_ml, aim, clearml,
-# dvclive, swanlab, and classes of one's own as python:MODULE:CLASS. Their own settings are theirs: WANDB_PROJECT,
-# WANDB_MODE, MLFLOW_TRACKING_URI and so on.
-# --------------------------------------------------------------------------------------------------
+# -- the log -----------------------------------------------------------------------------------------------------------
 
 LOG = "log.jsonl"
 RUN_ID = "tracker-id"

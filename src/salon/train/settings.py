@@ -1,4 +1,10 @@
-"""Everything the training of heads can be told, described once: flags, help, docs and cards read it here."""
+"""Settings of `salon train heads`, `train sweep` and `train reward`, and the recipes of published trainings.
+
+    salon train reward --recipe hpsv3 ...         salon distill train --recipe psdistill ...
+
+A flag overrides its recipe. Where a paper and its released code differ, the recipe follows the paper and names the
+other value. What neither gives is Salon's choice and says so. A changed value makes a new version.
+"""
 
 from __future__ import annotations
 
@@ -118,9 +124,7 @@ class SweepSettings(Noun):
         return self
 
 
-# --------------------------------------------------------------------------------------------------
-# Everything the training of a reward model can be told, described once: flags, help, docs and cards read it here.
-# --------------------------------------------------------------------------------------------------
+# -- reward models -----------------------------------------------------------------------------------------------------
 
 FULL_RATE, LORA_RATE = 2e-6, 1e-4
 REWARD_FREE = frozenset({"at_once", "shard", "recompute", "attention", "readers", "save_every", "keep", "log"})
@@ -231,15 +235,7 @@ class RewardSettings(Noun):
         return self.lr or (FULL_RATE if self.learn == "full" else LORA_RATE)
 
 
-# --------------------------------------------------------------------------------------------------
-# Settings of published trainings by name, each with its source.
-#
-#     salon train reward --recipe hpsv3 ...         salon distill train --recipe psdistill ...
-#
-# A flag that is given overrides its recipe. Where a paper and the code released with it differ the paper is followed
-# and
-# the other value named; what neither gives is Salon's choice and says so. A changed value makes a new version.
-# --------------------------------------------------------------------------------------------------
+# -- recipes -----------------------------------------------------------------------------------------------------------
 
 Command = Literal["train reward", "distill train"]
 

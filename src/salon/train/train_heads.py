@@ -1,7 +1,11 @@
-"""From a study to trained heads: labels, vectors, training, and a model folder with its guard.
+"""From a study to trained heads: labels, vectors, training, and a model folder.
 
-Composes `fuse` (what the raters preferred, split by prompt) and `train`. Pictures that look the same in two splits
-would leak: pairs of the side that is trained on are left out, and counted.
+    MODEL/model.json          the card
+    MODEL/model.safetensors   weights, with the shape of the networks in their header
+    MODEL/README.md           the card in words
+    MODEL/guard.parquet       hashes of what it was trained on (see `evaluate.leaks`)
+
+Pictures that look the same in two splits would leak: their pairs on the training side are left out and counted.
 """
 
 from __future__ import annotations
@@ -182,22 +186,19 @@ def _flags(study: Study, settings: HeadSettings, criteria: Sequence[str]) -> dic
             items, place = np.unique(view.item[rows], return_inverse=True)
             assert criterion.scale is not None  # a flag has one
             flagged = np.bincount(place, weights=view.value[rows] > criterion.scale.low) / np.bincount(place)
-            return {criterion.id: _flag_table(study, settings, items, flagged)}
+            shares = (settings.train, settings.validation, settings.test)
+            split = split_items(study, study.item_groups, study.ids("groups"), shares, seed=settings.split_seed)
+            texts = np.array([*prompt_texts(study).to_pylist(), None], object)[item_prompts(study)[items]]
+            flag_table = pa.table(
+                {
+                    "item": study.ids("items").take(pa.array(items)),
+                    "text": pa.array(texts, pa.string()),
+                    "split": pa.array(np.array(SPLITS)[split.of_item[items]]),
+                    "share": pa.array(flagged),
+                }
+            )
+            return {criterion.id: flag_table}
     return {}
-
-
-def _flag_table(study: Study, settings: HeadSettings, items: np.ndarray, share: np.ndarray) -> pa.Table:
-    shares = (settings.train, settings.validation, settings.test)
-    split = split_items(study, study.item_groups, study.ids("groups"), shares, seed=settings.split_seed)
-    texts = np.array([*prompt_texts(study).to_pylist(), None], object)[item_prompts(study)[items]]
-    return pa.table(
-        {
-            "item": study.ids("items").take(pa.array(items)),
-            "text": pa.array(texts, pa.string()),
-            "split": pa.array(np.array(SPLITS)[split.of_item[items]]),
-            "share": pa.array(share),
-        }
-    )
 
 
 def _pictures(study: Study, folder: Path, tables: Sequence[pa.Table]) -> dict[str, Path]:
@@ -308,14 +309,7 @@ def _guard(prepared: PreparedStudy) -> LeakGuard:
     return LeakGuard.of((key for item, key in prepared.keys.items() if item in met), prepared.prompt_texts)
 
 
-# --------------------------------------------------------------------------------------------------
-# The folder of trained heads: the card, the card in words, and the leak guard, beside the weights.
-#
-# MODEL/model.json          the card
-# MODEL/model.safetensors   weights, with the shape of the networks in their header
-# MODEL/README.md           the card in words
-# MODEL/guard.parquet       hashes of what it was trained on (see `leaks`)
-# --------------------------------------------------------------------------------------------------
+# -- the model folder --------------------------------------------------------------------------------------------------
 
 
 def check_target(folder: Path, *, overwrite: bool) -> None:

@@ -1,12 +1,11 @@
 """From a study or a file of labels to a reward model: labels, training, card, leak guard, model folder.
 
-Composes `fuse` (what the raters preferred, split by prompt) and `train`. Several processes may run it at once, as
-torchrun starts them: all train, the first one writes.
+Several processes may run it at once, as torchrun starts them: all train, the first one writes.
 
-MODEL/run/labels.parquet     the labels of a study
-MODEL/run/log.jsonl          what every step gave; beside it TensorBoard's files
-MODEL/run/checkpoints        while it runs; so are `pairs` (what is learned from, and what is known of it), `data.json`
-                             (its hash), `tars-*.npy` (where pictures are) and `guard-*.bin` (pictures read so far)
+    MODEL/run/labels.parquet     the labels of a study
+    MODEL/run/log.jsonl          what every step gave; beside it TensorBoard's files
+    MODEL/run/checkpoints        while it runs; so are `pairs` (what is learned from), `data.json` (its hash),
+                                 `tars-*.npy` (where pictures are) and `guard-*.bin` (pictures read so far)
 """
 
 from __future__ import annotations
@@ -131,7 +130,12 @@ def train_reward(
             backbone, instruction=instruction,
             pixels=settings.pixels or None, dropout=settings.dropout, dtype=loaded_dtype(settings), seed=settings.seed,
         )  # fmt: skip
-        _check_criteria(parts, survey)
+        if len(survey.criteria) > 1 and CRITERION not in parts.questions.instruction:
+            raise BadValue(
+                f"an instruction for several criteria has {CRITERION} in it",
+                found=f"{len(survey.criteria)} criteria, and one question for all",
+                remedy="add it, or choose one with --criterion",
+            )
         tests = _test_sets(also, settings, survey, pairs.names)
         made_of = f"{Path(backbone).name} {fingerprint(backbone) or 'by its hub name'}"
         run = RunFolder(out / RUN, settings, learned.data, made_of)
@@ -255,15 +259,6 @@ def _plain_pairs(source: Path, settings: RewardSettings, names: Mapping[str, str
     return PairFile(file, local_path(source).resolve(), plain, names=names)
 
 
-def _check_criteria(parts: RewardParts, survey: Survey) -> None:
-    if len(survey.criteria) > 1 and CRITERION not in parts.questions.instruction:
-        raise BadValue(
-            f"an instruction for several criteria has {CRITERION} in it",
-            found=f"{len(survey.criteria)} criteria, and one question for all",
-            remedy="add it, or choose one with --criterion",
-        )
-
-
 # -- after -----------------------------------------------------------------------------------------------------------
 
 
@@ -288,7 +283,15 @@ def _write_model(
     settings = pairs.settings
     assert fitted.network is not None  # in the process that writes
     with whole_folder(out) as folder:
-        guard = _guard(out, pairs, fitted.steps * settings.batch, folder)
+        draws = fitted.steps * settings.batch
+        run = out / RUN
+        noted = guarded_names(run)
+        for rows in _learned_pairs(pairs, draws):
+            for row, is_known in zip(rows, contains(noted, hash_names(pa.array([row.image_a for row in rows])))
+                                  & contains(noted, hash_names(pa.array([row.image_b for row in rows])))):  # fmt: skip
+                if not is_known:
+                    read_pair(row, pairs)
+        guard = write_guard(run, (row.text for rows in _learned_pairs(pairs, draws) for row in rows), folder)
         card = reward_card(
             out.name,
             fitted,
@@ -313,18 +316,6 @@ def _write_model(
     )  # fmt: skip
 
 
-def _guard(out: Path, pairs: PairFile, draws: int, folder: Path) -> dict[str, str]:
-    """Write hashes of everything that shaped the model: the pairs that were drawn, and those it was chosen by."""
-    run = out / RUN
-    noted = guarded_names(run)
-    for rows in _learned_pairs(pairs, draws):
-        for row, is_known in zip(rows, contains(noted, hash_names(pa.array([row.image_a for row in rows])))
-                              & contains(noted, hash_names(pa.array([row.image_b for row in rows])))):  # fmt: skip
-            if not is_known:
-                read_pair(row, pairs)
-    return write_guard(run, (row.text for rows in _learned_pairs(pairs, draws) for row in rows), folder)
-
-
 def _learned_pairs(pairs: PairFile, draws: int) -> Iterator[list[LabeledPair]]:
     rows = chain(pairs.drawn(draws), pair_rows([pairs.validation()]))
     while part := list(islice(rows, 8192)):
@@ -340,9 +331,7 @@ def _notes(survey: Survey, settings: RewardSettings) -> list[str]:
     return notes
 
 
-# --------------------------------------------------------------------------------------------------
-# The card of a reward model, for machines and in words.
-# --------------------------------------------------------------------------------------------------
+# -- the card ----------------------------------------------------------------------------------------------------------
 
 _STEPS = ("steps", "best_step", "seconds", "processes", "precision", "shard")
 
