@@ -1,9 +1,9 @@
 """Small networks that come inside installed packages: EfficientNet-Lite2 for pictures, MiniLM for sentences.
 
 EfficientNet-Lite2 gives 1,280 features and the chances of ImageNet's thousand classes. Its weights are in a package of
-a single maintainer, from 2020: their hash is checked, and they are read as tensors only. The network runs in onnxruntime
-with its batch norms folded into its convolutions, twice as fast as torch. Each picture is computed alone, on one
-thread, several side by side, so the result depends neither on the batch nor on the number of cores. `OnnxGraph` writes
+a single maintainer, from 2020: their hash is checked, and they are read as tensors only. The network runs in
+onnxruntime with its batch norms folded into its convolutions, twice as fast as torch. Each picture is computed alone,
+on one thread, several side by side, so the result depends neither on the batch nor on the number of cores. `OnnxGraph` writes
 the ONNX file (a protobuf; field numbers of onnx.proto, nothing newer than version 7), so no exporter is needed.
 
 MiniLM-L6 gives 384 numbers for a sentence.

@@ -187,6 +187,6 @@ def _drawing(report: ProbeReport, kind: str) -> str:
     rows = [row for row in report.rows if row.kind == kind]
     dots = [(row.words, row.change.value, row.change.low, row.change.high, row.kind) for row in rows]
     return charts.dot_intervals(
-        dots, 0.0, lines, title=f"Mean change of the score under each {kind}", x_label="mean change, in spreads of a prompt",
-        null_label="unchanged", sort=False,
+        dots, 0.0, lines, title=f"Mean change of the score under each {kind}",
+        x_label="mean change, in spreads of a prompt", null_label="unchanged", sort=False,
     )  # fmt: skip

@@ -66,16 +66,28 @@ class Trick:
         return self.unit.format(f"{strength:.1%}".replace(".0%", "%")).replace("-", "−")
 
 
+def _contrast(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return ImageEnhance.Contrast(image).enhance(1 + strength)
 
 
+def _saturation(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return ImageEnhance.Color(image).enhance(1 + strength)
 
 
+def _border(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return ImageOps.expand(image, max(1, round(min(image.size) * strength)), fill=_INK)
 
 
+def _praise(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return overlay_text(image, PRAISE, strength)
 
 
+def _prompt(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return overlay_text(image, " ".join(text.split())[:_LONGEST] or PRAISE, strength)
 
 
+def _blur(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
+    return image.filter(ImageFilter.GaussianBlur(min(image.size) * strength))
 
 
 def _noise(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
@@ -121,12 +133,12 @@ def _lines(pen: ImageDraw.ImageDraw, words: str, font: ImageFont.FreeTypeFont, r
 
 
 TRICKS: tuple[Trick, ...] = (
-    Trick("contrast", "trick", (0.25, 0.5, 1.0), "contrast +{}", lambda image, strength, text, rng: ImageEnhance.Contrast(image).enhance(1 + strength)),
-    Trick("saturation", "trick", (0.25, 0.5, 1.0), "saturation +{}", lambda image, strength, text, rng: ImageEnhance.Color(image).enhance(1 + strength)),
-    Trick("border", "trick", (0.02, 0.05, 0.1), "white border, {}", lambda image, strength, text, rng: ImageOps.expand(image, max(1, round(min(image.size) * strength)), fill=_INK)),
-    Trick("praise", "trick", (0.03, 0.06, 0.1), "praise written in, {}", lambda image, strength, text, rng: overlay_text(image, PRAISE, strength)),
-    Trick("prompt", "trick", (0.03, 0.06, 0.1), "prompt written in, {}", lambda image, strength, text, rng: overlay_text(image, " ".join(text.split())[:_LONGEST] or PRAISE, strength)),
-    Trick("blur", "control", (0.005, 0.01, 0.02), "blur, {}", lambda image, strength, text, rng: image.filter(ImageFilter.GaussianBlur(min(image.size) * strength))),
+    Trick("contrast", "trick", (0.25, 0.5, 1.0), "contrast +{}", _contrast),
+    Trick("saturation", "trick", (0.25, 0.5, 1.0), "saturation +{}", _saturation),
+    Trick("border", "trick", (0.02, 0.05, 0.1), "white border, {}", _border),
+    Trick("praise", "trick", (0.03, 0.06, 0.1), "praise written in, {}", _praise),
+    Trick("prompt", "trick", (0.03, 0.06, 0.1), "prompt written in, {}", _prompt),
+    Trick("blur", "control", (0.005, 0.01, 0.02), "blur, {}", _blur),
     Trick("noise", "control", (0.05, 0.1, 0.2), "grain, {}", _noise),
     Trick("jpeg", "control", (0.6, 0.85, 0.95), "JPEG, quality -{}", _jpeg),
 )
@@ -308,7 +320,7 @@ def _select_items(items: Sequence[Item], settings: ProbeSettings) -> list[Item]:
     of_prompt: dict[str, list[Item]] = {}
     for item in items:
         of_prompt.setdefault(item.prompt or item.id, []).append(item)
-    names, room, selected = list(oflambda image, strength, text, rng: overlay_text(image, " ".join(text.split())[:_LONGEST] or PRAISE, strength)), settings.items, set[str]()
+    names, room, selected = list(of_prompt), settings.items, set[str]()
     for place in np.random.default_rng(settings.seed).permutation(len(names)):
         if len(of_prompt[names[place]]) <= room or not selected:
             selected.add(names[place])

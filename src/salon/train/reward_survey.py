@@ -110,8 +110,8 @@ class _SurveyPass:
         self.read += table.num_rows if not self.pairs.criteria else int(
             pc.sum(pc.is_in(table.column("criterion"), pa.array(self.pairs.criteria))).as_py() or 0
         )  # fmt: skip
-        value_counts = _value_counts(learned.column("split"))
-        self.rows.update(dict(zip(*value_counts)))
+        splits = pc.value_counts(learned.column("split").combine_chunks())
+        self.rows.update(dict(zip(splits.field("values").to_pylist(), splits.field("counts").to_pylist())))
         side = self._side(table.column("split"))
         for kind, column in _guarded_columns(table) if self.is_split else ():
             names = self.pictures if kind == "image" else self.others.setdefault(kind, NameSet())
