@@ -3,8 +3,8 @@
 EfficientNet-Lite2 gives 1,280 features and the chances of ImageNet's thousand classes. Its weights are in a package of
 a single maintainer, from 2020: their hash is checked, and they are read as tensors only. The network runs in
 onnxruntime with its batch norms folded into its convolutions, twice as fast as torch. Each picture is computed alone,
-on one thread, several side by side, so the result depends neither on the batch nor on the number of cores. `OnnxGraph` writes
-the ONNX file (a protobuf; field numbers of onnx.proto, nothing newer than version 7), so no exporter is needed.
+on one thread, several side by side, so the result depends neither on the batch nor on the number of cores. `OnnxGraph`
+writes the ONNX file (a protobuf; field numbers of onnx.proto, nothing newer than version 7), so no exporter is needed.
 
 MiniLM-L6 gives 384 numbers for a sentence.
 
@@ -164,7 +164,14 @@ class OnnxGraph:
         """An operator applied to values; attributes are whole numbers or lists of them."""
         name = f"v{len(self._nodes)}"
         node = b"".join(_text_field(1, item) for item in inputs) + _text_field(2, name) + _text_field(4, operator)
-        self._nodes.append(node + b"".join(_bytes_field(5, _attribute(*item)) for item in attributes.items()))
+        for attribute, value in attributes.items():
+            numbers = (
+                _number_field(3, value) + _number_field(20, 2)
+                if isinstance(value, int)
+                else (b"".join(_number_field(8, number) for number in value) + _number_field(20, 7))
+            )
+            node += _bytes_field(5, _text_field(1, attribute) + numbers)
+        self._nodes.append(node)
         return name
 
     def model(self, inputs: dict[str, Sequence[int]], outputs: dict[str, Sequence[int]]) -> bytes:
@@ -175,12 +182,6 @@ class OnnxGraph:
         parts += [_bytes_field(12, _value(*item)) for item in outputs.items()]
         operators = _text_field(1, "") + _number_field(2, _OPERATORS)
         return _number_field(1, _IR) + _bytes_field(7, b"".join(parts)) + _bytes_field(8, operators)
-
-
-def _attribute(name: str, value: int | Sequence[int]) -> bytes:
-    if isinstance(value, int):
-        return _text_field(1, name) + _number_field(3, value) + _number_field(20, 2)
-    return _text_field(1, name) + b"".join(_number_field(8, number) for number in value) + _number_field(20, 7)
 
 
 def _value(name: str, shape: Sequence[int]) -> bytes:

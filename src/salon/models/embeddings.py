@@ -75,8 +75,11 @@ def encode_pictures(
     tell = progress or (lambda count: None)
     missing = store.missing()
     tell(len(paths) - sum(map(len, missing.values())))
+    threads = None  # of each worker of a pool: together they have this machine's cores; Ray sees to that itself
+    if settings is not None and settings.engine == "pool":
+        threads = max(1, cores() // (settings.workers or cores()))
     for lacking, keys in missing.items():
-        work = Embedding(encoder, lacking, _threads(settings))
+        work = Embedding(encoder, lacking, threads)
         unreadable |= _compute(work, [WorkTask(sha, (unique[sha], sha)) for sha in keys], store, settings, tell)
     if unreadable:
         raise _unreadable(unreadable, len(paths))
@@ -90,15 +93,14 @@ def encode_texts(encoder: Encoder, texts: Sequence[str], *, cache: EmbeddingCach
     hashes = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
     unique = dict(zip(hashes, texts))
     keys = list(unique)
-    shelf = (cache or EmbeddingCache()).shelf(
-        (getattr(encoder, "text_signature", "") or f"texts of {encoder.signature}"), encoder.text_width
-    )
-    rows, is_cached = shelf.read(keys)
+    signature = getattr(encoder, "text_signature", "") or f"texts of {encoder.signature}"
+    table = (cache or EmbeddingCache()).shelf(signature, encoder.text_width)
+    rows, is_cached = table.read(keys)
     missing = np.flatnonzero(~is_cached)
     for start in range(0, len(missing), _TEXTS_PER_BATCH):
         some = missing[start : start + _TEXTS_PER_BATCH]
         rows[some] = encoder.texts([unique[keys[place]] for place in some])
-        shelf.keep([keys[place] for place in some], rows[some])
+        table.keep([keys[place] for place in some], rows[some])
     place = {key: row for row, key in enumerate(keys)}
     return rows[[place[sha] for sha in hashes]]
 
@@ -147,8 +149,8 @@ class _VectorStore:
 
     def __init__(self, encoder: Encoder, names: Sequence[str], keys: list[str], cache: EmbeddingCache) -> None:
         self.keys, self.place = keys, {key: row for row, key in enumerate(keys)}
-        self._shelves = {name: _shelf(encoder, name, cache) for name in names}
-        read = {name: shelf.read(keys) for name, shelf in self._shelves.items()}
+        self._tables = {name: _part_table(encoder, name, cache) for name in names}
+        read = {name: table.read(keys) for name, table in self._tables.items()}
         self.rows = {name: rows for name, (rows, _) in read.items()}
         self._known = {name: is_cached for name, (_, is_cached) in read.items()}
 
@@ -163,7 +165,7 @@ class _VectorStore:
     def add(self, part: str, keys: Sequence[str], vectors: Vectors) -> None:
         """Keep some rows of one part."""
         self.rows[part][[self.place[key] for key in keys]] = vectors
-        self._shelves[part].keep(keys, vectors)
+        self._tables[part].keep(keys, vectors)
 
 
 def _compute(
@@ -215,19 +217,12 @@ def _hashes(paths: Sequence[Path]) -> tuple[list[str], dict[str, str]]:
     return ["" if str(path) in bad else str(results[Path(path)]) for path in paths], bad
 
 
-def _shelf(encoder: Encoder, name: str, cache: EmbeddingCache) -> EmbeddingTable:
+def _part_table(encoder: Encoder, name: str, cache: EmbeddingCache) -> EmbeddingTable:
     part = next((part for part in encoder.parts if part.name == name), None)
     if part is None:
         names = ", ".join(part.name for part in encoder.parts)
         raise BadValue(f"a part of {encoder.name} is needed", found=repr(name), remedy=names)
     return cache.shelf(part.signature or f"{name} of {encoder.signature}", part.width)
-
-
-def _threads(settings: EngineSettings | None) -> int | None:
-    """Threads of each worker of a pool: together they have this machine's cores. Ray sees to that itself."""
-    if settings is None or settings.engine != "pool":
-        return None
-    return max(1, cores() // (settings.workers or cores()))
 
 
 def _unreadable(bad: dict[str, str], total: int) -> BadFile:

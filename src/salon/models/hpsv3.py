@@ -269,7 +269,6 @@ def _load_checkpoint(kind: Any, config: Qwen2VLConfig, state: State, dtype: torc
 
 INSTRUCTION_FILE = "instruction.txt"
 PROMPT = "{text_prompt}"
-TOKEN = "<|Reward|>"
 INSTRUCTION_SHA256 = "f6ee57479d4e9eee76b49c00dc962e1e696a5a2b3cc32cebd9b1fa76fe27502c"
 """Of the text in hpsv3 1.0.0: INSTRUCTION and prompt_with_special_token, one after the other, in UTF-8."""
 _WORDS_SHA256 = "c303ff621c8d0d5d9fdbeb97064bf8208233bbf306a2e2d4a7f71bbaa55dbc5f"
@@ -328,9 +327,9 @@ def find_instruction(
 
 def check_instruction(text: str, *, where: str) -> str:
     """`text`, where it holds a place for the prompt and the special token once."""
-    if PROMPT not in text or text.count(TOKEN) != 1:
+    if PROMPT not in text or text.count(REWARD) != 1:
         raise BadFile(
-            f"an instruction with {PROMPT} in it and one {TOKEN} is needed", found=repr(text[-80:]), where=where
+            f"an instruction with {PROMPT} in it and one {REWARD} is needed", found=repr(text[-80:]), where=where
         )
     return text
 

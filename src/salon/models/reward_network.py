@@ -131,12 +131,17 @@ def open_parts(
     """
     folder = Path(source)
     if any((folder / name).is_file() for name in HPSV3_WEIGHTS):
-        opened = _open_released(folder, dtype, own_instruction=instruction is None)
+        released = released_parts(folder, dtype, with_instruction=instruction is None)
+        vlm, processor, head = released.network, released.processor, released.head
+        own = "" if released.instruction is None else released.instruction.text
+        positions = PEERS["hpsv3"].positions
     elif (folder / BACKBONE).is_dir():
-        opened = _open_trained(folder, dtype)
+        vlm, processor, head, own, positions = _open_trained(folder, dtype)
     else:
-        opened = _open_new(source, dtype, seed)
-    vlm, processor, head, own, positions = opened
+        loaded = LoadedVlm(source, device="cpu", dtype=dtype)
+        vlm, processor, own = loaded.model, loaded.processor, DEFAULT_INSTRUCTION
+        head = new_reward_head(vlm.get_input_embeddings().weight.shape[1], seed=seed)
+        positions = vlm_positions(vlm)
     for layer in head.modules():
         if isinstance(layer, nn.Dropout):
             layer.p = dropout
@@ -147,18 +152,8 @@ def open_parts(
     return RewardParts(network, questions, again)
 
 
-_NetworkParts = tuple[Any, Any, nn.Module, str, Positions]
-"""A VLM, its processor, a head, an instruction, and the positions of its tokens."""
-
-
-def _open_new(source: str | Path, dtype: str, seed: int) -> _NetworkParts:
-    loaded = LoadedVlm(source, device="cpu", dtype=dtype)
-    width = loaded.model.get_input_embeddings().weight.shape[1]
-    head = new_reward_head(width, seed=seed)
-    return loaded.model, loaded.processor, head, DEFAULT_INSTRUCTION, vlm_positions(loaded.model)
-
-
-def _open_trained(folder: Path, dtype: str) -> _NetworkParts:
+def _open_trained(folder: Path, dtype: str) -> tuple[Any, Any, nn.Module, str, Positions]:
+    """A trained model's VLM, processor, head, instruction and the positions of its tokens."""
     loaded = LoadedVlm(folder / BACKBONE, device="cpu", dtype=dtype)
     file = find_file(folder, ["model.safetensors"], of="a reward model")
     state = read_state(file)
@@ -168,12 +163,6 @@ def _open_trained(folder: Path, dtype: str) -> _NetworkParts:
     own = find_file(folder, [INSTRUCTION], of="a reward model").read_text(encoding="utf-8")
     stated = read_model_card(folder).positions if (folder / MODEL_CARD).is_file() else None
     return loaded.model, loaded.processor, head, own, stated or vlm_positions(loaded.model)
-
-
-def _open_released(folder: Path, dtype: str, *, own_instruction: bool) -> _NetworkParts:
-    parts = released_parts(folder, dtype, with_instruction=own_instruction)
-    text = "" if parts.instruction is None else parts.instruction.text
-    return parts.network, parts.processor, parts.head, text, PEERS["hpsv3"].positions
 
 
 def _token(vlm: Any, tokenizer: Any) -> int:

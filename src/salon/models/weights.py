@@ -71,10 +71,6 @@ def read_state(path: Path) -> State:
             where=str(path),
             remedy="save its state_dict as safetensors; a pickled model is not opened, because that runs its code",
         ) from None
-    return _tensors(loaded, path)
-
-
-def _tensors(loaded: Any, path: Path) -> State:
     for key in _HOLDERS:
         if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
             loaded = loaded[key]
@@ -207,8 +203,6 @@ def weights_folder(place: str | Path, *, what: str) -> Path:
             where=str(folder),
         )
     return folder
-
-
 
 
 def check_vocabulary(tokenizer: Any, rows: int, *, where: str) -> None:

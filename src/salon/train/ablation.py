@@ -32,7 +32,7 @@ from salon.report.words import SIMULATED, brief, count_noun, fixed, level_words,
 from salon.stats.result import Estimate
 from salon.store.atomic_files import write_json
 from salon.store.folder import open_study
-from salon.study import Signature, Study
+from salon.study import Signature
 from salon.study.votes import SPLITS
 from salon.train.ablation_results import (
     FACTOR_WORDS,
@@ -169,6 +169,44 @@ class Ablation:
     """Settings of training that stay the same."""
     draws: int = 200
 
+    def label_settings(self, cell: AblationCell) -> DistillLabelSettings:
+        """How the labels of a cell are made."""
+        own = {"source": cell.source, "pool": cell.pool, "opponents": cell.opponents, "category": cell.category or None}
+        return DistillLabelSettings.parse({**self.labels, **own, "seed": cell.seed}, where="settings of labels")
+
+    def train_settings(self, cell: AblationCell) -> DistillSettings:
+        """How a cell is trained."""
+        own = {"weigh": cell.weigh, "seed": cell.seed}
+        return DistillSettings.parse({**self.training, **own}, where="settings of training")
+
+    def label_cell(self, cell: AblationCell, place: Path) -> None:
+        """Write the folder of labels of a cell."""
+        study = open_study(self.study)
+        plan = plan_labels(study, self.study, self.named, self.label_settings(cell))
+        with open_judge(self.named, study, self.study) as vlm:
+            write_labels(plan, vlm, place)
+
+    def train_cell(self, cell: AblationCell, labels: Path, place: Path) -> None:
+        """From a folder of labels to the folder of a model."""
+        training = importlib.import_module("salon.train.distill_study")  # torch and TRL come with it
+        training.distill_study(
+            self.study, labels, self.vlm, place, self.train_settings(cell), resume=True,
+            keep_anyway=True,  # a cell that collapsed is a result
+        )  # fmt: skip
+
+    def test_cell(self, cell: AblationCell, model: Path) -> ScoreEvaluation:
+        """What a model is worth on the other study, or on the test side of training's split."""
+        items = None
+        if self.test is None:
+            study, one_pass = open_study(self.study), self.train_settings(cell)
+            shares = (one_pass.train, one_pass.validation, one_pass.test)
+            split = split_items(study, item_prompts(study), study.ids("prompts"), shares, seed=one_pass.split_seed)
+            sides = zip(study.ids("items").to_pylist(), split.of_item)
+            items = tuple(id for id, side in sides if SPLITS[side] == "test")
+        request = ScoreQuestion(models=[model], against=self.against, items=items)
+        settings = ScoreEvaluationSettings(draws=max(self.draws, 100), seed=cell.seed)
+        return evaluate_scores(self.test or self.study, request, settings)
+
 
 def ablate(
     fixed: Ablation,
@@ -185,7 +223,7 @@ def ablate(
     cells = make_cells(settings)
     _check(fixed, cells)
     _same_run(fixed, out)
-    makers = (label or _labeller(fixed), train or _trainer(fixed), test or _tester(fixed))
+    makers = (label or fixed.label_cell, train or fixed.train_cell, test or fixed.test_cell)
     records = [_run_cell(cell, out, makers, progress, f"{n + 1} of {len(cells)}") for n, cell in enumerate(cells)]
     figures, tested = [CellFigures.parse(record["figures"], where=CELL) for record in records], records[0]
     study = open_study(fixed.study)
@@ -197,7 +235,7 @@ def ablate(
         settings={"vlm": Path(fixed.vlm).name, **factors, **{k: str(v) for k, v in fixed.training.items()}},
     )
     return AblateReport(
-        study=open_study(fixed.study).name, test=tested["test"], simulated=tested["simulated"],
+        study=study.name, test=tested["test"], simulated=tested["simulated"],
         target=tested["target"], items=tested["items"], level=settings.level, rows=ablate_rows(figures, settings),
         cells=tuple(figures), policies=POLICIES, signature_line=str(signature),
     )  # fmt: skip
@@ -257,8 +295,8 @@ def _read_cell(file: Path) -> dict[str, Any]:
 def _check(fixed: Ablation, cells: Sequence[AblationCell]) -> None:
     """Everything that settings alone can get wrong, before anything is spent."""
     for cell in cells:
-        _label_settings(fixed, cell)
-        _train_settings(fixed, cell)
+        fixed.label_settings(cell)
+        fixed.train_settings(cell)
     categories = {item.category for item in open_study(fixed.study).nouns("items")}
     for category in {cell.category for cell in cells if cell.category}:
         if category not in categories:
@@ -269,34 +307,18 @@ def _check(fixed: Ablation, cells: Sequence[AblationCell]) -> None:
             )
 
 
-def _label_settings(fixed: Ablation, cell: AblationCell) -> DistillLabelSettings:
-    own = {"source": cell.source, "pool": cell.pool, "opponents": cell.opponents, "category": cell.category or None}
-    return DistillLabelSettings.parse({**fixed.labels, **own, "seed": cell.seed}, where="settings of labels")
-
-
-def _train_settings(fixed: Ablation, cell: AblationCell) -> DistillSettings:
-    own = {"weigh": cell.weigh, "seed": cell.seed}
-    return DistillSettings.parse({**fixed.training, **own}, where="settings of training")
-
-
 def _same_run(fixed: Ablation, out: Path) -> None:
     """A folder holds cells of one ablation: what all cells share may not change under them."""
-    shared = json.loads(
-        json.dumps(
-            (
-                {
-                    "study": open_study(fixed.study).hash,
-                    "vlm": fixed.vlm,
-                    "judge": fixed.named.model_dump(mode="json"),
-                    "test": None if fixed.test is None else open_study(fixed.test).hash,
-                    "against": list(fixed.against),
-                    "labels": dict(fixed.labels),
-                    "training": dict(fixed.training),
-                }
-            ),
-            default=str,
-        )
-    )
+    record = {
+        "study": open_study(fixed.study).hash,
+        "vlm": fixed.vlm,
+        "judge": fixed.named.model_dump(mode="json"),
+        "test": None if fixed.test is None else open_study(fixed.test).hash,
+        "against": list(fixed.against),
+        "labels": dict(fixed.labels),
+        "training": dict(fixed.training),
+    }
+    shared = json.loads(json.dumps(record, default=str))
     file = out / PLAN
     if file.is_file():
         if json.loads(file.read_text(encoding="utf-8")) != shared:
@@ -311,55 +333,6 @@ def _same_run(fixed: Ablation, out: Path) -> None:
         raise BadFile("a new folder is needed for an ablation", found="something else", where=str(out))
     out.mkdir(parents=True, exist_ok=True)
     write_json(file, shared)
-
-
-# -- what a cell does --------------------------------------------------------------------------------------------------
-
-
-def _labeller(fixed: Ablation) -> Label:
-    def label(cell: AblationCell, place: Path) -> None:
-        study = open_study(fixed.study)
-        plan = plan_labels(study, fixed.study, fixed.named, _label_settings(fixed, cell))
-        with open_judge(fixed.named, study, fixed.study) as vlm:
-            write_labels(plan, vlm, place)
-
-    return label
-
-
-def _trainer(fixed: Ablation) -> Train:
-    def train(cell: AblationCell, labels: Path, place: Path) -> None:
-        training = importlib.import_module("salon.train.distill_study")  # torch and TRL come with it
-        training.distill_study(
-            fixed.study, labels, fixed.vlm, place, _train_settings(fixed, cell), resume=True,
-            keep_anyway=True,  # a cell that collapsed is a result
-        )  # fmt: skip
-
-    return train
-
-
-def _tester(fixed: Ablation) -> Test:
-    def test(cell: AblationCell, model: Path) -> ScoreEvaluation:
-        items = None if fixed.test is not None else _test_side(fixed, cell)
-        request = ScoreQuestion(models=[model], against=fixed.against, items=items)
-        settings = ScoreEvaluationSettings(draws=max(fixed.draws, 100), seed=cell.seed)
-        return evaluate_scores(fixed.test or fixed.study, request, settings)
-
-    return test
-
-
-def _test_side(fixed: Ablation, cell: AblationCell) -> tuple[str, ...]:
-    """Items of the study on the test side of training's split: the same for every cell."""
-    study: Study = open_study(fixed.study)
-    training = _train_settings(fixed, cell)
-    split = split_items(
-        study,
-        item_prompts(study),
-        study.ids("prompts"),
-        (training.train, training.validation, training.test),
-        seed=training.split_seed,
-    )
-    ids = study.ids("items").to_pylist()
-    return tuple(id for id, side in zip(ids, split.of_item) if SPLITS[side] == "test")
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------

@@ -26,7 +26,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from PIL import Image
 from pydantic import Field
@@ -41,7 +40,7 @@ from salon.stats.result import Estimate
 from salon.store.atomic_files import write_json
 from salon.study import Signature, Study
 from salon.study.nouns import Noun
-from salon.train.head_data import EncodedStudy
+from salon.train.head_data import EncodedStudy, split_rows
 from salon.train.head_loop import pair_logits, train_heads
 from salon.train.settings import CompareSettings, HeadSettings
 from salon.train.train_heads import PreparedStudy, prepare_study
@@ -163,18 +162,14 @@ def _accuracy(prepared: PreparedStudy, settings: HeadSettings) -> Floats:
     """1, 1/2 or 0 for each validation pair, NaN without a majority, of heads trained by these settings."""
     data = prepared.data(settings)
     logits = pair_logits(train_heads(data, settings).network.cpu(), data, data.validation)
-    return hits(logits, _validation(prepared).column("share").to_numpy())
-
-
-def _validation(prepared: PreparedStudy) -> pa.Table:
-    return prepared.labels.filter(pc.equal(prepared.labels.column("split").cast(pa.string()), "validation"))
+    return hits(logits, split_rows(prepared.labels, "validation").column("share").to_numpy())
 
 
 class _ValidationPairs:
     """The validation pairs that all rows are held against."""
 
     def __init__(self, prepared: PreparedStudy) -> None:
-        pairs = _validation(prepared)
+        pairs = split_rows(prepared.labels, "validation")
         self.bucket = np.array(pairs.column("bucket").cast(pa.string()).to_pylist(), object)
         self.prompts = np.unique(pairs.column("group").to_pylist(), return_inverse=True)[1]
         share = pairs.column("share").to_numpy()
@@ -307,7 +302,8 @@ def tune_encoder(
     on_pass: Callable[[int, float], None] = lambda number, loss: None,
 ) -> TunedEncoder:
     """Learn adapters from the training pairs of `labels`, whose pictures are at `paths`."""
-    training, validation = (_pairs(labels, split) for split in ("train", "validation"))
+    columns = ["criterion", "item_a", "item_b", "text", "share"]
+    training, validation = (split_rows(labels, split).select(columns).to_pylist() for split in ("train", "validation"))
     criteria = {name: n for n, name in enumerate(dict.fromkeys(labels.column("criterion").to_pylist()))}
     rng = np.random.default_rng(settings.seed)
     with torch.random.fork_rng(devices=[]):
@@ -347,12 +343,6 @@ def tune_encoder(
         return TunedEncoder(
             encoder.with_network(merge_lora(network), f"lora {settings} pass {best_pass}"), tuple(losses), best_pass
         )
-
-
-def _pairs(labels: pa.Table, split: str) -> list[dict[str, Any]]:
-    rows = labels.filter(pc.equal(labels.column("split").cast(pa.string()), split))
-    result: list[dict[str, Any]] = rows.select(["criterion", "item_a", "item_b", "text", "share"]).to_pylist()
-    return result
 
 
 def _loss(

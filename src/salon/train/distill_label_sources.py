@@ -122,7 +122,12 @@ def _no_answers_error(asker: Asker, gone: int) -> TooFew:
 def _usable(asker: Asker, pool: BridgeAnswers) -> list[int]:
     """Criteria whose pool answers tell items apart; one that nobody answers is an error."""
     _check_answered(asker, pool.outcomes >= 0)
-    usable = [number for number, outcomes in enumerate(pool.outcomes.T) if _tells(outcomes)]
+    usable = []
+    for number, outcomes in enumerate(pool.outcomes.T):
+        first, decided = int((outcomes == 0).sum()), int(np.isin(outcomes, (0, 1)).sum())
+        # Which item is shown first is chance: answers that always name the same side say nothing about items.
+        if decided > 0 and (decided < FEW or 0 < first < decided):
+            usable.append(number)
     if not usable:
         raise _no_order_error(f"nothing but ties, or one side alone, in {len(pool):,} answers")
     return usable
@@ -138,12 +143,6 @@ def _check_answered(asker: Asker, is_answered: NDArray[np.bool_]) -> None:
                 where=f"criterion {criterion!r}",
                 remedy="leave it out by naming the others with --criterion, or ask another judge",
             )
-
-
-def _tells(outcomes: Outcomes) -> bool:
-    """Whether answers name items at all, and not the same side every time: which item is shown first is chance."""
-    first, decided = int((outcomes == 0).sum()), int(np.isin(outcomes, (0, 1)).sum())
-    return decided > 0 and (decided < FEW or 0 < first < decided)
 
 
 def _no_order_error(found: str) -> BadValue:

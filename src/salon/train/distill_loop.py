@@ -80,7 +80,7 @@ except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("distill") from None
 
 ANSWERS_LOG = "answers.jsonl"
-_SHOWN = 4
+_LOGGED_ANSWERS = 4
 """Answers kept of each look, for people to read."""
 _LOGGED = (
     "loss",
@@ -151,7 +151,7 @@ def train_one_pass(
     processes()  # joins the others
     here = TorchProcesses()
     if here.number:
-        progress = format_progress = _ignore
+        progress = format_progress = lambda step, steps, figure: None  # the first process reports
     steps = settings.steps or math.ceil(len(data.train) * settings.epochs / settings.images)
     arguments = here.together(lambda: _checked_arguments(data, settings, run, steps, here.count))
     check_vllm(settings, here)
@@ -185,10 +185,6 @@ def train_one_pass(
         with watch.log:
             trainer.train(resume_from_checkpoint=last)
         return watch.trained(base, steps, here.count, "bfloat16" if arguments.bf16 else "float32")
-
-
-def _ignore(step: int, steps: int, figure: float) -> None:
-    """The progress of a process that does not report."""
 
 
 def _checked_arguments(data: OnePassData, settings: DistillSettings, run: Path, steps: int, count: int) -> Any:
@@ -321,7 +317,7 @@ class _TrainingWatch(TrainerCallback):
             with open(self.run / ANSWERS_LOG, "a", encoding="utf-8") as file:
                 file.writelines(
                     json.dumps({"step": step, "item": item, "said": text}) + "\n"
-                    for item, text in answered_items[:_SHOWN]
+                    for item, text in answered_items[:_LOGGED_ANSWERS]
                 )
         text = dict(answered_items)
         return [text[item] for item in self.items]
@@ -395,16 +391,16 @@ def learn_format(
     del trainer, vlm
     gc.collect()
     release_engine()
-    here.decide(lambda: _finish_format(model, learned, place, half=half))
+
+    def finish() -> None:
+        if learned != place:
+            with whole_folder(place) as folder:
+                save_merged(model, learned, folder, half=half)
+            shutil.rmtree(learned)
+        shutil.rmtree(place.with_name(FORMAT_CHECKPOINTS), ignore_errors=True)
+
+    here.decide(finish)
     return place
-
-
-def _finish_format(model: str, learned: Path, place: Path, *, half: bool) -> None:
-    if learned != place:
-        with whole_folder(place) as folder:
-            save_merged(model, learned, folder, half=half)
-        shutil.rmtree(learned)
-    shutil.rmtree(place.with_name(FORMAT_CHECKPOINTS), ignore_errors=True)
 
 
 def _format_arguments(settings: DistillSettings, run: Path, count: int) -> SFTConfig:

@@ -247,7 +247,7 @@ class DistillReward:
         )
 
     def _ranked(self, code: NDArray[np.int64], scores: Floats) -> Fidelity:
-        """Eq. 4-8 over all answers, computed in an order that does not hang on who gave which."""
+        """Eq. 4-8 over all answers, computed in an order that does not depend on which process gave which."""
         items, image = np.unique(code, return_inverse=True)
         order = np.lexsort((*scores.T[::-1], image))
         wins, weights = self.targets(items)
@@ -483,16 +483,11 @@ def visualquality_reward(reward: DistillReward, items: Mapping[str, str] | None 
 
 def completion_texts(completions: Sequence[Any]) -> list[str]:
     """The words of completions: plain text, or the last message of a chat."""
-    return [_words(completion) for completion in completions]
-
-
-def _words(completion: Any) -> str:
-    if isinstance(completion, str):
-        return completion
-    content = completion[-1]["content"]
-    if isinstance(content, str):
-        return content
-    return "".join(part.get("text") or "" for part in content)
+    texts = []
+    for completion in completions:
+        content = completion if isinstance(completion, str) else completion[-1]["content"]
+        texts.append(content if isinstance(content, str) else "".join(part.get("text") or "" for part in content))
+    return texts
 
 
 def _items(columns: Mapping[str, Any]) -> list[str]:

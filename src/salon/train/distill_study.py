@@ -115,7 +115,9 @@ def distill_study(
     here.decide(lambda: _check_target(out, resume=resume, overwrite=overwrite))
     study, folder, labels_used = here.together(lambda: _open_inputs(source, labels, criteria))
     form = one_pass_form(study, labels_used, think=settings.think, role=settings.role)
-    sides, keys, notes = here.decide(lambda: _apart_sides(study, folder, labels_used, settings, apart))
+    sides, keys, notes = here.decide(lambda: study_sides(study, folder, labels_used, settings))
+    if apart is not None:
+        here.decide(lambda: _refuse_leaks(keys, apart))
     images = {item: folder / image for item, image in _images(study).items() if image}
     prompts = {item.id: item.prompt for item in study.nouns("items") if item.prompt is not None}
     asking = question_form(study, form, settings)
@@ -131,7 +133,14 @@ def distill_study(
             model, data, settings, out / RUN, name=out.name, made_by=made_by, progress=progress,
             format_progress=format_progress,
         )  # fmt: skip
-        taught = _scorer_source(study, form, settings, sides)
+        counts = {f"{side} items": len(items) for side, items in sides.items()}
+        counts["items left out"] = len(_images(study)) - sum(counts.values())
+        split = {"train": settings.train, "validation": settings.validation, "test": settings.test,
+                 "seed": settings.split_seed, "by": "prompt"}  # fmt: skip
+        scorer_criteria = tuple(ModelCriterion(id=criterion.id, name=criterion.title) for criterion in form.criteria)
+        taught = ScorerSource(
+            study.name, study.hash, study.revision, split, counts, scorer_criteria, form.record(), form.hash
+        )
         texts = [study_text(study)(item) for side in ("train", "validation") for item in sides[side]]
         guard = LeakGuard.of([keys[item] for side in ("train", "validation") for item in sides[side]],
                          [text for text in texts if text] if settings.show_prompt else [])  # fmt: skip
@@ -153,23 +162,12 @@ def _open_inputs(
     return study, folder, select_labels(study, scores, criteria)
 
 
-def _apart_sides(
-    study: Study, folder: Path, labels: PseudoScores, settings: DistillSettings, apart: Path | None
-) -> tuple[dict[str, tuple[str, ...]], dict[str, PictureKey], list[str]]:
-    """The sides of the split; refused where a picture of the study `apart` is among them."""
-    sides, keys, notes = study_sides(study, folder, labels, settings)
-    if apart is not None:
-        _refuse_leaks(keys, apart)
-    return sides, keys, notes
-
-
 def _claim(held_run: ExitStack, run: Path, sides: dict[str, tuple[str, ...]], *, overwrite: bool) -> None:
     """Let no other command train in `run` before `held_run` ends; empty it where nothing in it is to go on."""
     held_run.enter_context(hold_run(run, anew=overwrite or not _unfinished(run)))
-    path = run / "split.parquet"
     rows = [(item, side) for side, items in sides.items() for item in items]
     table = pa.table({"item": [item for item, _ in rows], "split": [side for _, side in rows]})
-    with whole_file(path) as target:
+    with whole_file(run / "split.parquet") as target:
         pq.write_table(table, target, compression="zstd")
 
 
@@ -179,7 +177,7 @@ def _claim(held_run: ExitStack, run: Path, sides: dict[str, tuple[str, ...]], *,
 def one_pass_form(study: Study, labels: PseudoScores, *, think: bool = True, role: str = ROLE) -> OnePass:
     """The question for the criteria of `labels`, on the scale of the labels."""
     criteria = tuple(
-        (study.criterion(id).model_copy(update={"scale": Scale(low=labels.low, high=labels.high)}))
+        study.criterion(id).model_copy(update={"scale": Scale(low=labels.low, high=labels.high)})
         for id in labels.criteria
     )
     return OnePass(criteria=criteria, think=think, role=role)
@@ -260,17 +258,15 @@ def select_labels(study: Study, labels: PseudoScores, criteria: Sequence[str]) -
     if not criteria or tuple(criteria) == labels.criteria:
         return labels
     places = [labels.criteria.index(id) for id in criteria]
-    pairs = None if labels.pairs is None else _pairs_of(labels.pairs, places)
+    pairs = labels.pairs
+    if pairs is not None:
+        stays = np.isin(pairs.criterion, places)
+        number = np.array([places.index(old) for old in pairs.criterion[stays].tolist()], np.int64)
+        pairs = PseudoPairs(pairs.a[stays], pairs.b[stays], number, pairs.p[stays], pairs.votes[stays])
     return replace(
         labels, criteria=tuple(criteria), values=labels.values[:, places], sd=labels.sd[:, places],
         n=labels.n[:, places], pairs=pairs,
     )  # fmt: skip
-
-
-def _pairs_of(pairs: PseudoPairs, places: Sequence[int]) -> PseudoPairs:
-    stays = np.isin(pairs.criterion, places)
-    number = np.array([places.index(old) for old in pairs.criterion[stays].tolist()], np.int64)
-    return PseudoPairs(pairs.a[stays], pairs.b[stays], number, pairs.p[stays], pairs.votes[stays])
 
 
 def _images(study: Study) -> dict[str, str | None]:
@@ -334,17 +330,6 @@ def _identity(labels: PseudoScores) -> str:
 
 
 # -- after -----------------------------------------------------------------------------------------------------------
-
-
-def _scorer_source(
-    study: Study, form: OnePass, settings: DistillSettings, sides: dict[str, tuple[str, ...]]
-) -> ScorerSource:
-    criteria = tuple(ModelCriterion(id=criterion.id, name=criterion.title) for criterion in form.criteria)
-    counts = {f"{side} items": len(items) for side, items in sides.items()}
-    counts["items left out"] = len(_images(study)) - sum(counts.values())
-    split = {"train": settings.train, "validation": settings.validation, "test": settings.test,
-             "seed": settings.split_seed, "by": "prompt"}  # fmt: skip
-    return ScorerSource(study.name, study.hash, study.revision, split, counts, criteria, form.record(), form.hash)
 
 
 def _few_notes(trained: TrainedScorer, sides: dict[str, tuple[str, ...]]) -> list[str]:
@@ -467,6 +452,7 @@ def one_pass_words(card: OnePassCard) -> str:
     counts, verdict, best_step = card.figures["answers"], card.figures["verdict"], card.figures["best_step"]
     looks = [ValidationLook.model_validate(look) for look in card.figures["looks"]]
     rows = [look_cells(look, best_step) for look in shown_looks(looks, best_step)]
+    stage = f"{card.format_steps:,} supervised steps on the form of an answer alone"
     lines = [
         f"# {escape_md(card.name)}",
         "",
@@ -486,7 +472,11 @@ def one_pass_words(card: OnePassCard) -> str:
         f"{card.figures['precision']}",
         f"- answers sampled: {counts['answers']:,}; not read {counts['unread']:,}, off the scale "
         f"{counts['out_of_range']:,}, without a partner {counts['unranked']:,}",
-        *_format_words(card.format_steps),
+        *(
+            [f"- before that, {stage}: scores drawn at random, without regard to the image"]
+            if card.format_steps
+            else []
+        ),
         "",
         "Validation against the labels, by which the state was chosen (so it leans upwards; `salon distill evaluate` "
         "says what it is worth against people):",
@@ -504,13 +494,6 @@ def one_pass_words(card: OnePassCard) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _format_words(steps: int) -> list[str]:
-    if not steps:
-        return []
-    stage = f"{steps:,} supervised steps on the form of an answer alone"
-    return [f"- before that, {stage}: scores drawn at random, without regard to the image"]
 
 
 def _look_record(look: ValidationLook | None) -> dict[str, Any] | None:

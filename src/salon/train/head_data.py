@@ -139,12 +139,12 @@ def head_data(
     criteria = tuple(dict.fromkeys(labels.column("criterion").to_pylist()))
     if settings.labels == "raters" and votes is None:
         raise BadValue("--labels raters needs one row for each rater's answer", found="pairs alone", where="labels")
-    training = _split_rows(labels, "train")
+    training = split_rows(labels, "train")
     check_enough(labels)
     rows = _RowBuilder(encoded, criteria)
     raters: tuple[str, ...] = ()
     if settings.labels == "raters":
-        answers = _split_rows(votes, "train")
+        answers = split_rows(votes, "train")
         raters = tuple(sorted(set(answers.column("rater").to_pylist())))
         train = rows.pairs(answers, hard=True, weigh=settings.weigh, raters=raters, rater_weights=rater_weights)
     else:
@@ -159,7 +159,7 @@ def head_data(
         pictures=torch.from_numpy(np.concatenate([encoded.pictures[part.name] for part in encoded.parts], axis=1)),
         texts=torch.from_numpy(np.ascontiguousarray(encoded.text_vectors)),
         train=train,
-        validation=rows.pairs(_split_rows(labels, "validation"), hard=False, weigh="none"),
+        validation=rows.pairs(split_rows(labels, "validation"), hard=False, weigh="none"),
         raters=raters,
         prefixes=dict(prefixes or {}),
         flag=flagged.criterion if flagged else None,
@@ -205,7 +205,7 @@ class _RowBuilder:
     def flags(self, flags: Mapping[str, pa.Table]) -> _FlagSplits:
         """The rows of one flagged criterion, if both a flagged and a clean picture are there to learn from."""
         ((criterion, table),) = flags.items()
-        train, validation = (self._flag_rows(_split_rows(table, split)) for split in ("train", "validation"))
+        train, validation = (self._flag_rows(split_rows(table, split)) for split in ("train", "validation"))
         share = train.share
         if not len(share) or bool((share == share[0]).all()):
             raise DesignError(
@@ -225,7 +225,8 @@ class _RowBuilder:
         return _row_numbers(pa.table({"text": filled}), "text", self.encoded.texts)
 
 
-def _split_rows(table: pa.Table, split: str) -> pa.Table:
+def split_rows(table: pa.Table, split: str) -> pa.Table:
+    """The rows of one side of the split."""
     return table.filter(pc.equal(table.column("split").cast(pa.string()), split))
 
 
@@ -240,7 +241,7 @@ def _row_numbers(table: pa.Table, column: str, places: Mapping[str, int]) -> Ten
 
 def check_enough(labels: pa.Table) -> None:
     """TooFew or DesignError where a criterion cannot be learned; before pictures are encoded, which takes long."""
-    training, validation = (_split_rows(labels, split) for split in ("train", "validation"))
+    training, validation = (split_rows(labels, split) for split in ("train", "validation"))
     criteria = dict.fromkeys(labels.column("criterion").cast(pa.string()).to_pylist())
     if not criteria:
         raise TooFew("labelled pairs are needed", found="none", remedy=f"at least {LEAST_PAIRS} for each criterion")
@@ -283,7 +284,7 @@ def agreement_weights(tables: Iterable[pa.Table]) -> dict[str, float]:
     raters: dict[str, int] = {}
     pairs, places, signs = ([np.empty(0, kind)] for kind in (np.uint64, np.int32, np.int8))
     for table in tables:
-        rows = table.filter(pc.equal(table.column("split").cast(pa.string()), "train"))
+        rows = split_rows(table, "train")
         keys = [rows.column(name).cast(pa.string()) for name in ("criterion", "item_a", "item_b")]
         pairs.append(hash_names(pc.binary_join_element_wise(*keys, "\x1f")))
         names = rows.column("rater").to_pylist()

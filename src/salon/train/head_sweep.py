@@ -11,12 +11,11 @@ the column of spreads shows. A run that is in the file already is not repeated, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
@@ -28,10 +27,10 @@ from salon.store.atomic_files import whole_file
 from salon.store.journal import open_journal
 from salon.study import Signature, Study
 from salon.study.nouns import Noun
-from salon.train.head_data import HeadData
+from salon.train.head_data import HeadData, split_rows
 from salon.train.head_loop import train_heads
 from salon.train.settings import GRID, HeadSettings, SweepSettings
-from salon.train.train_heads import PreparedStudy, prepare_study, write_trained
+from salon.train.train_heads import prepare_study, write_trained
 
 RUNS = "runs.jsonl"
 SWEEP_FILE = "sweep.json"
@@ -98,12 +97,11 @@ def run_sweep(
                 key = run_key(about, point)
                 if (key, seed) not in finished:
                     data = data or data_of(point)
-                    settings = point.model_copy(update={"seed": seed})
-                    best = train_heads(data, settings).best
+                    best = train_heads(data, point.model_copy(update={"seed": seed})).best
                     accuracy = None if np.isnan(best.validation_accuracy) else best.validation_accuracy
                     finished[key, seed] = SweepRun(
                         key=key,
-                        seed=settings.seed,
+                        seed=seed,
                         validation_accuracy=accuracy,
                         validation_loss=best.validation_loss,
                         best_pass=best.number,
@@ -124,28 +122,27 @@ def run_key(about: str, settings: HeadSettings) -> str:
 
 def sweep_table(points: Sequence[HeadSettings], runs: Sequence[Sequence[SweepRun]]) -> tuple[SweepPoint, ...]:
     """Means and spreads over seeds, best first; the first is the choice."""
-    rows = [_point(settings, each) for settings, each in zip(points, runs, strict=True)]
+    rows = []
+    for settings, point_runs in zip(points, runs, strict=True):
+        accuracies = [run.validation_accuracy for run in point_runs if run.validation_accuracy is not None]
+        losses = [run.validation_loss for run in point_runs]
+        rows.append(
+            SweepPoint(
+                settings={name: getattr(settings, name) for name in GRID},
+                seeds=len(point_runs),
+                accuracy=float(np.mean(accuracies)) if accuracies else None,
+                accuracy_spread=_spread(accuracies),
+                loss=float(np.mean(losses)),
+                loss_spread=_spread(losses),
+                chosen=False,
+            )
+        )
     rows.sort(key=lambda row: row.loss)
     return tuple(row.model_copy(update={"chosen": place == 0}) for place, row in enumerate(rows))
 
 
-def _point(settings: HeadSettings, runs: Sequence[SweepRun]) -> SweepPoint:
-    accuracies = [run.validation_accuracy for run in runs if run.validation_accuracy is not None]
-    losses = [run.validation_loss for run in runs]
-    return SweepPoint(
-        settings={name: getattr(settings, name) for name in GRID},
-        seeds=len(runs),
-        accuracy=float(np.mean(accuracies)) if accuracies else None,
-        accuracy_spread=_spread(accuracies),
-        loss=float(np.mean(losses)),
-        loss_spread=_spread(losses),
-        chosen=False,
-    )
-
-
-def _spread(values: Iterable[float]) -> float | None:
-    numbers = list(values)
-    return float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
+def _spread(values: Sequence[float]) -> float | None:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 # -- a study -----------------------------------------------------------------------------------------------------------
@@ -175,35 +172,17 @@ def sweep_study(
     points = grid.points(settings)
     about = f"heads of {study.hash[:12]} {','.join(criteria)}"
     runs, new_runs = run_sweep(prepared.data, points, grid.seeds, out, about=about, progress=progress)
-    report = _report(prepared, settings, grid, sweep_table(points, runs), new_runs, len(points) * grid.seeds - new_runs)
-    with whole_file(out / SWEEP_FILE) as target:
-        target.write(report.model_dump_json(indent=2).encode())
-    best = settings.model_copy(update=report.points[0].settings)
-    data = prepared.data(best)
-    write_trained(prepared, data, train_heads(data, best), best, out / MODEL, {}, overwrite=True)
-    return report
-
-
-def _report(
-    prepared: PreparedStudy,
-    settings: HeadSettings,
-    grid: SweepSettings,
-    points: tuple[SweepPoint, ...],
-    new_runs: int,
-    earlier_runs: int,
-) -> SweepReport:
-    study = prepared.study
-    pairs = prepared.labels.filter(pc.equal(prepared.labels.column("split").cast(pa.string()), "validation"))
+    pairs = split_rows(prepared.labels, "validation")
     nothing = np.zeros(pairs.num_rows)
     overall = validation_figures(pairs, nothing, (), rng=np.random.default_rng(settings.seed))[0]
     fixed = settings.model_dump(exclude={"seed", "device", *GRID})
     varied = {name: ",".join(map(str, value)) for name, value in grid.model_dump(exclude={"seeds"}).items()}
-    return SweepReport(
+    report = SweepReport(
         study=study.name,
         simulated=study.simulated,
-        points=points,
+        points=sweep_table(points, runs),
         made=new_runs,
-        kept=earlier_runs,
+        kept=len(points) * grid.seeds - new_runs,
         validation_pairs=overall.pairs,
         validation_prompts=len(pc.unique(pairs.column("group"))),
         ceiling=overall.ceiling,
@@ -213,3 +192,9 @@ def _report(
             settings=fixed | varied | {"seeds": grid.seeds}, seed=settings.seed,
         ),
     )  # fmt: skip
+    with whole_file(out / SWEEP_FILE) as target:
+        target.write(report.model_dump_json(indent=2).encode())
+    best = settings.model_copy(update=report.points[0].settings)
+    data = prepared.data(best)
+    write_trained(prepared, data, train_heads(data, best), best, out / MODEL, {}, overwrite=True)
+    return report

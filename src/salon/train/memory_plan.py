@@ -36,7 +36,7 @@ from salon.train.memory_network import (
     sharded_blocks,
 )
 from salon.train.settings import RewardSettings
-from salon.train.training_setup import has_bfloat16, linear_layers, make_trainable, on_cpu
+from salon.train.training_setup import LARGE, has_bfloat16, linear_layers, make_trainable, on_cpu
 
 try:
     import torch
@@ -160,8 +160,6 @@ TEXT_TOKENS = 256
 """Tokens of text beside a picture, unless told: an instruction and a prompt."""
 QUESTION_TOKENS = 512
 """The same for a one-pass question, which describes every criterion."""
-LARGE = 10**9
-"""Parameters from which on a training recomputes, where nothing was said."""
 BUCKET = 500_000_000
 """Gradients that DeepSpeed sums up together (reduce_bucket_size)."""
 LIVE = 1_000_000_000

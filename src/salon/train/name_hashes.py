@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -196,13 +197,18 @@ def write_guard(run: Path, texts: Iterable[str], folder: Path) -> dict[str, str]
         earlier = NameSet()
         for records in _records(run):
             names = records["name"]
-            picture_rows = _picture_rows(records[_first_seen(earlier, names)])
-            writer.write_table(picture_rows)
+            fresh = records[_first_seen(earlier, names)]
+            keys = [record.tobytes().hex() for record in fresh["sha256"]]
+            looks = ["" if plain else near.tobytes().hex() for plain, near in zip(fresh["plain"], fresh["near"])]
+            writer.write_table(pa.table([["picture"] * len(keys), keys, looks], schema=COLUMNS))
             earlier.add(names)
         earlier = NameSet()
-        for part in _parts(texts):
+        rest = iter(texts)
+        while part := list(islice(rest, _AT_ONCE)):
             hashes = hash_names(pa.array(part, pa.string()))
-            keys = [text_key(text) for text, fresh in zip(part, _first_seen(earlier, hashes)) if fresh and text.strip()]
+            keys = [
+                text_key(text) for text, is_new in zip(part, _first_seen(earlier, hashes)) if is_new and text.strip()
+            ]
             earlier.add(hashes)
             writer.write_table(pa.table([["text"] * len(keys), keys, [""] * len(keys)], schema=COLUMNS))
     return guard_record(folder)
@@ -215,25 +221,8 @@ def _first_seen(earlier: NameSet, hashes: Hashes) -> NDArray[np.bool_]:
     return first & ~contains(earlier.entries(), hashes)
 
 
-def _picture_rows(records: NDArray[np.void]) -> pa.Table:
-    keys = [record.tobytes().hex() for record in records["sha256"]]
-    looks = ["" if plain else near.tobytes().hex() for plain, near in zip(records["plain"], records["near"])]
-    return pa.table([["picture"] * len(keys), keys, looks], schema=COLUMNS)
-
-
 def _records(run: Path) -> Iterator[NDArray[np.void]]:
     for path in sorted(run.glob("guard-*.bin")):
         with open(path, "rb") as file:
             while data := file.read(_AT_ONCE * _RECORD.itemsize):
                 yield np.frombuffer(data[: len(data) - len(data) % _RECORD.itemsize], _RECORD)
-
-
-def _parts(texts: Iterable[str]) -> Iterator[list[str]]:
-    part: list[str] = []
-    for text in texts:
-        part.append(text)
-        if len(part) == _AT_ONCE:
-            yield part
-            part = []
-    if part:
-        yield part

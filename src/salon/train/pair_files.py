@@ -211,16 +211,13 @@ def _parquet_parts(number: int, file: Path, columns: list[str], rows: int) -> It
 
 def _arrow_parts(number: int, file: Path, columns: list[str], rows: int) -> Iterator[ShardPart]:
     reader, address = open_arrow(file)
-    for group, batch in enumerate(_batches(reader)):
+    batches = iter(reader)
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+        batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+    for group, batch in enumerate(batches):
         for first in range(0, batch.num_rows, rows):
             table = pa.Table.from_batches([batch.slice(first, rows)]).select(columns)
             yield ShardPart(number, group, first, table, address)
-
-
-def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
-    if isinstance(reader, pa.ipc.RecordBatchFileReader):
-        return (reader.get_batch(number) for number in range(reader.num_record_batches))
-    return iter(reader)
 
 
 def _no_table(path: Path, error: Exception) -> BadFile:

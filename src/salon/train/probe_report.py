@@ -59,7 +59,8 @@ def training_items(study: Study, folder: Path, place: str) -> frozenset[str]:
     model = model_folder(place)
     guard = None if model is None else read_card(model).guard
     hashes = {key.sha256 for key in load_guard(model, guard).pictures} if model and guard else set()
-    return frozenset(item.id for item in study.nouns("items") if item.image and _hash(folder / item.image) in hashes)
+    pictures = {item.id: folder / item.image for item in study.nouns("items") if item.image}
+    return frozenset(id for id, path in pictures.items() if path.is_file() and content_hash(path) in hashes)
 
 
 def example_item(study: Study, folder: Path, leave_out: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
@@ -73,10 +74,6 @@ def example_item(study: Study, folder: Path, leave_out: frozenset[str] = frozens
             except BadFile:
                 continue
     return []
-
-
-def _hash(path: Path) -> str:
-    return content_hash(path) if path.is_file() else ""
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------
@@ -101,7 +98,7 @@ _SIDE = 320
 
 
 def probe_page(report: ProbeReport, examples: Sequence[tuple[str, str]] = ()) -> Page:
-    """The report as one page; `shown` are the captions and data URLs of one item under the alterations."""
+    """The report as one page; `examples` are the captions and data URLs of one item under the alterations."""
     here = located(report)
     verdicts = [
         VerdictLine(verdict.trick, _BADGES[verdict.outcome], _verdict_text(here, verdict)) for verdict in here.verdicts

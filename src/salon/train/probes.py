@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -112,24 +112,19 @@ def overlay_text(image: Image.Image, words: str, share: float) -> Image.Image:
     pen = ImageDraw.Draw(altered, "RGBA")
     font = ImageFont.load_default(max(6, round(min(image.size) * share)))
     assert isinstance(font, ImageFont.FreeTypeFont)  # Pillow without FreeType has one size only
-    lines = _lines(pen, words, font, image.width * 0.96)
+    lines = [""]
+    for word in words.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and pen.textlength(longer, font) > image.width * 0.96:
+            lines.append(word)
+        else:
+            lines[-1] = longer
     step = round(font.size * 1.25)
     top = max(0, image.height - step * len(lines) - round(font.size * 0.4))
     pen.rectangle((0, top, image.width, image.height), fill=(*_PAPER, 200))
     for number, line in enumerate(lines):
         pen.text((image.width * 0.02, top + step * number + font.size * 0.15), line, fill=_INK, font=font)
     return altered
-
-
-def _lines(pen: ImageDraw.ImageDraw, words: str, font: ImageFont.FreeTypeFont, room: float) -> list[str]:
-    lines = [""]
-    for word in words.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and pen.textlength(longer, font) > room:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines
 
 
 TRICKS: tuple[Trick, ...] = (
@@ -273,14 +268,14 @@ def probe_scorer(
         rows=tuple(rows),
         verdicts=tuple(_verdict(trick, rows, settings.margin) for trick in tricks),
         scorer_signature=str(scorer.signature),
-        signature=_signature(study, scorer, settings, tricks),
+        signature=Signature(
+            method=f"probe[{scorer.signature}]",
+            data=study.hash[:12],
+            revision=study.revision,
+            settings=settings.model_dump(exclude={"seed"}) | {"tricks": len(tricks)},
+            seed=settings.seed,
+        ),
     )
-
-
-def _signature(study: Study, scorer: Scorer, settings: ProbeSettings, tricks: Sequence[Trick]) -> Signature:
-    signed = settings.model_dump(exclude={"seed"}) | {"tricks": len(tricks)}
-    method = f"probe[{scorer.signature}]"
-    return Signature(method=method, data=study.hash[:12], revision=study.revision, settings=signed, seed=settings.seed)
 
 
 # -- the items -------------------------------------------------------------------------------------------------------
@@ -354,18 +349,15 @@ def _spread(score: Floats, cluster: NDArray[np.int64]) -> float:
 def _altered_scores(scene: _ProbeItems, scorer: Scorer, trick: Trick, strength: float, seed: int) -> Floats:
     """(items,) scores after the alteration, higher better; NaN where there is none."""
     with tempfile.TemporaryDirectory(prefix="salon-") as place:
-        items = list(_altered_items(scene, trick, strength, seed, Path(place)))
+        items = []
+        for number, (item, prompt) in enumerate(zip(scene.items, scene.prompts)):
+            picture = read_picture(Path(item.image or "")).image
+            rng = np.random.default_rng([seed, number])
+            path = Path(place) / f"{number}.png"
+            trick.alter(picture, strength, prompt.view() if prompt else "", rng).save(path, compress_level=1)
+            items.append(item.model_copy(update={"image": str(path)}))
         values = scorer.score(items, scene.prompts)
     return scene.turn * np.array([np.nan if value is None else value for value in values], float)
-
-
-def _altered_items(scene: _ProbeItems, trick: Trick, strength: float, seed: int, place: Path) -> Iterator[Item]:
-    for number, (item, prompt) in enumerate(zip(scene.items, scene.prompts)):
-        rng = np.random.default_rng([seed, number])
-        image = trick.alter(read_picture(Path(item.image or "")).image, strength, prompt.view() if prompt else "", rng)
-        path = place / f"{number}.png"
-        image.save(path, compress_level=1)
-        yield item.model_copy(update={"image": str(path)})
 
 
 # -- the figures -------------------------------------------------------------------------------------------------------
@@ -418,7 +410,7 @@ def _mean(
     settings: ProbeSettings,
     ends: Ends | None = None,
 ) -> Estimate:
-    """Mean of the values that count; prompts are drawn again for the interval."""
+    """Mean of the values that count; the interval resamples prompts."""
     sums = [np.bincount(cluster, weights=part) for part in (values, weights)]
     table = np.stack(sums, axis=1)
     table = table[table[:, 1] > 0]

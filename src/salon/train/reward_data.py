@@ -444,7 +444,11 @@ class RowStore:
             numbers = np.arange(len(self), dtype=np.uint32)
             rng.shuffle(numbers)
             return numbers
-        sizes = self._groups if whole_groups else _cut(len(self), max(1, min(ROWS_TOGETHER, pool // 16)))
+        sizes = (
+            self._groups
+            if whole_groups
+            else np.diff([*range(0, len(self), max(1, min(ROWS_TOGETHER, pool // 16))), len(self)])
+        )
         return pooled_order(sizes, pool, rng)
 
 
@@ -461,7 +465,3 @@ def pooled_order(sizes: NDArray[np.int64], pool: int, rng: np.random.Generator) 
             first = filled
     rng.shuffle(order[first:])
     return order
-
-
-def _cut(rows: int, size: int) -> NDArray[np.int64]:
-    return np.diff(np.append(np.arange(0, rows, size), rows))

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,7 +190,10 @@ def fit(
             chosen = validate(engine, parts, pairs, validation, accelerator)
         test_results = tuple(validate(engine, parts, tests.pairs, tests.rows, accelerator) for tests in also)
     if shard != "none" and is_main:
-        network, adapters = _open_chosen(parts, run, survey)
+        # The weights that were chosen, out of the files they were saved to, whole on the CPU.
+        network = parts.open_again().network
+        adapters = make_trainable(network, settings, ties=survey.ties)
+        fill_network(network, run.chosen_weights())
     if adapters is not None and (shard == "none" or is_main):
         merge_lora(adapters)
     return FittedReward(
@@ -205,14 +207,6 @@ def fit(
         is_main,
         test_results,
     )
-
-
-def _open_chosen(parts: RewardParts, run: RunFolder, survey: Survey) -> tuple[RewardNetwork, Any]:
-    """The network with the weights that were chosen, out of the files they were saved to, on the CPU."""
-    network = parts.open_again().network
-    adapters = make_trainable(network, run.settings, ties=survey.ties)
-    fill_network(network, run.chosen_weights())
-    return network, adapters
 
 
 def pair_losses(

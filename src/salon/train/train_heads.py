@@ -41,11 +41,11 @@ from salon.store.near_pictures import PictureKey
 from salon.study import Prompt, Signature, Study
 from salon.study.nouns import Noun
 from salon.study.votes import SPLITS
-from salon.train.head_data import EncodedStudy, HeadData, agreement_weights, check_enough, head_data
+from salon.train.head_data import EncodedStudy, HeadData, agreement_weights, check_enough, head_data, split_rows
 from salon.train.head_loop import Epoch, TrainedHeads, pair_logits, train_heads
 from salon.train.settings import HeadSettings
 
-_SHOWN = 3
+_MAX_NAMED = 3
 _ITEMS = ("item_a", "item_b", "item")
 """Columns of pairs and of flags that name items."""
 
@@ -137,40 +137,41 @@ def prepare_study(
     progress: Callable[[int], None] | None = None,
 ) -> PreparedStudy:
     """Labels and vectors of `study`; `encoder` saves loading the one that the settings name."""
-    labels, votes, notes = _labels(study, settings, criteria)
+    chosen = [id for id in criteria if not study.criterion(id).is_flag]
+    ids = [study.criteria[number].id for number in study.ranking_criteria(chosen)]
+    shares = {"train": settings.train, "validation": settings.validation, "test": settings.test}
+    label_settings = LabelSettings(ties="keep", seed=settings.split_seed, **shares)
+    pairs = make_labels(study, label_settings, criteria=ids)
+    votes = make_labels(study, label_settings.model_copy(update={"rows": "raters"}), criteria=ids).table
     flags = _flags(study, settings, criteria)
-    tables = [labels, votes, *flags.values()]
+    tables = [pairs.table, votes, *flags.values()]
     paths = _pictures(study, folder, tables)
     keys = dict(zip(paths, picture_keys(list(paths.values()))))
     (labels, votes, *rest), left_out = without_look_alikes(tables, _ITEMS, keys, SPLITS)
     check_enough(labels)
-    prefixes = _prefixes(study, labels, settings)
+    prefixes = {}
+    if settings.conditioned:
+        for id in pc.unique(labels.column("criterion").cast(pa.string())).to_pylist():
+            criterion = study.criterion(id)
+            prefixes[id] = (
+                f"{criterion.title}: {criterion.question}\n\n" if criterion.question else f"{criterion.title}\n\n"
+            )
     started = time.perf_counter()
     encoder = encoder or open_encoder(settings.encoder, device=settings.device)
     vectors = encode_pictures(encoder, list(paths.values()), settings=engine, progress=progress)
     learned = labels.filter(pc.not_equal(labels.column("split").cast(pa.string()), "test"))
     prompt_words = frozenset(text for text in learned.column("text").cast(pa.string()).to_pylist() if text)
     labels, votes = (_with_texts(table, study, settings, prefixes) for table in (labels, votes))
-    texts = _distinct_texts([labels, votes, *rest])
+    columns = [table.column("text").cast(pa.string()) for table in (labels, votes, *rest)]
+    texts = list(dict.fromkeys(text or "" for column in columns for text in pc.unique(column).to_pylist()))
     encoded = EncodedStudy(
         encoder.parts, {item: row for row, item in enumerate(paths)}, vectors,
         {text: row for row, text in enumerate(texts)}, encode_texts(encoder, texts),
     )  # fmt: skip
     return PreparedStudy(
         study, encoder, labels, votes, dict(zip(flags, rest)), encoded, prefixes, keys, prompt_words,
-        (*notes, *left_out), time.perf_counter() - started,
+        (*pairs.report.notes, *left_out), time.perf_counter() - started,
     )  # fmt: skip
-
-
-def _labels(study: Study, settings: HeadSettings, criteria: Sequence[str]) -> tuple[pa.Table, pa.Table, list[str]]:
-    """Pairs and votes under all criteria but flags, or those named; even pairs are kept as such."""
-    chosen = [id for id in criteria if not study.criterion(id).is_flag]
-    ids = [study.criteria[number].id for number in study.ranking_criteria(chosen)]
-    shares = {"train": settings.train, "validation": settings.validation, "test": settings.test}
-    label_settings = LabelSettings(ties="keep", seed=settings.split_seed, **shares)
-    pairs = make_labels(study, label_settings, criteria=ids)
-    votes = make_labels(study, label_settings.model_copy(update={"rows": "raters"}), criteria=ids)
-    return pairs.table, votes.table, list(pairs.report.notes)
 
 
 def _flags(study: Study, settings: HeadSettings, criteria: Sequence[str]) -> dict[str, pa.Table]:
@@ -212,27 +213,11 @@ def _pictures(study: Study, folder: Path, tables: Sequence[pa.Table]) -> dict[st
     if missing:
         raise BadFile(
             "a picture for every judged item is needed",
-            found=f"{len(missing):,} of {len(image_of):,} items without one ({', '.join(missing[:_SHOWN])} ...)",
+            found=f"{len(missing):,} of {len(image_of):,} items without one ({', '.join(missing[:_MAX_NAMED])} ...)",
             where=f"study {study.name!r}",
             remedy="give items their pictures (docs/guide/import.md, Pictures), or salon generate makes them",
         )
     return {item: folder / image for item, image in image_of.items()}
-
-
-def _item_rows(table: pa.Table) -> list[tuple[tuple[str, ...], str]]:
-    names = [name for name in _ITEMS if name in table.column_names]
-    items = zip(*(table.column(name).to_pylist() for name in names))
-    return list(zip(items, table.column("split").to_pylist()))
-
-
-def _prefixes(study: Study, labels: pa.Table, settings: HeadSettings) -> dict[str, str]:
-    if not settings.conditioned:
-        return {}
-    shown_criteria = (study.criterion(id) for id in pc.unique(labels.column("criterion").cast(pa.string())).to_pylist())
-    return {
-        criterion.id: f"{criterion.title}: {criterion.question}\n\n" if criterion.question else f"{criterion.title}\n\n"
-        for criterion in shown_criteria
-    }
 
 
 def _with_texts(table: pa.Table, study: Study, settings: HeadSettings, prefixes: Mapping[str, str]) -> pa.Table:
@@ -248,11 +233,6 @@ def _with_texts(table: pa.Table, study: Study, settings: HeadSettings, prefixes:
         read = prompts[of_item[item] or ""].view(view) if text and view else text or ""
         texts.append(prefixes.get(criterion, "") + read)
     return table.set_column(table.schema.get_field_index("text"), "text", pa.array(texts, pa.string()))
-
-
-def _distinct_texts(tables: Sequence[pa.Table]) -> list[str]:
-    texts = (text or "" for t in tables for text in pc.unique(t.column("text").cast(pa.string())).to_pylist())
-    return list(dict.fromkeys(texts))
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -271,7 +251,12 @@ def write_trained(
     """The model folder of trained heads, and the report about it."""
     study = prepared.study
     figures = head_figures(prepared, data, trained, settings)
-    counts = _counts(prepared.labels, prepared.votes)
+    counts = {}
+    for split in SPLITS:
+        pairs, votes = split_rows(prepared.labels, split), split_rows(prepared.votes, split)
+        counts[f"{split} pairs"] = pairs.num_rows
+        counts[f"{split} prompts"] = len(pc.unique(pairs.column("group")))
+        counts[f"{split} votes"] = votes.num_rows
     card = head_card(study, data, trained, prepared.encoder, settings, figures, name=out.name, counts=counts)
     card = write_model(out, trained, card, _guard(prepared), overwrite=overwrite)
     return TrainReport(
@@ -287,26 +272,19 @@ def head_figures(
     prepared: PreparedStudy, data: HeadData, trained: TrainedHeads, settings: HeadSettings
 ) -> tuple[HeadFigures, ...]:
     """Accuracy and ceiling on the validation pairs."""
-    pairs = prepared.labels.filter(pc.equal(prepared.labels.column("split").cast(pa.string()), "validation"))
+    pairs = split_rows(prepared.labels, "validation")
     logits = pair_logits(trained.network.cpu(), data, data.validation)
     return validation_figures(pairs, logits, data.criteria, rng=np.random.default_rng(settings.seed))
 
 
-def _counts(labels: pa.Table, votes: pa.Table) -> dict[str, int]:
-    counts = {}
-    for split in SPLITS:
-        pairs, answers = (t.filter(pc.equal(t.column("split").cast(pa.string()), split)) for t in (labels, votes))
-        counts[f"{split} pairs"] = pairs.num_rows
-        counts[f"{split} prompts"] = len(pc.unique(pairs.column("group")))
-        counts[f"{split} votes"] = answers.num_rows
-    return counts
-
-
 def _guard(prepared: PreparedStudy) -> LeakGuard:
     """Hashes of everything that shaped the model: training and validation."""
-    tables = [prepared.labels, prepared.votes, *prepared.flags.values()]
-    met = {item for table in tables for items, split in _item_rows(table) if split != "test" for item in items}
-    return LeakGuard.of((key for item, key in prepared.keys.items() if item in met), prepared.prompt_texts)
+    items: set[str] = set()
+    for table in (prepared.labels, prepared.votes, *prepared.flags.values()):
+        learned = table.filter(pc.not_equal(table.column("split").cast(pa.string()), "test"))
+        for name in _ITEMS:
+            items.update(learned.column(name).to_pylist() if name in table.column_names else ())
+    return LeakGuard.of((key for item, key in prepared.keys.items() if item in items), prepared.prompt_texts)
 
 
 # -- the model folder --------------------------------------------------------------------------------------------------

@@ -142,12 +142,18 @@ def train_reward(
         fitted = fit(parts, pairs, survey, run, also=tests, progress=progress)
         if not fitted.is_main:
             return None
-        figures = _figures(fitted, pairs, survey)
+        figures: tuple[HeadFigures, ...] = ()
+        if fitted.validation is not None:
+            logits = fitted.validation.logits
+            figures = pair_figures(pairs.validation(), logits, survey.criteria, seed=settings.seed)
         test_figures = {test_set.name: test_set.figures(result.logits) for test_set, result in zip(tests, fitted.also)}
         report = _write_model(out, fitted, parts, pairs, survey, learned, figures, test_figures, made_of, backbone)
         run.forget()
-        warned = validation_warnings(report.validation)
-        return report.model_copy(update={"notes": (*notes, *_notes(survey, settings), *warned)})
+        if survey.dropped:
+            notes.append(f"pairs dropped below a larger camp of {settings.confident:g}: {survey.dropped:,}")
+        if not survey.rows.get("validation"):
+            notes.append("no validation pairs: the last weights were kept")
+        return report.model_copy(update={"notes": (*notes, *validation_warnings(report.validation))})
 
 
 # -- before ----------------------------------------------------------------------------------------------------------
@@ -214,7 +220,11 @@ def _study_pairs(
         rows="raters" if settings.labels == "raters" else "pairs", ties="keep", seed=settings.split_seed, **shares
     )
     labels = make_labels(study, label_settings, criteria=criteria)
-    table, left_out = _without_look_alikes(labels.table, local_path(source).resolve())
+    folder, columns = local_path(source).resolve(), ("image_a", "image_b")
+    pictures = dict.fromkeys(name for column in columns for name in labels.table.column(column).to_pylist())
+    there = [name for name in pictures if name and (folder / name).is_file()]  # missing ones are reported later
+    keys = dict(zip(there, picture_keys([folder / name for name in there])))
+    (table,), left_out = without_look_alikes([labels.table], columns, keys, SPLITS)
     if is_main:
         with whole_file(file) as target:
             pq.write_table(table, target, compression="zstd")
@@ -225,23 +235,21 @@ def _study_pairs(
     return file, learned, [*labels.report.notes, *left_out]
 
 
-def _without_look_alikes(table: pa.Table, folder: Path) -> tuple[pa.Table, list[str]]:
-    columns = ("image_a", "image_b")
-    names = dict.fromkeys(name for column in columns for name in table.column(column).to_pylist())
-    there = [name for name in names if name and (folder / name).is_file()]  # what is missing is told later
-    keys = dict(zip(there, picture_keys([folder / name for name in there])))
-    (table,), notes = without_look_alikes([table], columns, keys, SPLITS)
-    return table, notes
-
-
 def _test_sets(
     sources: Sequence[Path], settings: RewardSettings, survey: Survey, names: Mapping[str, str]
 ) -> list[TestSet]:
     """Further pairs to be tried on; a study's are all its pairs."""
     tests: list[TestSet] = []
+    plain = settings.model_copy(update=TEST_SET_SETTINGS)
     for source in sources:
         with tempfile.TemporaryDirectory() as temporary:
-            pairs = _plain_pairs(source, settings, names, Path(temporary))
+            if is_shards(source):
+                pairs = PairFile(source, source if source.is_dir() else source.parent, plain, names=names)
+            else:
+                study, file = open_study(source), Path(temporary) / "labels.parquet"
+                everything = LabelSettings(ties="keep", train=1, validation=0, test=0)
+                pq.write_table(make_labels(study, everything).table, file)
+                pairs = PairFile(file, local_path(source).resolve(), plain, names=names)
             tests.append(read_test_set(source.resolve().stem, pairs, survey.criteria))
     if len({test_set.name for test_set in tests}) < len(tests):
         raise BadValue(
@@ -250,22 +258,7 @@ def _test_sets(
     return tests
 
 
-def _plain_pairs(source: Path, settings: RewardSettings, names: Mapping[str, str], temporary: Path) -> PairFile:
-    plain = settings.model_copy(update=TEST_SET_SETTINGS)
-    if is_shards(source):
-        return PairFile(source, source if source.is_dir() else source.parent, plain, names=names)
-    study, file = open_study(source), temporary / "labels.parquet"
-    pq.write_table(make_labels(study, LabelSettings(ties="keep", train=1, validation=0, test=0)).table, file)
-    return PairFile(file, local_path(source).resolve(), plain, names=names)
-
-
 # -- after -----------------------------------------------------------------------------------------------------------
-
-
-def _figures(fitted: FittedReward, pairs: PairFile, survey: Survey) -> tuple[HeadFigures, ...]:
-    if fitted.validation is None:
-        return ()
-    return pair_figures(pairs.validation(), fitted.validation.logits, survey.criteria, seed=pairs.settings.seed)
 
 
 def _write_model(
@@ -283,12 +276,14 @@ def _write_model(
     settings = pairs.settings
     assert fitted.network is not None  # in the process that writes
     with whole_folder(out) as folder:
+        # The guard has hashes of everything that shaped the model: the pairs drawn, and those it was chosen by.
         draws = fitted.steps * settings.batch
         run = out / RUN
         noted = guarded_names(run)
         for rows in _learned_pairs(pairs, draws):
-            for row, is_known in zip(rows, contains(noted, hash_names(pa.array([row.image_a for row in rows])))
-                                  & contains(noted, hash_names(pa.array([row.image_b for row in rows])))):  # fmt: skip
+            hashes = (hash_names(pa.array(names)) for names in zip(*((row.image_a, row.image_b) for row in rows)))
+            known_a, known_b = (contains(noted, names) for names in hashes)
+            for row, is_known in zip(rows, known_a & known_b):
                 if not is_known:
                     read_pair(row, pairs)
         guard = write_guard(run, (row.text for rows in _learned_pairs(pairs, draws) for row in rows), folder)
@@ -320,15 +315,6 @@ def _learned_pairs(pairs: PairFile, draws: int) -> Iterator[list[LabeledPair]]:
     rows = chain(pairs.drawn(draws), pair_rows([pairs.validation()]))
     while part := list(islice(rows, 8192)):
         yield part
-
-
-def _notes(survey: Survey, settings: RewardSettings) -> list[str]:
-    notes = []
-    if survey.dropped:
-        notes.append(f"pairs dropped below a larger camp of {settings.confident:g}: {survey.dropped:,}")
-    if not survey.rows.get("validation"):
-        notes.append("no validation pairs: the last weights were kept")
-    return notes
 
 
 # -- the card ----------------------------------------------------------------------------------------------------------
