@@ -17,7 +17,6 @@ heads are then trained on its vectors as on those of a frozen one.
 
 from __future__ import annotations
 
-import copy
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -243,10 +242,7 @@ def _encode_again(prepared: PreparedStudy, encoder: Encoder, paths: dict[str, Pa
     vectors = [np.empty((0, encoder.text_width), np.float32)]
     items = list(prepared.encoded.items)
     for start in range(0, len(items), 8):
-        pictures = []
-        for item in items[start : start + 8]:
-            with Image.open(paths[item]) as image:
-                pictures.append(image.convert("RGB"))
+        pictures = [_open_image(paths[item]) for item in items[start : start + 8]]
         vectors.append(encoder.pictures(pictures, "image"))
     encoded = EncodedStudy(
         encoder.parts, {item: row for row, item in enumerate(items)}, {"image": np.concatenate(vectors)},
@@ -391,4 +387,4 @@ def _mean_loss(
 
 def _open_image(path: Path) -> Image.Image:
     with Image.open(path) as image:
-        return copy.copy(image.convert("RGB"))
+        return image.convert("RGB").copy()

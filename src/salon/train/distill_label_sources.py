@@ -22,7 +22,7 @@ from salon.fuse.bridge import bridge_report, score_group
 from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, BridgeSettings, no_answers, plan_group
 from salon.fuse.bridge_scale import calibration_curve, next_round, random_placements
 from salon.judge.messages import Templates
-from salon.judge.model_scorers import OnePass, OnePassAnswer
+from salon.judge.model_scorers import OnePass
 from salon.judge.plan import JudgePlan, plan_run
 from salon.judge.protocol import JudgeQuestion, JudgeSettings, choose_paraphrase, order_pair, wordings
 from salon.judge.registry import JudgeSpec
@@ -459,7 +459,10 @@ class Asker:
         for index, reply in self._replies(self.item_conversations(items, sample), len(items)):
             if not isinstance(reply, Reply):
                 continue
-            read = _read_answer(one_pass, reply.text)
+            read = one_pass.read(reply.text)
+            if read.scores is None and len(one_pass.criteria) == 1:  # about one criterion, a bare number will do
+                bare = one_pass.read(f'<answer>{{"{one_pass.ids[0]}": {reply.text.strip()}}}</answer>')
+                read = read if bare.scores is None else bare
             if read.scores is not None:
                 ratings[index] = read.scores
                 continue
@@ -535,15 +538,6 @@ class Asker:
             paraphrase=choose_paraphrase(texts, prompt, a, b),
             sample=sample,
         )
-
-
-def _read_answer(one_pass: OnePass, text: str) -> OnePassAnswer:
-    """What a one-pass answer says. Asked about one criterion alone, a bare number on its scale will do."""
-    read = one_pass.read(text)
-    if read.scores is None and len(one_pass.criteria) == 1:
-        bare = one_pass.read(f'<answer>{{"{one_pass.ids[0]}": {text.strip()}}}</answer>')
-        return read if bare.scores is None else bare
-    return read
 
 
 def asking_plan(

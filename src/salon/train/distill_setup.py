@@ -209,17 +209,17 @@ def write_weights(trainer: Any, processor: Any, place: Path, *, step: int | None
     """
     part = place.with_name(f".{place.name}{PART}")
     trainer.save_model(str(part))
-    TorchProcesses().decide(lambda: _place_weights(part, processor, place, step))
 
+    def put_in_place() -> None:
+        _save_processor(processor, part)
+        if step is not None:
+            (part / STEP).write_text(str(step))
+        with whole_folder(place) as stage:  # the earlier weights stay until the new ones are whole
+            for file in part.iterdir():
+                os.replace(file, stage / file.name)
+        part.rmdir()
 
-def _place_weights(part: Path, processor: Any, place: Path, step: int | None) -> None:
-    _save_processor(processor, part)
-    if step is not None:
-        (part / STEP).write_text(str(step))
-    with whole_folder(place) as stage:  # the weights of before are there until these are, both of them whole
-        for file in part.iterdir():
-            os.replace(file, stage / file.name)
-    part.rmdir()
+    TorchProcesses().decide(put_in_place)
 
 
 def save_merged(base: str, adapted: Path, folder: Path, *, half: bool) -> None:

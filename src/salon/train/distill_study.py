@@ -28,7 +28,7 @@ from pydantic import Field
 
 from salon.errors import BadFile, BadValue, DesignError, UnknownReference
 from salon.evaluate.leaks import LeakGuard, find_leaks, picture_keys, save_guard, without_look_alikes
-from salon.evaluate.pseudo_scores import LabelCard, PseudoPairs, PseudoScores, read_pseudo_scores
+from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores, read_pseudo_scores
 from salon.fuse.splits import item_prompts, split_items
 from salon.judge.model_scorers import OnePass
 from salon.models.cards import ONE_PASS_CARD, ROLE, ModelCriterion, OnePassCard, write_one_pass_card
@@ -407,6 +407,10 @@ def one_pass_card(
     """All there is to know about a one-pass scorer."""
     card = labels.card
     source = labels.source if card is None else card.signature or labels.source
+    about: dict[str, Any] = {"source": labels.source, "low": labels.low, "high": labels.high}
+    if card is not None:
+        about |= {"category": card.settings["category"]} if card.settings.get("category") else {}
+        about |= {name: getattr(card, name) for name in _LABELS}
     signature = Signature(
         method="one-pass", data=taught.data[:12], revision=taught.revision,
         settings=settings.model_dump(exclude={"seed"} | DISTILL_FREE)
@@ -421,7 +425,7 @@ def one_pass_card(
         max_tokens=settings.max_tokens,
         backbone=backbone,
         backbone_name=backbone_name,
-        labels=_about_labels(labels, card),
+        labels=about,
         settings=settings.model_dump(mode="json"),
         study=taught.study,
         data=taught.data,
@@ -498,12 +502,3 @@ def one_pass_words(card: OnePassCard) -> str:
 
 def _look_record(look: ValidationLook | None) -> dict[str, Any] | None:
     return None if look is None else look.model_dump(mode="json")
-
-
-def _about_labels(labels: PseudoScores, card: LabelCard | None) -> dict[str, Any]:
-    record: dict[str, Any] = {"source": labels.source, "low": labels.low, "high": labels.high}
-    if card is None:
-        return record
-    category = card.settings.get("category")
-    record |= {"category": category} if category else {}
-    return record | {name: getattr(card, name) for name in _LABELS}

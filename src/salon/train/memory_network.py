@@ -107,7 +107,12 @@ def open_backbone(source: str | Path) -> Backbone:
         folder = folder / BACKBONE
     if (folder / "config.json").is_file():
         config = AutoConfig.from_pretrained(folder)
-        return Backbone(str(source), config, config.dtype or torch.float32, _vocabulary(folder), str(folder))
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(folder)
+            vocabulary = len(tokenizer) + (REWARD not in tokenizer.get_vocab())
+        except (OSError, ValueError, KeyError):  # a plan needs no tokenizer; real ones leave spare rows
+            vocabulary = 0
+        return Backbone(str(source), config, config.dtype or torch.float32, vocabulary, str(folder))
     if any((folder / name).is_file() for name in HPSV3_WEIGHTS):  # HPSv3, whose release has no config
         return _backbone_of_shape("qwen2-vl-7b", str(source))
     name = folder.name.lower().removesuffix("-instruct")
@@ -125,14 +130,6 @@ def _backbone_of_shape(shape: str, name: str) -> Backbone:
     source, values = SHAPES[shape]
     config = AutoConfig.for_model(**json.loads(json.dumps(values)))
     return Backbone(name, config, torch.bfloat16, 0, source)
-
-
-def _vocabulary(folder: Path) -> int:
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError, KeyError):  # a plan needs no tokenizer; real ones leave spare rows
-        return 0
-    return len(tokenizer) + (REWARD not in tokenizer.get_vocab())
 
 
 def sharded_blocks(network: nn.Module) -> list[nn.Module]:
@@ -286,8 +283,14 @@ def activation_bytes(shape: VlmShape, load: PassLoad, numbers: NumberSizes, *, r
     patches, tokens = load.pictures * load.patches, load.pictures * load.length
     block = patches * _vision_block(tower, load.vision, numbers, load.rank)
     layer = tokens * _decoder_layer(decoder, load.language, numbers, load.rank)
-    shared = _shared(shape, load, numbers)
-    ends = _vision_ends(tower, load, numbers) + _language_ends(decoder, load, numbers)
+    shared = 0  # once for all layers: the turns of rotary positions, and the mask of a padded batch
+    ends = _vision_ends(tower, load, numbers) + tokens  # and the places of the pictures
+    if load.vision != "none":
+        shared += 2 * patches * (tower.width // tower.heads) * FLOAT
+    if load.language != "none":
+        shared += 2 * tokens * decoder.head_width * numbers.stream
+        shared += load.pictures * load.length**2 * numbers.compute
+        ends += tokens * _rms_norm(decoder.width, 1, load.language, FLOAT)
     if not recompute:
         return Activations(ends + shared + tower.layers * block + decoder.layers * layer, 0)
     inputs = 0
@@ -341,18 +344,6 @@ def _rms_norm(width: int, rows: int, gradient: Gradient, compute: int) -> int:
     return FLOAT * (width + rows) + (compute * width if gradient == "weights" else 0)
 
 
-def _shared(shape: VlmShape, load: PassLoad, numbers: NumberSizes) -> int:
-    """Once for all layers: the turns of rotary positions, and the mask of a padded batch."""
-    tower, decoder = shape.tower, shape.decoder
-    total = 0
-    if load.vision != "none":
-        total += 2 * load.pictures * load.patches * (tower.width // tower.heads) * FLOAT
-    if load.language != "none":
-        total += 2 * load.pictures * load.length * decoder.head_width * numbers.stream
-        total += load.pictures * load.length**2 * numbers.compute
-    return total
-
-
 def _vision_ends(tower: Tower, load: PassLoad, numbers: NumberSizes) -> int:
     """The pixels, and what merges patches into tokens."""
     b, e, patches = numbers.compute, tower.width, load.pictures * load.patches
@@ -368,11 +359,3 @@ def _vision_ends(tower: Tower, load: PassLoad, numbers: NumberSizes) -> int:
         mergers += (tower.mergers - 1) * e * numbers.layer_norm
     positions = 4 * (8 + FLOAT) if tower.family == "qwen3_vl" and load.vision == "weights" else 0
     return patches * (pixels + mergers + positions)
-
-
-def _language_ends(decoder: Decoder, load: PassLoad, numbers: NumberSizes) -> int:
-    """The last norm, and the places of the pictures."""
-    read = load.pictures * load.length
-    if load.language == "none":
-        return read
-    return read * (_rms_norm(decoder.width, 1, load.language, FLOAT) + 1)

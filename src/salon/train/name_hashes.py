@@ -41,20 +41,19 @@ _LEAST_PENDING = 4096
 def hash_names(column: pa.ChunkedArray | pa.Array) -> Hashes:
     """A 64-bit hash of each text (FNV-1a, mixed), the same on every machine; of a missing one that of no bytes."""
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    return np.concatenate([np.empty(0, np.uint64), *(_hash_array(chunk.cast(pa.large_string())) for chunk in chunks)])
+    hashes: list[Hashes] = [np.empty(0, np.uint64)]
+    for chunk in chunks:
+        names = chunk.cast(pa.large_string())
+        _, offsets, data = names.buffers()
+        starts = np.frombuffer(offsets, np.int64)[names.offset : names.offset + len(names) + 1]
+        hashes.append(_hashes(starts, np.frombuffer(data or b"", np.uint8)))
+    return np.concatenate(hashes)
 
 
 def hash_name(name: str) -> np.uint64:
     """The same of one name."""
     data = np.frombuffer(name.encode(), np.uint8)
     return np.uint64(_hashes(np.array([0, len(data)], np.int64), data)[0])
-
-
-def _hash_array(names: pa.LargeStringArray) -> Hashes:
-    _, offsets, data = names.buffers()
-    starts = np.frombuffer(offsets, np.int64)[names.offset : names.offset + len(names) + 1]
-    hashed: Hashes = _hashes(starts, np.frombuffer(data or b"", np.uint8))
-    return hashed
 
 
 @compiled

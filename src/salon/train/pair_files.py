@@ -211,8 +211,8 @@ def _parquet_parts(number: int, file: Path, columns: list[str], rows: int) -> It
 
 def _arrow_parts(number: int, file: Path, columns: list[str], rows: int) -> Iterator[ShardPart]:
     reader, address = open_arrow(file)
-    batches = iter(reader)
-    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+    batches = reader
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):  # which is not iterable
         batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
     for group, batch in enumerate(batches):
         for first in range(0, batch.num_rows, rows):

@@ -111,19 +111,9 @@ def probe_page(report: ProbeReport, examples: Sequence[tuple[str, str]] = ()) ->
     figure_section = Section("Alterations", [*figures, table], f"Mean change of the score, weakest first. {SIZES}")
     sections = [verdict_section, figure_section]
     if examples:
-        sections.append(
-            Section(
-                "What was done",
-                [
-                    (
-                        Filmstrip(
-                            [FilmFrame(title=words, picture=url, alt=words) for words, url in examples], size="small"
-                        )
-                    )
-                ],
-                "One item under the strongest alterations.",
-            )
-        )
+        frames = [FilmFrame(title=words, picture=url, alt=words) for words, url in examples]
+        strip = Filmstrip(frames, size="small")
+        sections.append(Section("What was done", [strip], "One item under the strongest alterations."))
     raised = len(report.raised)
     return Page(
         title="Can this scorer be gamed?",

@@ -180,9 +180,11 @@ class PairFile:
     def tables(self) -> Iterator[SourceRows]:
         """All rows, a few thousand at a time, every column as text or number, pictures as names and places."""
         columns = [name for name in (*_TEXTS, *_NUMBERS, "split", "label") if name in self.shards.names]
-        columns += [
-            name for name in GUARDED_COLUMNS if name in self.shards.names and _is_text(self.shards.schema, name)
-        ]
+        for name in GUARDED_COLUMNS:
+            if name in self.shards.names:
+                kind = self.shards.schema.field(name).type
+                kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+                columns += [name] * (pa.types.is_string(kind) or pa.types.is_large_string(kind))
         waiting: list[pa.Table] = []
         group = (0, 0)
         for part in self.shards.parts(columns):
@@ -264,12 +266,6 @@ def store_pairs(
 
 
 # -- columns ---------------------------------------------------------------------------------------------------------
-
-
-def _is_text(schema: pa.Schema, name: str) -> bool:
-    kind = schema.field(name).type
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _targets(table: pa.Table, labels: str) -> np.ndarray:
@@ -444,12 +440,10 @@ class RowStore:
             numbers = np.arange(len(self), dtype=np.uint32)
             rng.shuffle(numbers)
             return numbers
-        sizes = (
-            self._groups
-            if whole_groups
-            else np.diff([*range(0, len(self), max(1, min(ROWS_TOGETHER, pool // 16))), len(self)])
-        )
-        return pooled_order(sizes, pool, rng)
+        if whole_groups:
+            return pooled_order(self._groups, pool, rng)
+        starts = range(0, len(self), max(1, min(ROWS_TOGETHER, pool // 16)))
+        return pooled_order(np.diff([*starts, len(self)]), pool, rng)
 
 
 def pooled_order(sizes: NDArray[np.int64], pool: int, rng: np.random.Generator) -> NDArray[np.uint32]:

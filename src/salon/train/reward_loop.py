@@ -243,18 +243,14 @@ def validate(
         quality, tie = engine(_inputs(parts, pairs, list(part)))
         losses, _ = pair_losses(quality, list(part), settings, tie)
         if batch:
-            answers += zip(numbers, losses.tolist(), _log_odds(quality, settings, tie), strict=True)
+            (mu_a, mu_b), (log_a, log_b) = (values.double().cpu().numpy().reshape(2, -1) for values in quality)
+            number = tie.item() if tie is not None and settings.law in TIE_LAWS else None
+            odds = log_odds(settings.law, mu_a - mu_b, np.hypot(np.exp(log_a), np.exp(log_b)), number)
+            answers += zip(numbers, losses.tolist(), odds.tolist(), strict=True)
     everywhere = sorted(gather_object(answers) if world > 1 else answers)
     return Validation(
-        math.fsum(loss for _, loss, _ in everywhere) / len(everywhere), np.array([odds for _, _, odds in everywhere])
+        math.fsum(loss for _, loss, _ in everywhere) / len(everywhere), np.array([logit for _, _, logit in everywhere])
     )
-
-
-def _log_odds(quality: Quality, settings: RewardSettings, tie: Tensor | None) -> list[float]:
-    (mu_a, mu_b), (log_a, log_b) = (each.double().cpu().numpy().reshape(2, -1) for each in quality)
-    number = tie.item() if tie is not None and settings.law in TIE_LAWS else None
-    odds: list[float] = log_odds(settings.law, mu_a - mu_b, np.hypot(np.exp(log_a), np.exp(log_b)), number).tolist()
-    return odds
 
 
 def rate_at(step: int, steps: int, settings: RewardSettings) -> float:

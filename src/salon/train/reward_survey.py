@@ -14,6 +14,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -38,7 +39,7 @@ _ORDER = "train validation test"
 _SURVEY, _PICTURES = "survey.json", "pictures.npy"
 _SIDES, _LEARNED, _PRESENT = 0b111111, 64, 128
 """Flags of a name: the sides of the split it stands on, whether it is learned from, whether there is such a file."""
-_SHOWN = 3
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class _SurveyPass:
             self.pictures.add(hash_names(names), _LEARNED)
             lost = learned.column(column).filter(pc.and_(pc.is_null(places), pc.is_valid(learned.column(column))))
             self.absent += len(lost.unique())
-            self.missing += lost.unique().to_pylist()[:_SHOWN]
+            self.missing += lost.unique().to_pylist()[:_MAX_NAMED]
             if self.folder is not None:
                 self._list_folders(pc.unique(pc.replace_substring_regex(names, "/?[^/]*$", "")))
 
@@ -149,8 +150,10 @@ class _SurveyPass:
         hashes = hash_names(folders)
         fresh = ~contains(self.folders.entries(), hashes)
         for name in folders.filter(pa.array(fresh)).to_pylist():
-            files = pa.array(_files(self.folder / name, f"{name}/" if name else ""), pa.string())
-            self.pictures.add(hash_names(files), _PRESENT)
+            files: list[str] = []
+            with suppress(OSError), os.scandir(self.folder / name) as entries:
+                files = [f"{name}/{entry.name}" if name else entry.name for entry in entries if entry.is_file()]
+            self.pictures.add(hash_names(pa.array(files, pa.string())), _PRESENT)
         self.folders.add(hashes)
 
     def _tally(self, learned: pa.Table) -> None:
@@ -199,13 +202,13 @@ class _SurveyPass:
             for name in self._named(lost):  # spelled in another way than its folder's list, perhaps
                 if not (self.folder / name).is_file():
                     self.absent += 1
-                    self.missing += [name] if len(self.missing) < _SHOWN else []
+                    self.missing += [name] if len(self.missing) < _MAX_NAMED else []
         if self.absent or self.unnamed:
             unnamed_rows = f"{self.unnamed:,} rows without a picture" if self.unnamed else ""
             remedy = f"they are looked for below {self.pairs.images}; --images names another folder"
             raise BadFile(
                 "every pair needs both of its pictures",
-                found=unnamed_rows or f"{self.absent:,} missing: {', '.join(self.missing[:_SHOWN])}",
+                found=unnamed_rows or f"{self.absent:,} missing: {', '.join(self.missing[:_MAX_NAMED])}",
                 where=self.where,
                 remedy="write the bytes of the pictures too" if self.pairs.shards.has_pictures else remedy,
             )
@@ -254,14 +257,6 @@ def _guarded_columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
     texts = table.column("text").combine_chunks().dictionary_encode()
     plain = pa.array([normalize_text(text) or None for text in texts.dictionary.to_pylist()], pa.string())
     yield "prompt text", pa.chunked_array([plain.take(texts.indices)])
-
-
-def _files(folder: Path, prefix: str) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return [prefix + entry.name for entry in entries if entry.is_file()]
-    except OSError:
-        return []
 
 
 # -- test sets ---------------------------------------------------------------------------------------------------------

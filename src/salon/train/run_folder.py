@@ -357,23 +357,26 @@ def _forget_after(path: Path, step: int) -> None:
 
 def make_trackers(names: str, folder: Path, *, name: str, step: int = 0) -> list[GeneralTracker]:
     """The trackers of a list with commas, not yet started; BadValue where one is unknown or not installed."""
-    tracker_names = dict.fromkeys(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
-    return [_tracker(part, folder, name, step) for part in tracker_names]
+    trackers: list[GeneralTracker] = []
+    for tracker in dict.fromkeys(part.strip() for part in names.split(",") if part.strip() not in ("", "none")):
+        kind = _tracker_class(tracker)
+        if tracker == "tensorboard":
+            trackers.append(kind("tensorboard", str(folder), purge_step=step + 1 if step else None))
+        elif tracker == "wandb":
+            project = os.environ.get("WANDB_PROJECT", PROJECT)
+            trackers.append(kind(project, name=name, id=_run_id(folder), dir=str(folder), resume="allow"))
+        elif tracker == "trackio":
+            project = os.environ.get("TRACKIO_PROJECT", PROJECT)
+            trackers.append(kind(project, name=f"{name}-{_run_id(folder)}", resume="allow"))
+        else:
+            trackers.append(kind(PROJECT, str(folder)) if kind.requires_logging_directory else kind(PROJECT))
+    return trackers
 
 
-def _tracker(tracker: str, folder: Path, name: str, step: int) -> GeneralTracker:
-    kind = _own_class(tracker) if tracker.startswith("python:") else _known_class(tracker)
-    if tracker == "tensorboard":
-        return kind("tensorboard", str(folder), purge_step=step + 1 if step else None)
-    if tracker == "wandb":
-        project = os.environ.get("WANDB_PROJECT", PROJECT)
-        return kind(project, name=name, id=_run_id(folder), dir=str(folder), resume="allow")
-    if tracker == "trackio":
-        return kind(os.environ.get("TRACKIO_PROJECT", PROJECT), name=f"{name}-{_run_id(folder)}", resume="allow")
-    return kind(PROJECT, str(folder)) if kind.requires_logging_directory else kind(PROJECT)
-
-
-def _known_class(tracker: str) -> type[GeneralTracker]:
+def _tracker_class(tracker: str) -> type[GeneralTracker]:
+    """One of accelerate's, or one of the user's own."""
+    if tracker.startswith("python:"):
+        return _own_class(tracker)
     if tracker not in LOGGER_TYPE_TO_CLASS:
         raise BadValue(
             "--log: a tracker of accelerate is needed", found=repr(tracker),

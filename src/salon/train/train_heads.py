@@ -321,7 +321,14 @@ def head_card(
     return ModelCard(
         kind="heads",
         name=name,
-        criteria=tuple(_model_criterion(study, id, settings) for id in data.criteria),
+        criteria=tuple(
+            ModelCriterion(
+                id=criterion.id,
+                name=criterion.title,
+                view=criterion.view if settings.text == "criterion" else (),
+            )
+            for criterion in map(study.criterion, data.criteria)
+        ),
         flag=data.flag,
         backbone=encoder.signature,
         backbone_name=settings.encoder,
@@ -431,9 +438,3 @@ def _figures_table(figures: Sequence[HeadFigures], without: str) -> list[str]:
 
 def _cell(figure: Estimate | None) -> str:
     return "not known" if figure is None else estimate(figure.value, figure.low, figure.high, 3)
-
-
-def _model_criterion(study: Study, id: str, settings: HeadSettings) -> ModelCriterion:
-    criterion = study.criterion(id)
-    view = criterion.view if settings.text == "criterion" else ()
-    return ModelCriterion(id=id, name=criterion.title, view=view)
