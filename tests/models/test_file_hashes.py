@@ -96,7 +96,7 @@ def test_names_places_and_links_count_and_what_tools_leave_does_not(folder: Path
 def test_a_hash_is_kept_until_the_file_changes(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SALON_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(file_hashes, "_CACHED_FROM", 1)
-    monkeypatch.setattr(file_hashes, "_KNOWN", {})
+    monkeypatch.setattr(file_hashes, "_FILE_HASHES", {})
     weights = folder / "part" / "model.safetensors"
     reads: list[str] = []
     digest = hashlib.file_digest
@@ -112,7 +112,7 @@ def test_a_hash_is_kept_until_the_file_changes(folder: Path, monkeypatch: pytest
     monkeypatch.setattr(file_hashes, "_SETTLED", -1.0)
     before = file_sha256(weights)
     assert file_sha256(weights) == before
-    file_hashes._KNOWN.clear()  # another process
+    file_hashes._FILE_HASHES.clear()  # another process
     assert file_sha256(weights) == before
     assert len(reads) == 3
     overwrite(weights, SIZE // 2)

@@ -55,11 +55,11 @@ from salon.calls.transport import (
 class Account:
     """Of one client; `CallStore.totals` tells of all."""
 
-    asked: int = 0
+    calls: int = 0
     """Calls that came to an end, one way or the other."""
     from_store: int = 0
     """Of these, answered without sending anything."""
-    sent: int = 0
+    requests: int = 0
     """Requests, retries included."""
     refused: int = 0
     lost: int = 0
@@ -94,7 +94,7 @@ _LOOK_AGAIN = 0.05
 class CallAttempts:
     """What has been done for one call so far."""
 
-    sent: int = 0
+    requests: int = 0
     unusable: int = 0
     since: float | None = None
     """When the first request was sent: time spent queueing is not held against a call."""
@@ -143,7 +143,7 @@ class Caller:
         finally:
             del self._asking[call.key]
             ours.set_result(None)
-        self.account.asked += 1
+        self.account.calls += 1
         self.account.refused += isinstance(outcome, Refusal)
         self.account.from_store += isinstance(outcome, CallAnswer) and outcome.stored
         return outcome
@@ -229,7 +229,7 @@ class Caller:
             reply = await self._sent(call, slot, reservation, tries)
         except ReplyTooLarge as error:
             self._lost(call, "too large")
-            return Refusal(call.key, "too-large", str(error), attempts=tries.sent)
+            return Refusal(call.key, "too-large", str(error), attempts=tries.requests)
         if 200 <= reply.status < 300:
             slot.fine()
             return await self._answer(call, reply, reservation, usable, tries)
@@ -246,9 +246,9 @@ class Caller:
             self.in_flight.discard(task)
 
     async def _sent(self, call: Call, slot: Slot, reservation: Reservation, tries: CallAttempts) -> HttpReply:
-        tries.sent += 1
+        tries.requests += 1
         tries.since = tries.since or time.monotonic()
-        self.account.sent += 1
+        self.account.requests += 1
         try:
             return await self._sender.send(call)
         except RetryableError as failure:
@@ -268,7 +268,7 @@ class Caller:
     ) -> CallAnswer | Refusal:
         """Look at a reply of 2xx, book it, and store it: as the answer, or apart when it cannot be used."""
         self._answered = True
-        answer = CallAnswer(call.key, reply.status, reply.headers, reply.body, reply.seconds, tries.sent, utc_now())
+        answer = CallAnswer(call.key, reply.status, reply.headers, reply.body, reply.seconds, tries.requests, utc_now())
         answer, why = await examine(answer, usable)
         if call.order is not None:
             reservation.cost = self.service.prices.cost(call.order, answer.tokens_in, answer.tokens_out)
@@ -282,7 +282,7 @@ class Caller:
         self.account.wasted(reservation.cost)
         tries.unusable += 1
         if tries.unusable >= self.limits.unusable:
-            return Refusal(call.key, "unusable", why, reply.status, attempts=tries.sent)
+            return Refusal(call.key, "unusable", why, reply.status, attempts=tries.requests)
         raise RetryableError("unusable", why, reply.status)
 
     def _error(self, call: Call, reply: HttpReply, slot: Slot, tries: CallAttempts) -> Refusal:
@@ -300,7 +300,7 @@ class Caller:
         if reply.status in RETRY_STATUSES:
             raise failure
         kind = "redirect" if 300 <= reply.status < 400 else "rejected"
-        return Refusal(call.key, kind, failure.reason, reply.status, failure.code, tries.sent)
+        return Refusal(call.key, kind, failure.reason, reply.status, failure.code, tries.requests)
 
     def _given_up(self, call: Call, last: RetryableError, tries: CallAttempts) -> Refusal:
         """The end of all attempts."""
@@ -309,7 +309,7 @@ class Caller:
                 "a server must answer", found=last.reason, where=call.url, remedy="check base_url, and that it runs"
             )
         kind = "broken" if last.kind == "unreachable" else last.kind
-        return Refusal(call.key, kind, last.reason, last.status, last.code, tries.sent)
+        return Refusal(call.key, kind, last.reason, last.status, last.code, tries.requests)
 
     def _lost(self, call: Call, why: str) -> None:
         """Note a request that may have been charged; not awaited, so that it is noted when we are cancelled too."""

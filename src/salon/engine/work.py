@@ -78,9 +78,9 @@ class LostTask:
 class WorkSummary:
     """What a run did."""
 
-    made: int
+    computed: int
     """Results computed now."""
-    kept: int
+    reused: int
     """Results that were there already."""
     deaths: int
     """Workers that ended before their batch was done."""
@@ -129,7 +129,7 @@ def run_batches(
         while run.again:
             batches, run.again = run.again, []
             yield from run.round(over, batches)
-    return WorkSummary(run.made, run.kept, run.deaths, tuple(run.lost))
+    return WorkSummary(run.computed, run.reused, run.deaths, tuple(run.lost))
 
 
 def read_results(work: Work, folder: Path | str) -> pa.Table:
@@ -142,7 +142,7 @@ class _WorkRun:
 
     def __init__(self, shards: Shards, settings: EngineSettings, progress: Callable[[int], None]) -> None:
         self.shards, self.settings, self.progress = shards, settings, progress
-        self.made = self.kept = self.deaths = 0
+        self.computed = self.reused = self.deaths = 0
         self.lost: list[LostTask] = []
         self.again: list[Batch] = []
         self._died: dict[tuple[str, ...], int] = {}
@@ -157,7 +157,7 @@ class _WorkRun:
                     raise BadValue("each task needs a key of its own", found=f"two with {task.key!r}")
                 keys.add(task.key)
                 if task.key in there:
-                    self.kept += 1
+                    self.reused += 1
                     self.progress(1)
                 else:
                     yield task
@@ -183,7 +183,7 @@ class _WorkRun:
                 raise outcome
             else:
                 self.shards.write(batch, outcome)
-                self.made += len(batch)
+                self.computed += len(batch)
                 self.progress(len(batch))
                 yield batch, outcome
 

@@ -114,7 +114,7 @@ class FileStamp(NamedTuple):
         return time.time() - max(self.changed, self.touched) / 1e9 > _SETTLED
 
 
-_KNOWN: dict[tuple[str, FileStamp], str] = {}
+_FILE_HASHES: dict[tuple[str, FileStamp], str] = {}
 
 
 def file_sha256(path: Path) -> str:
@@ -141,8 +141,8 @@ def file_sha256(path: Path) -> str:
 
 
 def _cached_hash(real: str, stamp: FileStamp) -> str | None:
-    if (real, stamp) in _KNOWN:
-        return _KNOWN[real, stamp]
+    if (real, stamp) in _FILE_HASHES:
+        return _FILE_HASHES[real, stamp]
     if stamp.size < _CACHED_FROM or not stamp.is_settled:
         return None
     cache = ResultCache()
@@ -157,7 +157,7 @@ def _cached_hash(real: str, stamp: FileStamp) -> str | None:
 def _cache_hash(real: str, stamp: FileStamp, digest: str) -> None:
     if not stamp.is_settled:
         return
-    _KNOWN[real, stamp] = digest
+    _FILE_HASHES[real, stamp] = digest
     if stamp.size >= _CACHED_FROM:
         cache = ResultCache()
         cache.keep({_key(real, stamp): digest})

@@ -186,19 +186,19 @@ def _compute(
             for part in work.parts if good else ():
                 vectors = np.stack([np.frombuffer(row[part], np.float32) for _, row in good])
                 store.add(part, [key for key, _ in good], vectors)
-    return bad | {paths[lost.key]: f"its worker ended: {lost.reason}" for lost in finished.done.lost}
+    return bad | {paths[lost.key]: f"its worker ended: {lost.reason}" for lost in finished.summary.lost}
 
 
 class _BatchSteps:
     """The steps of a run, and what it says at its end."""
 
-    done: WorkSummary
+    summary: WorkSummary
 
     def __init__(self, steps: Generator[tuple[tuple[WorkTask, ...], list[Row]], None, WorkSummary]) -> None:
         self._steps = steps
 
     def __iter__(self) -> Iterator[tuple[tuple[WorkTask, ...], list[Row]]]:
-        self.done = yield from self._steps
+        self.summary = yield from self._steps
 
 
 def _hashes(paths: Sequence[Path]) -> tuple[list[str], dict[str, str]]:

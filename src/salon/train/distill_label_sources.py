@@ -145,10 +145,10 @@ def _check_answered(asker: Asker, is_answered: NDArray[np.bool_]) -> None:
             )
 
 
-def _no_order_error(found: str) -> BadValue:
+def _no_order_error(answers: str) -> BadValue:
     return BadValue(
         "a judge that tells items apart is needed",
-        found=found,
+        found=answers,
         remedy="ask another judge: such answers order nothing, and no score can be made of them",
     )
 

@@ -37,7 +37,7 @@ try:
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("distill") from None
 
-CHECKPOINTS, BEGUN = "checkpoints", "begun.json"
+CHECKPOINTS, START_FILE = "checkpoints", "begun.json"
 _SUPPRESSED = ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id")
 """Tokens that no answer may hold: a network would look for a picture where there is none."""
 
@@ -54,7 +54,7 @@ def record_start(run: Path, settings: DistillSettings, made_by: Mapping[str, Any
     mine = {name: value for name, value in settings.model_dump(mode="json").items() if name not in DISTILL_FREE} | {
         **made_by
     }
-    file = run / BEGUN
+    file = run / START_FILE
     if not file.is_file():
         with whole_file(file) as target:
             target.write(json.dumps(mine).encode())

@@ -388,7 +388,7 @@ class ScorerSource:
     items: dict[str, int]
     """Items by split, and those left out."""
     criteria: tuple[ModelCriterion, ...]
-    asked: dict[str, Any]
+    question: dict[str, Any]
     """The record of the question's form."""
     question_hash: str
 
@@ -419,7 +419,7 @@ def one_pass_card(
     return OnePassCard(
         name=name,
         criteria=taught.criteria,
-        asked=taught.asked,
+        asked=taught.question,
         show_prompt=settings.show_prompt,
         pixels=settings.pixels,
         max_tokens=settings.max_tokens,

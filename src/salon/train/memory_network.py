@@ -266,7 +266,7 @@ class PassLoad:
 class Activations:
     """Bytes at the end of a forward pass, and at the height of the backward pass."""
 
-    kept: int
+    saved: int
     """Saved by autograd when the forward pass ends; with recomputing, the inputs of the layers and little more."""
     recomputed: int
     """On top of that while one layer is computed again; 0 without recomputing."""
@@ -274,7 +274,7 @@ class Activations:
     @property
     def peak(self) -> int:
         """Both."""
-        return self.kept + self.recomputed
+        return self.saved + self.recomputed
 
 
 def activation_bytes(shape: VlmShape, load: PassLoad, numbers: NumberSizes, *, recompute: bool) -> Activations:

@@ -446,8 +446,8 @@ class _TrainingJob:
         if not activations.peak:
             how = f"no formula for {self.backbone.config.model_type}"
         if self.recompute:
-            kept, again = words(activations.kept), words(activations.recomputed)
-            how += f": {kept} kept, {again} for the layer that is computed again"
+            saved, again = words(activations.saved), words(activations.recomputed)
+            how += f": {saved} kept, {again} for the layer that is computed again"
         return MemoryRow(name="activations", bytes=activations.peak, how=how)
 
     def _generation(self, learning: int) -> Iterator[MemoryRow]:

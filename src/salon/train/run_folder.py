@@ -221,28 +221,28 @@ def _write(place: Path, engine: Engine, *, moments: bool, record: Mapping[str, A
 
 def _write_parts(folder: Path, engine: Engine, *, moments: bool) -> None:
     """This process' share of the tensors; all gather each, and a fault of one waits until nobody does."""
-    held: dict[str, torch.Tensor] = {}
+    pending: dict[str, torch.Tensor] = {}
     fault: Exception | None = None
     files = 0
 
     def write() -> None:
-        nonlocal held, files, fault
+        nonlocal pending, files, fault
         try:
             target = folder / f"{engine.rank:05d}-{files:04d}.safetensors"
-            safetensors.torch.save_file(held, target)
+            safetensors.torch.save_file(pending, target)
             with open(target, "rb") as file:
                 os.fsync(file.fileno())
         except (OSError, SafetensorError) as error:
             fault = error
-        held, files = {}, files + 1
+        pending, files = {}, files + 1
 
     for number, name in enumerate(engine.names()):
         tensors = engine.whole(name, moments=moments)
         if number % engine.processes == engine.rank and fault is None:
-            held |= {f"{name}|{kind}": tensor.cpu().contiguous() for kind, tensor in tensors.items()}
-            if sum(tensor.nbytes for tensor in held.values()) > FILE_BYTES:
+            pending |= {f"{name}|{kind}": tensor.cpu().contiguous() for kind, tensor in tensors.items()}
+            if sum(tensor.nbytes for tensor in pending.values()) > FILE_BYTES:
                 write()
-    if held and fault is None:
+    if pending and fault is None:
         write()
     if fault is not None:
         raise BadFile("room for a checkpoint is needed", found=str(fault), where=str(folder)) from fault
