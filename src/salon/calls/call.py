@@ -194,7 +194,7 @@ def _examine(answer: CallAnswer, usable: Usable | None) -> tuple[CallAnswer, str
 
 
 def read_usage(content: Any) -> tuple[int | None, int | None]:
-    """(tokens read, tokens written) from `usage`, under either pair of names in use; None where it is not told."""
+    """(tokens read, tokens written) from `usage`, under either pair of names in use; None where it is missing."""
     usage = content.get("usage") if isinstance(content, dict) else None
     if not isinstance(usage, dict):
         return None, None

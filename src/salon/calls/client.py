@@ -6,7 +6,7 @@
 
 `Client` is synchronous and runs an event loop on a thread. `Caller` asks one call on that loop:
 
-    ask -> in the store? -> claim -> room, pause, rate -> budget -> send -> usable? -> store -> answer
+    ask -> in the store? -> claim -> place, pause, rate -> budget -> send -> usable? -> store -> answer
                                 └───────────── wait <── worth another attempt <──┘
 
 `calls` is read lazily, only a little ahead of the results, so a consumer that pauses also pauses the run. When the
@@ -432,7 +432,7 @@ class _Flight:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def begin(self, index: int, item: object) -> None:
-        # The coroutine is made on the loop's thread: an interrupt here cannot leave one that nobody awaits.
+        # The coroutine is made on the loop's thread: an interrupt here cannot leave an unawaited one.
         self._loop.call_soon_threadsafe(self._start, index, item)
         self.size += 1
 
@@ -444,7 +444,7 @@ class _Flight:
     def _land(self, index: int, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # seen, even if nobody stays to hear of it
+            task.exception()  # retrieved, even if the consumer has left
         self.landed.put((index, task))
 
     async def _run(self, item: object) -> Any:

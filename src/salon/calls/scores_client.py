@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 TOKEN_VARIABLE = "SALON_SCORES_TOKEN"
-"""The environment variable that holds the token, unless told otherwise."""
+"""The environment variable that holds the token by default."""
 _BUSY = (429, 502, 503)
 _LIMITS = Limits(attempts=6, first_wait=0.2, longest_wait=10, patience=120, total=120)
 N = TypeVar("N", bound=Noun)

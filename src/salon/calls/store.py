@@ -84,7 +84,7 @@ class CallStore:
         try:
             self._connection = self._connect()
             self._prepare()
-            self._reader = self._connect()  # of its own: whoever looks for an answer does not wait for the disk
+            self._reader = self._connect()  # separate, so that lookups do not wait for the disk
             self.owner = Owner(self.path)
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from None
@@ -396,7 +396,7 @@ class StoreWriter:
         return future
 
     def later(self, function: Callable[..., object], *arguments: object) -> None:
-        """`function(*arguments)`, in its turn, with nobody waiting: for what a cancelled call still has to note."""
+        """`function(*arguments)`, in its turn, which is not awaited: for what a cancelled call still has to record."""
         self._waiting.put((lambda: function(*arguments), None))
 
     def close(self) -> None:

@@ -137,7 +137,7 @@ class Pace:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Slot]:
-        """Wait for room, for the end of a pause the host asked for, and for the rate; then hold one place.
+        """Wait for a free place, for the end of a pause the host asked for, and for the rate; then hold one place.
 
         Again when the pause is longer than anybody's patience: without that, one word of a server stops the run for
         ever.
@@ -177,12 +177,12 @@ class Pace:
         self.in_flight += 1
 
     def _wake(self) -> None:
-        room = int(self.capacity) - self.in_flight
-        while room > 0 and self._waiting:
+        free = int(self.capacity) - self.in_flight
+        while free > 0 and self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
-                room -= 1
+                free -= 1
 
     async def _pause(self) -> None:
         loop = asyncio.get_running_loop()
@@ -314,7 +314,7 @@ def _proxy(place: str) -> str | None:
 
 
 def _usable_proxy(url: str) -> str:
-    """`url`, or BadValue where no request could go that way; what stands before its @ is not told."""
+    """`url`, or BadValue where no request could go that way; the login before its @ is not shown."""
     scheme = url.partition("://")[0].lower()
     try:
         parts = urlsplit(url)

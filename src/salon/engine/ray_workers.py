@@ -1,7 +1,7 @@
 """One function over many tasks on Ray: the same as `over_processes`, on a machine or a cluster.
 
 Each worker is an actor with one task at a time and one waiting. An actor that dies costs its tasks a WorkerDied and is
-replaced; which of the two killed it cannot be known, so both are told to have died.
+replaced; which of the two killed it cannot be known, so both are reported as dead.
 """
 
 from __future__ import annotations

@@ -102,7 +102,8 @@ def run_work(
 ) -> WorkSummary:
     """Results of `work` for all `tasks`, as shards in `folder`; those that are there are not made again.
 
-    `tasks` is read lazily. `progress` hears how many results each step added. What the work raises ends the run.
+    `tasks` is read lazily. `progress` is called with the number of results that each step added. What the work raises
+    ends the run.
     """
     steps = run_batches(work, tasks, folder, settings, progress)
     while True:

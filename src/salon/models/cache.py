@@ -32,7 +32,7 @@ _KEYS_PER_QUERY = 500
 
 
 def cache_file() -> Path:
-    """Where values are kept unless told otherwise: SALON_CACHE, or the platform's cache folder."""
+    """Where values are kept by default: SALON_CACHE, or the platform's cache folder."""
     return Path(os.environ.get("SALON_CACHE") or user_cache_dir("salon", appauthor=False)) / "kept.sqlite"
 
 

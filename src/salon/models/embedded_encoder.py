@@ -68,7 +68,7 @@ class EmbeddedEncoder:
 
     def __init__(self, *, ocr: bool = False, cache: ResultCache | None = None) -> None:
         self.name = "effnet-lite2+minilm+ocr" if ocr else "effnet-lite2+minilm"
-        # whoever does not read saves the second that it takes to load OCR
+        # loading OCR takes a second
         self._reader: Any = importlib.import_module("salon.models.ocr") if ocr else None
         self.parts = (
             _PARTS
@@ -100,7 +100,7 @@ class EmbeddedEncoder:
         if "image" in parts or "seen" in parts:
             features, chances = features_and_chances(images)
             vectors["image"] = _unit_rows(features)
-            if "seen" in parts:  # whoever does not want it need not know the names of a thousand classes
+            if "seen" in parts:  # needs the names of a thousand classes
                 vectors["seen"] = _unit_rows(content_vectors(chances))
         if "read" in parts:
             vectors["read"] = self.texts(self._words(images, hashes))

@@ -65,8 +65,8 @@ def encode_pictures(
 ) -> dict[str, Vectors]:
     """(pictures, width) float32 for each of `parts`, all of the encoder's when left out; rows in the order of `paths`.
 
-    Equal files are looked at once. `progress` hears how many of `paths` each step finished, first those that need no
-    work. Pictures that cannot be read are one BadFile at the end, when all others are in the cache.
+    Equal files are looked at once. `progress` is called with how many of `paths` each step finished, first those
+    that need no work. Pictures that cannot be read are one BadFile at the end, when all others are in the cache.
     """
     names = [part.name for part in encoder.parts] if parts is None else list(parts)
     hashes, unreadable = _hashes(paths)
@@ -275,7 +275,7 @@ class EmbeddingTable:
         likely = _likely(entries, list(places))
         for row, (key, check) in zip(likely.tolist(), entries[likely].view(_BYTES).tolist()):
             place = places.get(key)
-            vector = rows[row].copy()  # so that what is checked is what is given, whoever writes meanwhile
+            vector = rows[row].copy()  # what is checked is what is returned, even if another process writes
             if place is not None and check == self._check(key, vector):
                 vectors[place], is_cached[place] = vector, True
         return vectors, is_cached

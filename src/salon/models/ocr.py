@@ -122,7 +122,7 @@ def read_text(pixels: np.ndarray) -> Reading:
 
 
 def remembered_reading(image: Image.Image, sha256: str, cache: ResultCache) -> Reading:
-    """The text in the picture whose bytes have that hash, read once whoever asks."""
+    """The text in the picture whose bytes have that hash, read once."""
     key = f"{READER}|{sha256}"
     cached = cache.many([key])
     if key in cached:

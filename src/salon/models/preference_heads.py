@@ -162,7 +162,7 @@ class FeatureScale(nn.Module):
 class PreferenceHeads(nn.Module):
     """The heads of all criteria over one encoder.
 
-    They read texts t and pictures x after `reduce_texts` and `reduce_pictures`: whoever asks often reduces once.
+    They read texts t and pictures x after `reduce_texts` and `reduce_pictures`: callers that ask often reduce once.
     """
 
     def __init__(self, shape: HeadShape) -> None:

@@ -3,8 +3,8 @@
     model = load_model("model")                              heads or a reward model: the same interface
     model.scores(images, texts, "taste/mood")
 
-A model of heads also takes vectors, so that whoever has them in a cache (see `embeddings`) need not look at pictures
-again: `vector_scores` and `vector_logits`.
+A model of heads also takes vectors, so that vectors from a cache (see `embeddings`) can be used without looking at
+pictures again: `vector_scores` and `vector_logits`.
 """
 
 from __future__ import annotations

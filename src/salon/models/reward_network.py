@@ -113,7 +113,7 @@ class RewardParts:
     network: RewardNetwork
     questions: RewardQuestions
     open_again: Callable[[], RewardParts] = field(repr=False)
-    """Opens the same parts anew, as they were."""
+    """Opens the same parts again, as they were."""
 
 
 def open_parts(

@@ -137,7 +137,7 @@ class LoadedVlm:
         ]
 
     def inputs(self, chats: Sequence[Messages], max_tokens: int) -> Any:
-        """Everything the network reads, padded on the left; TooLong when that leaves no room for an answer."""
+        """Everything the network reads, padded on the left; ContextTooLong when that leaves no space for an answer."""
         inputs = self.processor.apply_chat_template(
             list(chats),
             tokenize=True,

@@ -1,4 +1,4 @@
-"""Labels for items that nobody judged, from a VLM's own answers: what is asked, what it comes to, the folder LABELS.
+"""Labels for items that nobody judged, from a VLM's own answers: the plan, its number of calls, the folder LABELS.
 
     plan = plan_labels(study, folder, named, settings)       everything checked, the number of calls known
     with named_vlm(named, study, folder) as vlm:
@@ -99,7 +99,7 @@ def plan_labels(
     settings: DistillLabelSettings,
     step: Callable[[str], None] = lambda item: None,
 ) -> LabelPlan:
-    """Everything that can be wrong is found here, before anything is spent. `step` hears of every picture."""
+    """Everything that can be wrong is found here, before anything is spent. `step` is called for every picture."""
     judge.check()
     for id in settings.criterion:
         study.criterion(id)

@@ -1,4 +1,4 @@
-"""What `salon distill label` can be told, and how many calls that makes: exact, before anything is asked."""
+"""Settings of `salon distill label`, and the exact number of calls they make, known before anything is asked."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ Ints = NDArray[np.int64]
 Outcomes = NDArray[np.int8]
 OUTCOMES = ("first", "second", "tie")
 FEW, ONE_SIDED = 10, 0.2
-"""Answers from which a judge that always names the same side is known as one; and how far from half is told."""
+"""Answers needed to recognize a judge that always names the same side; and how far from half is reported."""
 
 
 @dataclass
@@ -406,7 +406,7 @@ def _tied_words(criteria: Sequence[str], usable: list[int]) -> list[str]:
 # -- asking a judge ----------------------------------------------------------------------------------------------------
 
 OnCall = Callable[[int, int], None]
-"""Is told how many calls are done, and how many there will be."""
+"""Called with the number of calls done, and how many there will be."""
 _FIRST = {"a": 0, "b": 1, "tie": 2}
 
 

@@ -144,7 +144,7 @@ def train_one_pass(
     progress: Callable[[int, int, float], None] = lambda step, steps, reward: None,
     format_progress: Callable[[int, int, float], None] = lambda step, steps, loss: None,
 ) -> TrainedScorer:
-    """Train the VLM `model` on the labels of `data`; `progress` is told (step, steps, mean reward).
+    """Train the VLM `model` on the labels of `data`; `progress` is called with (step, steps, mean reward).
 
     Goes on from the last checkpoint in RUN where there is one, if `made_by` and the settings are those it began with.
     """
@@ -162,7 +162,7 @@ def train_one_pass(
     with silence_libraries(), explain_errors(settings, run), _release_after():
         if settings.format_steps:
             base = str(learn_format(model, data, settings, run, progress=format_progress))
-            arguments = grpo_arguments(settings, run, steps, here.count)  # the engine anew
+            arguments = grpo_arguments(settings, run, steps, here.count)  # sets the engine up again
         vlm = load_vlm(base, settings, half=bool(arguments.bf16))
         processor = vlm_processor(base, vlm.config.model_type)
         here.together(lambda: check_length(vlm, processor, data, settings))

@@ -415,7 +415,7 @@ OnReward = Callable[[AnswerRewards], None]
 
 
 def trl_reward(reward: DistillReward, on_reward: OnReward | None = None) -> Callable[..., list[float | None]]:
-    """The reward as TRL's GRPOTrainer calls it; `told` gets the figures of every call."""
+    """The reward as TRL's GRPOTrainer calls it; `on_reward` gets the figures of every call."""
 
     def one_pass_fidelity(
         prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Sequence[Any], **columns: Any

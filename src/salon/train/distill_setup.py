@@ -49,7 +49,7 @@ def last_checkpoint(run: Path, folder: str = CHECKPOINTS) -> str | None:
 
 
 def record_start(run: Path, settings: DistillSettings, made_by: Mapping[str, Any]) -> None:
-    """Note what the run begins with; refuse to go on with anything else."""
+    """Record what the run begins with; refuse to continue with anything else."""
     run.mkdir(parents=True, exist_ok=True)
     mine = {name: value for name, value in settings.model_dump(mode="json").items() if name not in DISTILL_FREE} | {
         **made_by
@@ -105,7 +105,7 @@ def check_engine(settings: DistillSettings, arguments: Any) -> None:
 
 
 def engine_arguments(settings: DistillSettings) -> dict[str, Any]:
-    """What every trainer of a run is told alike: where and how exactly it computes, and what it writes."""
+    """Arguments shared by the trainers of a run: where and how exactly they compute, and what they write."""
     half = settings.precision == "bfloat16" or (settings.precision == "auto" and has_bfloat16())
     return {
         "use_cpu": on_cpu(),
@@ -128,7 +128,7 @@ def largest_divisor(number: int, limit: int) -> int:
 
 
 def grpo_arguments(settings: DistillSettings, run: Path, steps: int, count: int) -> GRPOConfig:
-    """What TRL is told: one generation for each step, over all its images."""
+    """Arguments of TRL: one generation for each step, over all its images."""
     answers = settings.images * settings.group
     if answers % count:
         raise BadValue(
@@ -261,7 +261,7 @@ def sampling_limits(vlm: Any, processor: Any, settings: DistillSettings) -> dict
 
 
 def check_length(vlm: Any, processor: Any, data: OnePassData, settings: DistillSettings) -> None:
-    """Whether the first question leaves room for its answer: better now than in the middle of a step."""
+    """Whether the first question leaves space for its answer; checked now, not in the middle of a step."""
     item = data.train[0]
     try:
         LoadedVlm.around(vlm, processor).inputs(

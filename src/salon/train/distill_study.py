@@ -163,7 +163,7 @@ def _open_inputs(
 
 
 def _claim(held_run: ExitStack, run: Path, sides: dict[str, tuple[str, ...]], *, overwrite: bool) -> None:
-    """Let no other command train in `run` before `held_run` ends; empty it where nothing in it is to go on."""
+    """Let no other command train in `run` before `held_run` ends; empty it where nothing in it can be resumed."""
     held_run.enter_context(hold_run(run, anew=overwrite or not _unfinished(run)))
     rows = [(item, side) for side, items in sides.items() for item in items]
     table = pa.table({"item": [item for item, _ in rows], "split": [side for _, side in rows]})
@@ -213,7 +213,7 @@ def study_text(study: Study) -> Callable[[str], str | None]:
 
 
 def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
-    """Refuse a folder that holds what nobody asked to go on with or to replace; nothing is touched.
+    """Refuse a folder with content that --resume or --overwrite does not allow; nothing is touched.
 
     A scorer that is to be replaced stays until the new one is whole.
     """
@@ -235,7 +235,7 @@ def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
 
 
 def _unfinished(run: Path) -> bool:
-    """Whether there is something to go on with: a run that was refused before its first step left nothing."""
+    """Whether there is something to resume: a run that was refused before its first step left nothing."""
     return any((run / name).exists() for name in _UNFINISHED)
 
 

@@ -83,7 +83,7 @@ def evaluate_models(
     """What models (folders) and scorers (names, as for `salon score`) are worth on one study folder or several.
 
     `curve` asks for a learning curve of the first model of heads, on the first study. A folder with a VLM and no card
-    is asked as an untrained rater, as `rater` says. `on_forecast` hears what VLMs at endpoints will be asked.
+    is asked as an untrained rater, as `rater` says. `on_forecast` gets what VLMs at endpoints will be asked.
     """
     settings = settings or EvaluateSettings()
     if not models and not scorers:

@@ -72,7 +72,7 @@ class TrainedHeads:
 def train_heads(
     data: HeadData, settings: HeadSettings | None = None, *, watch: Callable[[Epoch], None] | None = None
 ) -> TrainedHeads:
-    """Train heads on `data`; `watch` hears of every pass."""
+    """Train heads on `data`; `watch` is called after every pass."""
     settings = settings or HeadSettings()
     device = torch.device(settings.device or "cpu")
     with _seed_torch(settings.seed, device), _explain_memory_errors(settings):

@@ -164,7 +164,7 @@ def sweep_study(
 ) -> SweepReport:
     """Train every point of `grid` with each of its seeds; the table, and the best point as OUT/model.
 
-    A sweep in `out` that was stopped is gone on with.
+    A sweep in `out` that was stopped is resumed.
     """
     if out.exists() and not (out / RUNS).is_file() and (not out.is_dir() or any(out.iterdir())):
         raise BadFile("a new folder, or that of a sweep, is needed", found="something else", where=str(out))

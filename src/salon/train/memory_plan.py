@@ -57,7 +57,7 @@ def gpu_memory() -> int | None:
 
 
 def available_memory(processes: int = 1) -> int | None:
-    """Bytes for one process: its GPU's, or its share of the machine's; None where nobody says."""
+    """Bytes for one process: its GPU's, or its share of the machine's; None where it is unknown."""
     if not on_cpu():
         if not torch.cuda.is_available():
             return None
@@ -157,7 +157,7 @@ MARGIN = 0.1
 CONTEXT = GB
 """Least margin on a GPU: CUDA's context and libraries take about half of it."""
 TEXT_TOKENS = 256
-"""Tokens of text beside a picture, unless told: an instruction and a prompt."""
+"""Tokens of text beside a picture, by default: an instruction and a prompt."""
 QUESTION_TOKENS = 512
 """The same for a one-pass question, which describes every criterion."""
 BUCKET = 500_000_000

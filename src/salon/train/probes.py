@@ -240,7 +240,7 @@ def probe_scorer(
 ) -> ProbeReport:
     """Alter items of `study`, whose pictures are in `folder`, and see what `scorer` makes of it.
 
-    `leave_out` names items that may not be used, those it was trained on. `step` hears what is being done.
+    `leave_out` names items that may not be used, those it was trained on. `step` is called with what is being done.
     """
     settings = settings or ProbeSettings()
     tell = step or (lambda _: None)

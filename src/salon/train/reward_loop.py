@@ -115,7 +115,7 @@ def fit(
     also: Sequence[TestSet] = (),
     progress: Callable[[int, int, float], None] = lambda step, steps, loss: None,
 ) -> FittedReward:
-    """Train `parts.network` on the training pairs; `progress` is told (step, steps, loss).
+    """Train `parts.network` on the training pairs; `progress` is called with (step, steps, loss).
 
     `also` are further pairs that are looked at whenever the validation pairs are, and decide nothing.
 
@@ -300,7 +300,7 @@ class _StepSums:
             self._sums[name] = self._sums.get(name, 0) + value.detach()
 
     def total(self) -> dict[str, float]:
-        """The sums, which begin anew."""
+        """The sums, which are then reset."""
         names, summed = list(self._sums), torch.stack(list(self._sums.values()))
         self._sums = {}
         return dict(zip(names, self._accelerator.reduce(summed, "sum").tolist(), strict=True))

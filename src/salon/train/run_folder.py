@@ -207,7 +207,7 @@ def _write(place: Path, engine: Engine, *, moments: bool, record: Mapping[str, A
         if engine.is_main:
             try:
                 stage = str(stack.enter_context(whole_folder(place)))
-            except (SalonError, OSError) as error:  # told below, when the others no longer wait for the folder's name
+            except (SalonError, OSError) as error:  # raised below, when the others no longer wait for the folder's name
                 fault = error
         stage = _as_first(stage, engine)
         if stage is None:
@@ -220,7 +220,7 @@ def _write(place: Path, engine: Engine, *, moments: bool, record: Mapping[str, A
 
 
 def _write_parts(folder: Path, engine: Engine, *, moments: bool) -> None:
-    """This process' share of the tensors; all gather each, and a fault of one waits until nobody does."""
+    """This process' share of the tensors; all gather each, and a fault is raised when none of them waits any more."""
     pending: dict[str, torch.Tensor] = {}
     fault: Exception | None = None
     files = 0
@@ -294,9 +294,9 @@ _PACKAGES = {"comet_ml": "comet-ml"}
 
 
 class RunLog:
-    """Records of a run; of one that goes on, those past its checkpoint are written anew. Without a folder, silent.
+    """Records of a run; when it is resumed, those past its checkpoint are written again. Without a folder, silent.
 
-    `settings` name the trackers under `log`, and are told to each of them.
+    `settings` name the trackers under `log`, and are given to each of them.
     """
 
     def __init__(self, folder: Path | None, settings: Mapping[str, Any], *, name: str, step: int = 0) -> None:

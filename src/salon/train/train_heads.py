@@ -112,7 +112,7 @@ def train_study(
 ) -> TrainReport:
     """Train heads on `study`, whose pictures are in `folder`, and write the model to `out`.
 
-    `progress` hears of pictures encoded, `watch` of every pass of the training.
+    `progress` is called with the number of pictures encoded, `watch` after every pass of the training.
     """
     check_target(out, overwrite=overwrite)
     prepared = prepare_study(study, folder, settings, criteria=criteria, engine=engine, progress=progress)

@@ -160,7 +160,7 @@ def train_reward(
 
 
 def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
-    """Refuse a folder that holds what nobody asked to go on with or to replace.
+    """Refuse a folder with content that --resume or --overwrite does not allow.
 
     A model that is to be replaced stays until the new one is whole.
     """

@@ -170,7 +170,7 @@ def _launched_shard() -> str | None:
 
 
 def processes() -> PartialState:
-    """All processes that torchrun started; those on CPUs too, which accelerate leaves alone unless told to use CPUs."""
+    """All processes that torchrun started; those on CPUs too, which accelerate ignores by default."""
     if on_cpu():  # else DeepSpeed, where it is installed, says on standard output that it found no GPU
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
     return PartialState(cpu=on_cpu(), timeout=_PATIENCE)
