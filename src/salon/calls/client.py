@@ -178,7 +178,7 @@ class Caller:
             await asyncio.sleep(wait)
 
     async def _attempt(self, call: Call, usable: Usable | None, tries: CallAttempts) -> CallAnswer | Refusal:
-        """One request, or the answer to someone else's. Raises Again when another request may fare better."""
+        """One request, or the answer to someone else's. Raises RetryableError when another request may fare better."""
         pace = self._paces[origin(call.url)]
         wait = _LOOK_AGAIN
         while True:

@@ -238,7 +238,15 @@ class CallStore:
         count = 0
         with whole_file(Path(path)) as file:
             for *row, url in self._rows(f"{_COLUMNS}, url"):
-                file.write(json.dumps(_answer_record(_answer_from_row(row), url), ensure_ascii=False).encode() + b"\n")
+                answer = _answer_from_row(row)
+                record = {
+                    name: getattr(answer, name) for name in CallAnswer.__slots__ if name not in {"body", "stored"}
+                }
+                try:
+                    record |= {"url": url, "body": answer.body.decode()}
+                except UnicodeDecodeError:
+                    record |= {"url": url, "body_base64": base64.b64encode(answer.body).decode()}
+                file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
                 count += 1
         return count
 
@@ -295,14 +303,6 @@ def _answer_from_row(row: Any) -> CallAnswer:
         *(key, status, json.loads(headers), bytes(body), seconds, attempts, at, tokens_in, tokens_out, cost),
         stored=True,
     )
-
-
-def _answer_record(answer: CallAnswer, url: str) -> dict[str, Any]:
-    record = {name: getattr(answer, name) for name in CallAnswer.__slots__ if name not in {"body", "stored"}}
-    try:
-        return record | {"url": url, "body": answer.body.decode()}
-    except UnicodeDecodeError:
-        return record | {"url": url, "body_base64": base64.b64encode(answer.body).decode()}
 
 
 # -- owners ------------------------------------------------------------------------------------------------------------
@@ -423,18 +423,16 @@ class StoreWriter:
                 for work in batch:
                     self._commit([work])
                 return
-            self._loop.call_soon_threadsafe(_fail, batch, error)
+            self._loop.call_soon_threadsafe(_settle, batch, [error])
         else:
             self._loop.call_soon_threadsafe(_settle, batch, results)
 
 
-def _settle(batch: list[_Work], results: list[Any]) -> None:
-    for (_, future), result in zip(batch, results):
-        if future is not None and not future.done():  # one who was cancelled does not wait any more
-            future.set_result(result)
-
-
-def _fail(batch: list[_Work], error: Exception) -> None:
-    for _, future in batch:
-        if future is not None and not future.done():
-            future.set_exception(error)
+def _settle(batch: list[_Work], outcomes: list[Any]) -> None:
+    for (_, future), outcome in zip(batch, outcomes):
+        if future is None or future.done():  # a cancelled caller does not wait any more
+            continue
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)

@@ -139,7 +139,7 @@ class Pace:
     async def slot(self) -> AsyncIterator[Slot]:
         """Wait for a free place, for the end of a pause the host asked for, and for the rate; then hold one place.
 
-        Again when the pause is longer than anybody's patience: without that, one word of a server stops the run for
+        RetryableError when the pause is longer than anybody's patience: without that, one word of a server stops the run for
         ever.
         """
         await self._enter()
@@ -237,16 +237,15 @@ class Sender:
             self._proxies[place] = _proxy(place)
         proxy = self._proxies[place]
         idle = self._idle[proxy]
-        lane = (
-            idle.pop() if idle else self._transport or (httpx2.AsyncHTTPTransport(verify=_certificates(), proxy=proxy))
-        )
+        lane = idle.pop() if idle else self._transport
+        lane = lane or httpx2.AsyncHTTPTransport(verify=_certificates(), proxy=proxy)
         try:
             yield lane
         finally:
             idle.append(lane)
 
     async def send(self, call: Call) -> HttpReply:
-        """The reply; Again when there is none but another attempt may bring one; TooLarge."""
+        """The reply; RetryableError when there is none but another attempt may bring one; ReplyTooLarge."""
         started = time.perf_counter()
         try:
             request = self._request(call)
@@ -298,27 +297,24 @@ class Sender:
             await lane.aclose()
 
 
-@lru_cache(maxsize=256)
-def _parse_url(url: str) -> httpx2.URL:
-    return httpx2.URL(url)
+_parse_url = lru_cache(maxsize=256)(httpx2.URL)
 
 
 def _proxy(place: str) -> str | None:
-    """The proxy that the environment names for an origin: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, but for NO_PROXY."""
+    """The proxy that the environment names for an origin: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, but for NO_PROXY.
+
+    BadValue where no request could go that way; the login before its @ is not shown.
+    """
     parts = urlsplit(place)
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
     if not proxy or proxy_bypass(parts.netloc):
         return None
-    return _usable_proxy(proxy if "://" in proxy else f"http://{proxy}")
-
-
-def _usable_proxy(url: str) -> str:
-    """`url`, or BadValue where no request could go that way; the login before its @ is not shown."""
+    url = proxy if "://" in proxy else f"http://{proxy}"
     scheme = url.partition("://")[0].lower()
     try:
-        parts = urlsplit(url)
-        usable = scheme in PROXIES and bool(parts.hostname) and parts.port != 0
+        address = urlsplit(url)
+        usable = scheme in PROXIES and bool(address.hostname) and address.port != 0
     except ValueError:  # a bracket that stays open, a port that is none
         usable = False
     if not usable or (scheme.startswith("socks") and find_spec("socksio") is None):

@@ -435,7 +435,7 @@ class ValidationCurve:
 
 
 def read_looks(run: Path) -> dict[str, Any] | None:
-    """What `Curve.save` wrote, and the step whose weights are stored; None where there is nothing."""
+    """What `ValidationCurve.save` wrote, and the step whose weights are stored; None where there is nothing."""
     if not (run / LOOKS).is_file():
         return None
     record: dict[str, Any] = json.loads((run / LOOKS).read_text())

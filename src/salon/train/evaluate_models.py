@@ -201,7 +201,7 @@ def _scorer_contestant(
     about: Sequence[str | None] = (),
 ) -> PairContestant:
     """What scorers of one maker say, each about its criterion; `about` names the criteria where cards do not."""
-    cards: list[ScorerCard] = [getattr(scorer_, "card", ScorerCard()) for scorer_ in scorers]
+    cards: list[ScorerCard] = [getattr(scorer, "card", ScorerCard()) for scorer in scorers]
     margin, speaks = np.full(len(trial), np.nan), np.zeros(len(trial), bool)
     unscored: dict[str, int] = {}
     for scorer, card, criterion in zip(scorers, cards, about or [card.criterion for card in cards]):
@@ -299,9 +299,8 @@ def _learning_curve(
         part = replace(
             prepared, labels=_training_rows(prepared.labels, prompts), votes=_training_rows(prepared.votes, prompts)
         )
-        with_seed = head_settings.model_copy(
-            update={"seed": head_settings.seed + seed}
-        )  # the first at full share is the model itself
+        # The first seed at full share gives the model itself.
+        with_seed = head_settings.model_copy(update={"seed": head_settings.seed + seed})
         trained = train_heads(part.data(with_seed), with_seed)
         fitted = HeadsModel(card, trained.network.cpu(), encoder)
         return model_margins(fitted, trial, opened.paths, reader).margin
@@ -341,11 +340,16 @@ def learning_curve(
     for share in sorted(set(curve.curve_shares)):
         selected = nested_prompts(list(prompts), share, settings.seed)
         progress(f"learning curve, {len(selected):,} prompts")
-        if contestants := _train_seeds(fit, selected, curve.curve_seeds):
-            points.append(
-                _point(share, len(selected), sum(prompts[name] for name in selected), contestants, trial, settings)
-            )
-            spoken = contestants[0].speaks
+        try:
+            margins = [fit(selected, seed) for seed in range(curve.curve_seeds)]
+        except TooFew:
+            continue
+        contestants = [
+            PairContestant(f"seed {seed}", "heads", margin, ~np.isnan(margin)) for seed, margin in enumerate(margins)
+        ]
+        pairs = sum(prompts[name] for name in selected)
+        points.append(_point(share, len(selected), pairs, contestants, trial, settings))
+        spoken = contestants[0].speaks
     if not points:
         raise TooFew(
             "a learning curve needs a part of the prompts that heads can be trained on",
@@ -365,15 +369,6 @@ def nested_prompts(prompts: Sequence[str], share: float, seed: int) -> frozenset
         return hashlib.sha256(f"curve\0{seed}\0{name}".encode("utf-8", "surrogatepass")).digest()
 
     return frozenset(sorted(prompts, key=place)[: max(1, round(share * len(prompts)))])
-
-
-def _train_seeds(fit: Fit, prompts: frozenset[str], seeds: int) -> list[PairContestant]:
-    """One contestant for each seed; none where the prompts do not suffice to train on."""
-    try:
-        margins = [fit(prompts, seed) for seed in range(seeds)]
-    except TooFew:
-        return []
-    return [PairContestant(f"seed {seed}", "heads", margin, ~np.isnan(margin)) for seed, margin in enumerate(margins)]
 
 
 def _point(

@@ -33,7 +33,7 @@ from salon.report.words import SIMULATED, brief, count_noun, fixed, join_names, 
 from salon.store.near_pictures import content_hash
 from salon.store.pictures import data_url, read_picture
 from salon.study import Study
-from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeSettings, Trick, TrickVerdict, probe_scorer
+from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeSettings, Trick, probe_scorer
 
 
 def probe_study(
@@ -100,9 +100,14 @@ _SIDE = 320
 def probe_page(report: ProbeReport, examples: Sequence[tuple[str, str]] = ()) -> Page:
     """The report as one page; `examples` are the captions and data URLs of one item under the alterations."""
     here = located(report)
-    verdicts = [
-        VerdictLine(verdict.trick, _BADGES[verdict.outcome], _verdict_text(here, verdict)) for verdict in here.verdicts
-    ]
+    rows = {(row.trick, row.strength): row for row in here.rows}
+    sentence = Markup("{}: scores move by {} spreads; the share of items that rise is {}.").format
+    verdicts = []
+    for verdict in here.verdicts:
+        row = rows[verdict.trick, verdict.strength]
+        change, risen = estimate_value(row.change, None, 2), estimate_value(row.risen, None, 2)
+        words = sentence(row.words[:1].upper() + row.words[1:], change, risen)
+        verdicts.append(VerdictLine(verdict.trick, _BADGES[verdict.outcome], words))
     note = "Each alteration in plain words. Nobody was asked whether the altered pictures look better."
     verdict_section = Section("Verdicts", [Verdicts(verdicts)], note)
     captions = {"trick": "Tricks: right of the line is rewarded.", "control": "Controls: left of the line is noticed."}
@@ -160,13 +165,6 @@ def _cards(report: ProbeReport, raised: int) -> list[Card]:
              "damage that lowers the score", "clear" if noticed == len(controls) else "alert"),
         Card("Spread of a prompt", fixed(report.spread), "standard deviation of the scores, the unit of change"),
     ]  # fmt: skip
-
-
-def _verdict_text(report: ProbeReport, verdict: TrickVerdict) -> Markup:
-    row = next(row for row in report.rows if (row.trick, row.strength) == (verdict.trick, verdict.strength))
-    return Markup("{}: scores move by {} spreads; the share of items that rise is {}.").format(
-        row.words[:1].upper() + row.words[1:], estimate_value(row.change, None, 2), estimate_value(row.risen, None, 2)
-    )
 
 
 def _drawing(report: ProbeReport, kind: str) -> str:
