@@ -139,8 +139,8 @@ class Pace:
     async def slot(self) -> AsyncIterator[Slot]:
         """Wait for a free place, for the end of a pause the host asked for, and for the rate; then hold one place.
 
-        RetryableError when the pause is longer than anybody's patience: without that, one word of a server stops the run for
-        ever.
+        RetryableError when the pause is longer than `patience`: otherwise one reply of a server could stop the run
+        forever.
         """
         await self._enter()
         try:

@@ -1,6 +1,6 @@
 """Small networks that learn a preference from the vectors of a frozen encoder.
 
-t is a text's vector, p one part of a picture's (see `encoder`), x all its parts side by side. What a head reads:
+t is a text's vector, p one part of a picture's (see `encoders`), x all its parts side by side. What a head reads:
 
     one picture      aligned part: p, t*p, |t-p|                      free part: p                       (t once, first)
     two pictures     aligned part: pa, pb, pa-pb, |pa-pb|, t*(pa-pb)  free part: pa, pb, pa-pb, |pa-pb|
