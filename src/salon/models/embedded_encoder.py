@@ -32,16 +32,16 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from salon.errors import BadValue
-from salon.models import embedded_networks as effnet
-from salon.models import embedded_networks as minilm
 from salon.models.cache import ResultCache
 from salon.models.embedded_networks import (
     CLASSES_USED,
     EFFNET,
     EFFNET_HASH,
     EFFNET_SIDE,
+    EFFNET_WIDTH,
     MINILM,
     MINILM_HASH,
+    MINILM_WIDTH,
     content_vectors,
     features_and_chances,
     sentence_vectors,
@@ -53,8 +53,8 @@ VERSION = 1
 _IMAGE = f"{EFFNET} sha256:{EFFNET_HASH} {EFFNET_SIDE}px"
 _TEXT = f"{MINILM} sha256:{MINILM_HASH}"
 _PARTS = (
-    EncoderPart("image", effnet.EFFNET_WIDTH, False, f"image/{VERSION} {_IMAGE}"),
-    EncoderPart("seen", minilm.MINILM_WIDTH, True, f"seen/{VERSION} {_IMAGE} in {_TEXT} by ConSE of {CLASSES_USED}"),
+    EncoderPart("image", EFFNET_WIDTH, False, f"image/{VERSION} {_IMAGE}"),
+    EncoderPart("seen", MINILM_WIDTH, True, f"seen/{VERSION} {_IMAGE} in {_TEXT} by ConSE of {CLASSES_USED}"),
 )
 TEXT_SIGNATURE = f"text/{VERSION} {_TEXT}"
 
@@ -62,7 +62,7 @@ TEXT_SIGNATURE = f"text/{VERSION} {_TEXT}"
 class EmbeddedEncoder:
     """EfficientNet-Lite2 for pictures, MiniLM for texts, and OCR between them where it is wanted."""
 
-    text_width = minilm.MINILM_WIDTH
+    text_width = MINILM_WIDTH
     text_signature = TEXT_SIGNATURE
     licence = "Apache-2.0 (EfficientNet-Lite2, RapidOCR), Apache-2.0 (MiniLM; packaged under MIT)"
 
@@ -70,16 +70,12 @@ class EmbeddedEncoder:
         self.name = "effnet-lite2+minilm+ocr" if ocr else "effnet-lite2+minilm"
         # loading OCR takes a second
         self._reader: Any = importlib.import_module("salon.models.ocr") if ocr else None
-        self.parts = (
-            _PARTS
-            if self._reader is None
-            else (
-                *_PARTS,
-                (EncoderPart("read", minilm.MINILM_WIDTH, True, f"read/{VERSION} {self._reader.READER} in {_TEXT}")),
-            )
-        )
+        self.parts = _PARTS
+        if self._reader is not None:
+            signature = f"read/{VERSION} {self._reader.READER} in {_TEXT}"
+            self.parts = (*_PARTS, EncoderPart("read", MINILM_WIDTH, True, signature))
         self.signature = "; ".join([TEXT_SIGNATURE, *(part.signature for part in self.parts)])
-        self._kept = cache
+        self._cache = cache
 
     def __reduce__(self) -> Any:
         """As settings alone: another process loads the networks itself."""
@@ -113,16 +109,14 @@ class EmbeddedEncoder:
     def _words(self, images: Sequence[Image.Image], hashes: Sequence[str] | None) -> list[str]:
         if hashes is None:
             return [self._reader.read_text(np.asarray(image)).text for image in images]
-        self._kept = self._kept or ResultCache()
+        self._cache = self._cache or ResultCache()
         read = self._reader.remembered_reading
-        return [read(image, sha, self._kept).text for image, sha in zip(images, hashes, strict=True)]
+        return [read(image, sha, self._cache).text for image, sha in zip(images, hashes, strict=True)]
 
 
 def _unit_rows(rows: np.ndarray) -> Vectors:
-    result: Vectors = (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype(
-        np.float32, copy=False
-    )
-    return result
+    lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return (rows / lengths).astype(np.float32, copy=False)
 
 
 # -- colors, edges and strokes -----------------------------------------------------------------------------------------
