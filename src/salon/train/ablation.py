@@ -247,8 +247,15 @@ def _run_cell(
     """What the cell gave, from its file or by doing it."""
     folder = out / "cells" / cell.name("source", "pool", "opponents", "category", "weigh", "seed")
     file = folder / CELL
+    record: dict[str, Any]
     if file.is_file():
-        return _read_cell(file)
+        try:
+            record = json.loads(file.read_text(encoding="utf-8"))
+            CellFigures.parse(record["figures"], where=str(file))
+        except (ValueError, KeyError, TypeError):
+            needed, remedy = "a finished cell is needed", "remove it: the cell runs again"
+            raise BadFile(needed, found="another file", where=str(file), remedy=remedy) from None
+        return record
     label, train, test = makers
     labels = out / "labels" / cell.name("source", "pool", "opponents", "category", "seed")
     if not labels.is_dir():
@@ -258,34 +265,21 @@ def _run_cell(
     progress(f"cell {place}: training")
     train(cell, labels, folder / "model")
     progress(f"cell {place}: test")
-    record = _cell_record(cell, test(cell, folder / "model"), read_label_card(labels).calls_made)
-    write_json(file, record)
-    return record
-
-
-def _cell_record(cell: AblationCell, evaluation: ScoreEvaluation, calls: int) -> dict[str, Any]:
+    evaluation = test(cell, folder / "model")
     target = evaluation.targets[0]
     scorer = target.scorers[0]
     overall = scorer.overall
-    value = {name: None if (f := getattr(overall, name)) is None else f.value
-             for name in ("srcc", "plcc", "mae", "spread", "shift")}  # fmt: skip
+    values = {name: None if (f := getattr(overall, name)) is None else f.value
+              for name in ("srcc", "plcc", "mae", "spread", "shift")}  # fmt: skip
     figures = CellFigures(
-        cell=cell, **value, scale=scorer.scale, scored=overall.scored, wanted=overall.wanted, calls=calls
-    )
-    return {
+        cell=cell, **values, scale=scorer.scale, scored=overall.scored, wanted=overall.wanted,
+        calls=read_label_card(labels).calls_made,
+    )  # fmt: skip
+    record = {
         "figures": figures.model_dump(mode="json"), "test": evaluation.study, "simulated": evaluation.simulated,
         "target": target.name, "items": target.items,
     }  # fmt: skip
-
-
-def _read_cell(file: Path) -> dict[str, Any]:
-    try:
-        record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        CellFigures.parse(record["figures"], where=str(file))
-    except (ValueError, KeyError, TypeError):
-        raise BadFile(
-            "a finished cell is needed", found="another file", where=str(file), remedy="remove it: the cell runs again"
-        ) from None
+    write_json(file, record)
     return record
 
 

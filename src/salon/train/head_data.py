@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -117,6 +117,19 @@ class HeadData:
     flag_validation: FlagRows | None = None
     prefixes: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def to(self, device: torch.device) -> HeadData:
+        """The data on another device; as it is on the CPU."""
+        if device.type == "cpu":
+            return self
+        fields: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                fields[name] = value.to(device)
+            elif isinstance(value, PairRows | FlagRows):
+                tensors = {key: part.to(device) for key, part in vars(value).items() if isinstance(part, Tensor)}
+                fields[name] = replace(value, **tensors)  # type: ignore[arg-type]  # names of tensors
+        return replace(self, **fields)
 
 
 def head_data(

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +76,7 @@ def train_heads(
     settings = settings or HeadSettings()
     device = torch.device(settings.device or "cpu")
     with _seed_torch(settings.seed, device), _explain_memory_errors(settings):
-        return _train(_to_device(data, device), settings, device, watch or (lambda epoch: None))
+        return _train(data.to(device), settings, device, watch or (lambda epoch: None))
 
 
 def _train(
@@ -300,31 +300,6 @@ def _explain_memory_errors(settings: HeadSettings) -> Iterator[None]:
             found=f"--batch {settings.batch}: {' '.join(str(error).split())[:120]}",
             remedy=f"--batch {max(1, settings.batch // 4)}, or a smaller --width",
         ) from None
-
-
-Rows = TypeVar("Rows", PairRows, FlagRows)
-
-
-def _to_device(data: HeadData, device: torch.device) -> HeadData:
-    """The data on another device; as it is on the same."""
-    if device.type == "cpu":
-        return data
-
-    def there(rows: Rows) -> Rows:
-        moved: dict[str, Any] = {
-            name: value.to(device) for name, value in vars(rows).items() if isinstance(value, Tensor)
-        }
-        return replace(rows, **moved)
-
-    return replace(
-        data,
-        pictures=data.pictures.to(device),
-        texts=data.texts.to(device),
-        train=there(data.train),
-        validation=there(data.validation),
-        flag_train=None if data.flag_train is None else there(data.flag_train),
-        flag_validation=None if data.flag_validation is None else there(data.flag_validation),
-    )
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------

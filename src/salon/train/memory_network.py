@@ -190,6 +190,25 @@ class Decoder:
         """Numbers that generation keeps for one token: keys and values of all layers."""
         return 2 * self.layers * self.kv_heads * self.head_width
 
+    def layer_bytes(self, gradient: Gradient, numbers: NumberSizes, rank: int) -> int:
+        """Bytes that one layer keeps for each token."""
+        if gradient == "none":
+            return 0
+        b, d, f, wide = numbers.compute, self.width, self.inner, self.heads * self.head_width
+        learns, cast = gradient in ("weights", "adapters"), numbers.autocast
+        norms = 2 * _rms_norm(d, 1, gradient, FLOAT)
+        if self.normed_heads:
+            norms += _rms_norm(wide, self.heads, gradient, b)
+            norms += _rms_norm(self.kv_heads * self.head_width, self.kv_heads, gradient, b)
+        attention = 4 * wide * b + FLOAT * self.heads  # queries, keys, values (keys and values once a head), output
+        inner = 3 * f * b  # gate before and after its function, and what it is multiplied with
+        linear = 0
+        if learns:  # autocast casts the same input again for each of the layers that read it
+            linear += (3 if cast else 1) * d * b + (2 if cast else 1) * d * b + f * b
+        if gradient == "adapters":
+            linear += 7 * rank * b + (wide * b if cast else 0)
+        return norms + attention + inner + linear
+
 
 @dataclass(frozen=True)
 class Tower:
@@ -215,6 +234,23 @@ class Tower:
     def tokens(self, pixels: int) -> int:
         """What the language model reads of such a picture."""
         return self.patches(pixels) // self.merge**2
+
+    def block_bytes(self, gradient: Gradient, numbers: NumberSizes, rank: int) -> int:
+        """Bytes that one block keeps for each patch."""
+        if gradient == "none":
+            return 0
+        b, e, i = numbers.compute, self.width, self.inner
+        learns = gradient in ("weights", "adapters")
+        gated = self.family == "qwen2_5_vl"
+        norms = 2 * (_rms_norm(e, 1, gradient, b) if gated else e * numbers.layer_norm + 2 * FLOAT)
+        attention = 6 * e * b + FLOAT * self.heads  # q and k turned, all of q, k, v before (v is a view), the output
+        inner = {"qwen2_vl": 2, "qwen2_5_vl": 3, "qwen3_vl": 1}[self.family] * i * b
+        linear = 0
+        if learns:
+            linear += (3 + (gated and numbers.autocast)) * e * b + i * b
+        if gradient == "adapters":
+            linear += (5 if gated else 4) * rank * b
+        return norms + attention + inner + linear
 
 
 @dataclass(frozen=True)
@@ -281,8 +317,8 @@ def activation_bytes(shape: VlmShape, load: PassLoad, numbers: NumberSizes, *, r
     """What one pass over `load` keeps for its backward pass; inputs included, the weights' bfloat16 copies not."""
     tower, decoder = shape.tower, shape.decoder
     patches, tokens = load.pictures * load.patches, load.pictures * load.length
-    block = patches * _vision_block(tower, load.vision, numbers, load.rank)
-    layer = tokens * _decoder_layer(decoder, load.language, numbers, load.rank)
+    block = patches * tower.block_bytes(load.vision, numbers, load.rank)
+    layer = tokens * decoder.layer_bytes(load.language, numbers, load.rank)
     shared = 0  # once for all layers: the turns of rotary positions, and the mask of a padded batch
     ends = _vision_ends(tower, load, numbers) + tokens  # and the places of the pictures
     if load.vision != "none":
@@ -299,44 +335,6 @@ def activation_bytes(shape: VlmShape, load: PassLoad, numbers: NumberSizes, *, r
     if load.language != "none":
         inputs += decoder.layers * tokens * decoder.width * numbers.stream
     return Activations(ends + inputs, shared + max(block, layer))
-
-
-def _decoder_layer(decoder: Decoder, gradient: Gradient, numbers: NumberSizes, rank: int) -> int:
-    """Bytes for each token."""
-    if gradient == "none":
-        return 0
-    b, d, f, wide = numbers.compute, decoder.width, decoder.inner, decoder.heads * decoder.head_width
-    learns, cast = gradient in ("weights", "adapters"), numbers.autocast
-    norms = 2 * _rms_norm(d, 1, gradient, FLOAT)
-    if decoder.normed_heads:
-        norms += _rms_norm(wide, decoder.heads, gradient, b)
-        norms += _rms_norm(decoder.kv_heads * decoder.head_width, decoder.kv_heads, gradient, b)
-    attention = 4 * wide * b + FLOAT * decoder.heads  # queries, keys, values (keys and values once a head), output
-    inner = 3 * f * b  # gate before and after its function, and what it is multiplied with
-    linear = 0
-    if learns:  # autocast casts the same input anew for each of the layers that read it
-        linear += (3 if cast else 1) * d * b + (2 if cast else 1) * d * b + f * b
-    if gradient == "adapters":
-        linear += 7 * rank * b + (wide * b if cast else 0)
-    return norms + attention + inner + linear
-
-
-def _vision_block(tower: Tower, gradient: Gradient, numbers: NumberSizes, rank: int) -> int:
-    """Bytes for each patch."""
-    if gradient == "none":
-        return 0
-    b, e, i = numbers.compute, tower.width, tower.inner
-    learns = gradient in ("weights", "adapters")
-    gated = tower.family == "qwen2_5_vl"
-    norms = 2 * (_rms_norm(e, 1, gradient, b) if gated else e * numbers.layer_norm + 2 * FLOAT)
-    attention = 6 * e * b + FLOAT * tower.heads  # q and k turned, all of q, k, v before (v is a view), the output
-    inner = {"qwen2_vl": 2, "qwen2_5_vl": 3, "qwen3_vl": 1}[tower.family] * i * b
-    linear = 0
-    if learns:
-        linear += (3 + (gated and numbers.autocast)) * e * b + i * b
-    if gradient == "adapters":
-        linear += (5 if gated else 4) * rank * b
-    return norms + attention + inner + linear
 
 
 def _rms_norm(width: int, rows: int, gradient: Gradient, compute: int) -> int:

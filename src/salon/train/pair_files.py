@@ -90,7 +90,12 @@ class PairShards:
     def has_pictures(self) -> bool:
         """Whether image_a and image_b are pictures themselves, and no names of pictures."""
         kinds = [self.schema.field(name).type for name in ("image_a", "image_b") if name in self.names]
-        return len(kinds) == 2 and all(_is_picture(kind) for kind in kinds)
+        return len(kinds) == 2 and all(
+            "bytes" in [field.name for field in kind]
+            if pa.types.is_struct(kind)
+            else pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+            for kind in kinds
+        )
 
     def split_of(self, shard: int) -> str:
         """The split of a file where no column has it: what its name begins with, as in train-00000-of-00042.parquet."""
@@ -110,8 +115,26 @@ class PairShards:
         """All rows in their order."""
         rows = _PICTURED_ROWS if self.has_pictures and "image_a" in columns else ROWS
         for number, file in enumerate(self.files):
-            read = _parquet_parts if file.suffix == ".parquet" else _arrow_parts
-            yield from read(number, file, list(columns), rows)
+            read = self._parquet_parts if file.suffix == ".parquet" else self._arrow_parts
+            yield from read(number, list(columns), rows)
+
+    def _parquet_parts(self, number: int, columns: list[str], rows: int) -> Iterator[ShardPart]:
+        with open_parquet(self.files[number]) as parquet:
+            for group in range(parquet.num_row_groups):
+                first = 0
+                for batch in parquet.iter_batches(rows, row_groups=[group], columns=columns):
+                    yield ShardPart(number, group, first, pa.Table.from_batches([batch]))
+                    first += batch.num_rows
+
+    def _arrow_parts(self, number: int, columns: list[str], rows: int) -> Iterator[ShardPart]:
+        reader, address = open_arrow(self.files[number])
+        batches = reader
+        if isinstance(reader, pa.ipc.RecordBatchFileReader):  # which is not iterable
+            batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+        for group, batch in enumerate(batches):
+            for first in range(0, batch.num_rows, rows):
+                table = pa.Table.from_batches([batch.slice(first, rows)]).select(columns)
+                yield ShardPart(number, group, first, table, address)
 
     def _schema(self, file: Path) -> pa.Schema:
         if file.suffix == ".parquet":
@@ -192,32 +215,6 @@ def _files(path: Path) -> tuple[Path, ...]:
             remedy="put files of one kind into a folder of their own",
         )
     return tuple(files)
-
-
-def _is_picture(kind: pa.DataType) -> bool:
-    if pa.types.is_struct(kind):
-        return "bytes" in [field.name for field in kind]
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-
-
-def _parquet_parts(number: int, file: Path, columns: list[str], rows: int) -> Iterator[ShardPart]:
-    with open_parquet(file) as parquet:
-        for group in range(parquet.num_row_groups):
-            first = 0
-            for batch in parquet.iter_batches(rows, row_groups=[group], columns=columns):
-                yield ShardPart(number, group, first, pa.Table.from_batches([batch]))
-                first += batch.num_rows
-
-
-def _arrow_parts(number: int, file: Path, columns: list[str], rows: int) -> Iterator[ShardPart]:
-    reader, address = open_arrow(file)
-    batches = reader
-    if isinstance(reader, pa.ipc.RecordBatchFileReader):  # which is not iterable
-        batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
-    for group, batch in enumerate(batches):
-        for first in range(0, batch.num_rows, rows):
-            table = pa.Table.from_batches([batch.slice(first, rows)]).select(columns)
-            yield ShardPart(number, group, first, table, address)
 
 
 def _no_table(path: Path, error: Exception) -> BadFile:

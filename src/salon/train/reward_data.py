@@ -221,9 +221,30 @@ class PairFile:
             table = table.filter(pc.is_in(table.column("criterion"), pa.array(self.criteria, pa.string())))
         enough = pc.greater_equal(table.column("p_max"), self.settings.confident)
         table = table.filter(pc.fill_null(enough, True))  # a pair without p_max is kept, as by HPSv3
-        table = table.append_column("target", pa.array(_targets(table, self.settings.labels)))
-        table = table.append_column("tied", pa.array(_tie_shares(table, self.settings.labels)))
+        table = table.append_column("target", pa.array(self._targets(table)))
+        table = table.append_column("tied", pa.array(self._tie_shares(table)))
         return table.append_column("weight", pa.array(self._weights(table)))
+
+    def _targets(self, table: pa.Table) -> np.ndarray:
+        if self.settings.labels == "soft":
+            target: np.ndarray = table.column("share").to_numpy().astype(float)
+            if not ((target >= 0) & (target <= 1)).all():
+                raise BadValue(
+                    "a share of votes lies between 0 and 1", found=f"{target[~((target >= 0) & (target <= 1))][0]}"
+                )
+            return target
+        places = pc.index_in(table.column("label"), _LABELS)
+        if places.null_count:
+            label = table.column("label").filter(pc.is_null(places))[0].as_py()
+            raise BadValue("a label is a, b or tie", found=repr(label))
+        return np.asarray(places.to_numpy().astype(float) / 2)
+
+    def _tie_shares(self, table: pa.Table) -> np.ndarray:
+        """Share of the votes that are ties; of one vote or a majority, whether it is one."""
+        if self.settings.labels != "soft":
+            return np.asarray(pc.equal(table.column("label"), "tie").to_numpy().astype(float))
+        share = pc.divide(table.column("ties"), table.column("votes"))
+        return np.asarray(pc.fill_null(share, 0.0).to_numpy().astype(float))
 
     def _weights(self, table: pa.Table) -> np.ndarray:
         weight = np.ones(table.num_rows)
@@ -266,29 +287,6 @@ def store_pairs(
 
 
 # -- columns ---------------------------------------------------------------------------------------------------------
-
-
-def _targets(table: pa.Table, labels: str) -> np.ndarray:
-    if labels == "soft":
-        target: np.ndarray = table.column("share").to_numpy().astype(float)
-        if not ((target >= 0) & (target <= 1)).all():
-            raise BadValue(
-                "a share of votes lies between 0 and 1", found=f"{target[~((target >= 0) & (target <= 1))][0]}"
-            )
-        return target
-    places = pc.index_in(table.column("label"), _LABELS)
-    if places.null_count:
-        label = table.column("label").filter(pc.is_null(places))[0].as_py()
-        raise BadValue("a label is a, b or tie", found=repr(label))
-    return np.asarray(places.to_numpy().astype(float) / 2)
-
-
-def _tie_shares(table: pa.Table, labels: str) -> np.ndarray:
-    """Share of the votes that are ties; of one vote or a majority, whether it is one."""
-    if labels != "soft":
-        return np.asarray(pc.equal(table.column("label"), "tie").to_numpy().astype(float))
-    share = pc.divide(table.column("ties"), table.column("votes"))
-    return np.asarray(pc.fill_null(share, 0.0).to_numpy().astype(float))
 
 
 def _unique_pairs(votes: pa.Table, labels: str) -> pa.Table:

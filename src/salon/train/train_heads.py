@@ -97,6 +97,15 @@ class PreparedStudy:
             rater_weights=weights, prefixes=self.prefixes,
         )  # fmt: skip
 
+    def guard(self) -> LeakGuard:
+        """Hashes of everything that shaped the model: training and validation."""
+        items: set[str] = set()
+        for table in (self.labels, self.votes, *self.flags.values()):
+            learned = table.filter(pc.not_equal(table.column("split").cast(pa.string()), "test"))
+            for name in _ITEMS:
+                items.update(learned.column(name).to_pylist() if name in table.column_names else ())
+        return LeakGuard.of((key for item, key in self.keys.items() if item in items), self.prompt_texts)
+
 
 def train_study(
     study: Study,
@@ -258,7 +267,7 @@ def write_trained(
         counts[f"{split} prompts"] = len(pc.unique(pairs.column("group")))
         counts[f"{split} votes"] = votes.num_rows
     card = head_card(study, data, trained, prepared.encoder, settings, figures, name=out.name, counts=counts)
-    card = write_model(out, trained, card, _guard(prepared), overwrite=overwrite)
+    card = write_model(out, trained, card, prepared.guard(), overwrite=overwrite)
     return TrainReport(
         model=str(out), study=study.name, simulated=study.simulated, encoder=prepared.encoder.name, form=settings.form,
         counts=counts, validation=figures, best_pass=trained.best.number, passes=len(trained.epochs),
@@ -275,16 +284,6 @@ def head_figures(
     pairs = split_rows(prepared.labels, "validation")
     logits = pair_logits(trained.network.cpu(), data, data.validation)
     return validation_figures(pairs, logits, data.criteria, rng=np.random.default_rng(settings.seed))
-
-
-def _guard(prepared: PreparedStudy) -> LeakGuard:
-    """Hashes of everything that shaped the model: training and validation."""
-    items: set[str] = set()
-    for table in (prepared.labels, prepared.votes, *prepared.flags.values()):
-        learned = table.filter(pc.not_equal(table.column("split").cast(pa.string()), "test"))
-        for name in _ITEMS:
-            items.update(learned.column(name).to_pylist() if name in table.column_names else ())
-    return LeakGuard.of((key for item, key in prepared.keys.items() if item in items), prepared.prompt_texts)
 
 
 # -- the model folder --------------------------------------------------------------------------------------------------
