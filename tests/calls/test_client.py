@@ -61,7 +61,7 @@ def test_every_call_is_answered_once_in_the_order_they_finish(server: ImagesServ
     # with s successes 4 + s requests may be in flight: for 30 to have come, 13 must have been answered
     assert order.index(0) >= 13
     assert all(isinstance(outcome, CallAnswer) and not outcome.stored for _, outcome in outcomes)
-    assert client.account.requests == len(store) == 30
+    assert client.account.sent == len(store) == 30
     assert client.account.tokens_out == store.totals().tokens_out == 3000
 
 

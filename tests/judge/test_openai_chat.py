@@ -96,7 +96,7 @@ def test_a_stored_answer_needs_no_server_and_no_decoding(
     monkeypatch.setattr("salon.judge.chat_protocol.read_picture", None)
     with chat(server, store) as vlm:
         again = list(vlm.reply([asked("1"), asked("2"), asked("1")]))
-        assert (vlm.account.requests, vlm.account.from_store) == (0, 3)
+        assert (vlm.account.sent, vlm.account.from_store) == (0, 3)
         assert vlm.forecast([asked("1"), asked("3"), asked("3")]).stored == 2
     assert {(index, reply.text, reply.at) for index, reply in first} == {
         (i, reply.text, reply.at) for i, reply in again

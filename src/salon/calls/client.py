@@ -55,11 +55,11 @@ from salon.calls.transport import (
 class Account:
     """Of one client; `CallStore.totals` tells of all."""
 
-    calls: int = 0
+    asked: int = 0
     """Calls that came to an end, one way or the other."""
     from_store: int = 0
     """Of these, answered without sending anything."""
-    requests: int = 0
+    sent: int = 0
     """Requests, retries included."""
     refused: int = 0
     lost: int = 0
@@ -143,7 +143,7 @@ class Caller:
         finally:
             del self._asking[call.key]
             ours.set_result(None)
-        self.account.calls += 1
+        self.account.asked += 1
         self.account.refused += isinstance(outcome, Refusal)
         self.account.from_store += isinstance(outcome, CallAnswer) and outcome.stored
         return outcome
@@ -248,7 +248,7 @@ class Caller:
     async def _sent(self, call: Call, slot: Slot, reservation: Reservation, tries: CallAttempts) -> HttpReply:
         tries.requests += 1
         tries.since = tries.since or time.monotonic()
-        self.account.requests += 1
+        self.account.sent += 1
         try:
             return await self._sender.send(call)
         except RetryableError as failure:

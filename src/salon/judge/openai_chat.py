@@ -260,7 +260,7 @@ class OpenAIChat:
         if isinstance(question, NoReply):
             return question
         if question.kept is not None:
-            caller.account.calls += 1
+            caller.account.asked += 1
             caller.account.from_store += 1
             return with_cost_of(read_reply(question.kept, question.asked), question.cut_off)
         for _ in range(ROUNDS):

@@ -121,7 +121,7 @@ def total_spend(vlm: Vlm) -> Spend | None:
     account, prices = vlm.account, vlm.service.prices
     priced = vlm.endpoint.model in prices.models
     return Spend(
-        requests=account.requests,
+        requests=account.sent,
         from_store=account.from_store,
         asked_again=vlm.asked_again,
         lost=account.lost,
