@@ -136,7 +136,7 @@ class Caller:
             await asyncio.wait({pending})
         ours = self._asking[call.key] = asyncio.get_running_loop().create_future()
         try:
-            outcome = await self._asked(call, usable)
+            outcome = self._store.find(call.key) or await self._attempts(call, usable)
         except CallsStopped as stop:
             self.stopped = stop
             raise
@@ -161,9 +161,6 @@ class Caller:
         """An answer turned out to be of no use: its call is open again."""
         await self._ledger(self._store.set_aside, answer, why)
 
-    async def _asked(self, call: Call, usable: Usable | None) -> CallAnswer | Refusal:
-        return self._store.find(call.key) or await self._attempts(call, usable)
-
     async def _attempts(self, call: Call, usable: Usable | None) -> CallAnswer | Refusal:
         tries, attempt = CallAttempts(), 0
         while True:
@@ -174,7 +171,7 @@ class Caller:
                 wait = retry_delay(attempt, failure.retry_after, self.limits, self._rng)
                 spent = time.monotonic() - (tries.since or 0) + wait
                 if attempt >= self.limits.attempts or spent >= self.limits.patience:
-                    return self._given_up(call, failure, tries)
+                    return self._give_up(call, failure, tries)
             await asyncio.sleep(wait)
 
     async def _attempt(self, call: Call, usable: Usable | None, tries: CallAttempts) -> CallAnswer | Refusal:
@@ -189,7 +186,7 @@ class Caller:
                 if isinstance(claim, CallAnswer):
                     return claim
                 if claim:
-                    return await self._claimed(call, slot, usable, tries)
+                    return await self._ask_claimed(call, slot, usable, tries)
             await asyncio.sleep(wait)
             wait = min(1.0, wait * 1.5)
 
@@ -206,7 +203,7 @@ class Caller:
         if claim.exception() is None and claim.result() is True:
             self._ledger.later(self._store.release, key)
 
-    async def _claimed(
+    async def _ask_claimed(
         self, call: Call, slot: Slot, usable: Usable | None, tries: CallAttempts
     ) -> CallAnswer | Refusal:
         """Ask while the claim is ours. It ends with the request, so claims are exactly what is in flight."""
@@ -226,9 +223,9 @@ class Caller:
     ) -> CallAnswer | Refusal:
         """Send, and make of the reply what it is."""
         try:
-            reply = await self._sent(call, slot, reservation, tries)
+            reply = await self._send(call, slot, reservation, tries)
         except ReplyTooLarge as error:
-            self._lost(call, "too large")
+            self._record_loss(call, "too large")
             return Refusal(call.key, "too-large", str(error), attempts=tries.requests)
         if 200 <= reply.status < 300:
             slot.fine()
@@ -245,7 +242,7 @@ class Caller:
         finally:
             self.in_flight.discard(task)
 
-    async def _sent(self, call: Call, slot: Slot, reservation: Reservation, tries: CallAttempts) -> HttpReply:
+    async def _send(self, call: Call, slot: Slot, reservation: Reservation, tries: CallAttempts) -> HttpReply:
         tries.requests += 1
         tries.since = tries.since or time.monotonic()
         self.account.sent += 1
@@ -255,12 +252,12 @@ class Caller:
             if failure.kind == "unreachable":
                 reservation.cost = Decimal(0)
             else:
-                self._lost(call, failure.kind)
+                self._record_loss(call, failure.kind)
             if failure.kind != "broken":
                 slot.overloaded()
             raise
         except asyncio.CancelledError:
-            self._lost(call, "cancelled")
+            self._record_loss(call, "cancelled")
             raise
 
     async def _answer(
@@ -302,7 +299,7 @@ class Caller:
         kind = "redirect" if 300 <= reply.status < 400 else "rejected"
         return Refusal(call.key, kind, failure.reason, reply.status, failure.code, tries.requests)
 
-    def _given_up(self, call: Call, last: RetryableError, tries: CallAttempts) -> Refusal:
+    def _give_up(self, call: Call, last: RetryableError, tries: CallAttempts) -> Refusal:
         """The end of all attempts."""
         if last.kind == "unreachable" and self.service.is_home(call.url) and not self._answered:
             raise Unreachable(
@@ -311,7 +308,7 @@ class Caller:
         kind = "broken" if last.kind == "unreachable" else last.kind
         return Refusal(call.key, kind, last.reason, last.status, last.code, tries.requests)
 
-    def _lost(self, call: Call, why: str) -> None:
+    def _record_loss(self, call: Call, why: str) -> None:
         """Note a request that may have been charged; not awaited, so that it is noted when we are cancelled too."""
         self.account.lost += 1
         self._ledger.later(self._store.lose, call.key, why)

@@ -152,31 +152,31 @@ class AsyncScoresClient:
         self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[QuestionOptions]
     ) -> ScoreAnswer:
         """The number of each picture under each criterion."""
-        return await self._look("score", ScoreAnswer, images, prompt, **options)
+        return await self._ask_about("score", ScoreAnswer, images, prompt, **options)
 
     async def compare(
         self, first: PictureInput, second: PictureInput, prompt: PromptInput = None, **options: Unpack[QuestionOptions]
     ) -> CompareAnswer:
         """The chance that the first picture is preferred, under each criterion whose scorer can say."""
-        return await self._look("compare", CompareAnswer, [first, second], prompt, **options)
+        return await self._ask_about("compare", CompareAnswer, [first, second], prompt, **options)
 
     async def pick(
         self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[PickOptions]
     ) -> PickAnswer:
         """The best of several pictures."""
-        return await self._look("pick", PickAnswer, images, prompt, **options)
+        return await self._ask_about("pick", PickAnswer, images, prompt, **options)
 
     async def gate(
         self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[GateOptions]
     ) -> GateAnswer:
         """Which pictures pass a gate of the service."""
-        return await self._look("gate", GateAnswer, images, prompt, **options)
+        return await self._ask_about("gate", GateAnswer, images, prompt, **options)
 
     async def explain(
         self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[ExplainOptions]
     ) -> dict[str, Json]:
         """Why a picture has its score, or one of two stands above the other: the record as the schema has it."""
-        record: dict[str, Json] = await self._sent("explain", images, prompt, **options)
+        record: dict[str, Json] = await self._send("explain", images, prompt, **options)
         return record
 
     async def models(self) -> ModelsAnswer:
@@ -212,12 +212,12 @@ class AsyncScoresClient:
         record: dict[str, Json] = await self._ask("POST", "/v1/feedback", request)
         return record
 
-    async def _look(
+    async def _ask_about(
         self, route: str, shape: type[N], images: Sequence[PictureInput], prompt: PromptInput, **more: Any
     ) -> N:
-        return _read(shape, await self._sent(route, images, prompt, **more))
+        return _read(shape, await self._send(route, images, prompt, **more))
 
-    async def _sent(self, route: str, images: Sequence[PictureInput], prompt: PromptInput, **more: Any) -> Any:
+    async def _send(self, route: str, images: Sequence[PictureInput], prompt: PromptInput, **more: Any) -> Any:
         request = {name: value for name, value in more.items() if value is not None}
         if "weights" in request:
             request["weights"] = dict(request["weights"])

@@ -146,7 +146,7 @@ class _WorkRun:
         self.computed = self.reused = self.deaths = 0
         self.lost: list[LostTask] = []
         self.again: list[Batch] = []
-        self._died: dict[tuple[str, ...], int] = {}
+        self._deaths: dict[tuple[str, ...], int] = {}
 
     def missing(self, tasks: Iterable[WorkTask]) -> Iterator[Batch]:
         """Batches of the tasks without a result; BadValue for a key that comes twice."""
@@ -179,7 +179,7 @@ class _WorkRun:
         for number, outcome in over(values()):
             batch = in_progress.pop(number)
             if isinstance(outcome, WorkerDied):
-                self._mourn(batch, outcome)
+                self._retry_or_lose(batch, outcome)
             elif isinstance(outcome, BaseException):
                 raise outcome
             else:
@@ -188,13 +188,13 @@ class _WorkRun:
                 self.progress(len(batch))
                 yield batch, outcome
 
-    def _mourn(self, batch: Batch, death: WorkerDied) -> None:
+    def _retry_or_lose(self, batch: Batch, death: WorkerDied) -> None:
         """Try again; too often the same batch: its halves; a single task: lost."""
         self.deaths += 1
         keys = tuple(task.key for task in batch)
-        died = self._died.pop(keys, 0) + 1
+        died = self._deaths.pop(keys, 0) + 1
         if died < self.settings.attempts:
-            self._died[keys] = died
+            self._deaths[keys] = died
             self.again.append(batch)
         elif len(batch) > 1:
             half = len(batch) // 2

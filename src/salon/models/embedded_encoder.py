@@ -70,7 +70,7 @@ class EmbeddedEncoder:
         self.name = "effnet-lite2+minilm+ocr" if ocr else "effnet-lite2+minilm"
         # loading OCR takes a second
         self._reader: Any = importlib.import_module("salon.models.ocr") if ocr else None
-        self.parts = _PARTS
+        self.parts: tuple[EncoderPart, ...] = _PARTS
         if self._reader is not None:
             signature = f"read/{VERSION} {self._reader.READER} in {_TEXT}"
             self.parts = (*_PARTS, EncoderPart("read", MINILM_WIDTH, True, signature))
@@ -116,7 +116,8 @@ class EmbeddedEncoder:
 
 def _unit_rows(rows: np.ndarray) -> Vectors:
     lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return (rows / lengths).astype(np.float32, copy=False)
+    unit: Vectors = (rows / lengths).astype(np.float32, copy=False)
+    return unit
 
 
 # -- colors, edges and strokes -----------------------------------------------------------------------------------------

@@ -114,10 +114,10 @@ class ClipEncoder:
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, width) float32; what is longer than the network can read is cut."""
-        return text_rows(texts, self.text_width, self._encoded)
+        return text_rows(texts, self.text_width, self._encode)
 
     @torch.inference_mode()
-    def _encoded(self, texts: list[str]) -> Vectors:
+    def _encode(self, texts: list[str]) -> Vectors:
         rows = []
         for start in range(0, len(texts), self._batch):
             features = self.text_features(texts[start : start + self._batch])
@@ -189,18 +189,18 @@ class VlmEncoder:
             raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy="image")
         if not images:
             return np.empty((0, self.text_width), np.float32)
-        return self._encoded([_embedding_chat({"type": "image", "image": image}) for image in images])
+        return self._encode([_embedding_chat({"type": "image", "image": image}) for image in images])
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, width) float32."""
         return text_rows(
             texts,
             self.text_width,
-            lambda some: self._encoded([_embedding_chat({"type": "text", "text": one}) for one in some]),
+            lambda some: self._encode([_embedding_chat({"type": "text", "text": one}) for one in some]),
         )
 
     @torch.inference_mode()
-    def _encoded(self, chats: Sequence[Messages]) -> Vectors:
+    def _encode(self, chats: Sequence[Messages]) -> Vectors:
         rows = []
         for start in range(0, len(chats), self._batch):
             inputs = self._processor.apply_chat_template(

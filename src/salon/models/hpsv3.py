@@ -110,7 +110,7 @@ class QwenReward:
         cut = [patch_rows(image, self._layout) for image in pixels]
         grids = torch.tensor([grid for _, grid in cut])
         places = [int(grid.prod()) // self._layout.merge**2 for grid in grids]
-        chats = [self._written(text, count) for text, count in zip(texts, places, strict=True)]
+        chats = [self._chat_text(text, count) for text, count in zip(texts, places, strict=True)]
         tokens = self._tokenizer(chats, padding=True, return_tensors="pt")
         batch = {
             "input_ids": tokens["input_ids"],
@@ -128,7 +128,7 @@ class QwenReward:
     def _require_chat(self, folder: Path) -> None:
         """Find out now whether the folder's chat template can ask about a picture."""
         try:
-            self._written("", 1)
+            self._chat_text("", 1)
         except Exception as error:  # templates raise whatever they like
             raise BadFile(
                 "a tokenizer with Qwen2-VL's chat template is needed, which shows a picture once",
@@ -137,7 +137,7 @@ class QwenReward:
                 remedy="put tokenizer_config.json, or chat_template.jinja, of Qwen2-VL-7B-Instruct beside the weights",
             ) from None
 
-    def _written(self, text: str, places: int) -> str:
+    def _chat_text(self, text: str, places: int) -> str:
         """The whole conversation; a prompt cannot bring a special token of its own."""
         question = self.instruction.text.replace(PROMPT, text.replace(REWARD, ""))
         content = [{"type": "image"}, {"type": "text", "text": question}]

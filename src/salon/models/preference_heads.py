@@ -251,12 +251,12 @@ class PreferenceHeads(nn.Module):
         return values
 
     def _one(self, t: Tensor, x: Tensor, criterion: int) -> Tensor:
-        return self._headed(one_blocks(t, x, self.parts), criterion)
+        return self._apply_head(one_blocks(t, x, self.parts), criterion)
 
     def _two(self, t: Tensor, a: Tensor, b: Tensor, criterion: int) -> Tensor:
-        return self._headed(two_blocks(t, a, b, self.parts), criterion)
+        return self._apply_head(two_blocks(t, a, b, self.parts), criterion)
 
-    def _headed(self, blocks: list[Tensor], criterion: int) -> Tensor:
+    def _apply_head(self, blocks: list[Tensor], criterion: int) -> Tensor:
         values: Tensor = self.heads[criterion](self.trunk(self.scale(torch.cat(blocks, dim=-1)))).squeeze(-1)
         return values
 

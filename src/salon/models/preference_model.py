@@ -61,7 +61,7 @@ class HeadsModel:
 
     def vector_scores(self, pictures: Mapping[str, Vectors], texts: Vectors, criterion: str) -> NDArray[np.float64]:
         """Scores from the vectors of pictures, by part, and of texts."""
-        t, x = self._reduced(texts), self._joined(pictures)
+        t, x = self._reduce_texts(texts), self._join_parts(pictures)
         if criterion == self.card.flag:
             return self._in_pieces(self.network.flag_logits, t, x)
         number = self.network.number(criterion)
@@ -78,7 +78,7 @@ class HeadsModel:
                 remedy="one of " + ", ".join(self.network.shape.criteria),
             )
         number = self.network.number(criterion)
-        rows = self._reduced(texts), self._joined(a), self._joined(b)
+        rows = self._reduce_texts(texts), self._join_parts(a), self._join_parts(b)
         return self._in_pieces(lambda t, a, b: self.network.logits(t, a, b, number), *rows)
 
     def encode(self, images: Sequence[Image.Image]) -> dict[str, Vectors]:
@@ -95,7 +95,7 @@ class HeadsModel:
         return [prefix + text for text in texts]
 
     @torch.inference_mode()
-    def _joined(self, pictures: Mapping[str, Vectors]) -> Tensor:
+    def _join_parts(self, pictures: Mapping[str, Vectors]) -> Tensor:
         missing = [part.name for part in self.network.shape.parts if part.name not in pictures]
         if missing:
             raise UnknownReference("vectors of every part are needed", found=f"none of {', '.join(missing)}")
@@ -103,7 +103,7 @@ class HeadsModel:
         return self.network.reduce_pictures(torch.from_numpy(whole).to(self._device))
 
     @torch.inference_mode()
-    def _reduced(self, texts: Vectors) -> Tensor:
+    def _reduce_texts(self, texts: Vectors) -> Tensor:
         return self.network.reduce_texts(torch.from_numpy(texts).to(self._device))
 
     @property

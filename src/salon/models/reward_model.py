@@ -70,7 +70,7 @@ class RewardModel:
 
     @torch.inference_mode()
     def _qualities(self, images: Sequence[Image.Image], texts: Sequence[str], criterion: str) -> tuple[Floats, Floats]:
-        name = self._named(criterion)
+        name = self._criterion_name(criterion)
         rows = []
         for start in range(0, len(images), BATCH):
             batch_images, batch_texts = images[start : start + BATCH], texts[start : start + BATCH]
@@ -80,7 +80,7 @@ class RewardModel:
         mu, sigma = np.concatenate(rows, axis=1) if rows else np.zeros((2, 0))
         return mu, sigma
 
-    def _named(self, criterion: str) -> str:
+    def _criterion_name(self, criterion: str) -> str:
         if criterion not in self._names:
             raise UnknownReference(
                 "a criterion that the model was trained on is needed",

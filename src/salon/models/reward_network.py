@@ -91,7 +91,7 @@ class RewardQuestions:
         self, images: Sequence[Image.Image], texts: Sequence[str], criteria: Sequence[str]
     ) -> dict[str, torch.Tensor]:
         """One batch, padded; the criteria by the names that the instruction shows."""
-        questions = [self._asked(text, criterion) for text, criterion in zip(texts, criteria, strict=True)]
+        questions = [self._question(text, criterion) for text, criterion in zip(texts, criteria, strict=True)]
         messages = [
             [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}] for text in questions
         ]
@@ -100,7 +100,7 @@ class RewardQuestions:
             image_lists = [[image] for image in images]
             return dict(self.processor(text=chat_texts, images=image_lists, padding=True, return_tensors="pt"))
 
-    def _asked(self, text: str, criterion: str) -> str:
+    def _question(self, text: str, criterion: str) -> str:
         """The instruction filled in; a prompt cannot bring a special token of its own."""
         question = self.instruction.replace(CRITERION, criterion.replace(REWARD, ""))
         return question.replace(PROMPT, text.replace(REWARD, ""))

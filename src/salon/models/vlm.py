@@ -132,7 +132,7 @@ class LoadedVlm:
         read = inputs["input_ids"].shape[1]
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         return [
-            self._said(row[read:], length, watch, number)
+            self._answer(row[read:], length, watch, number)
             for number, (row, length) in enumerate(zip(generated, lengths))
         ]
 
@@ -175,7 +175,7 @@ class LoadedVlm:
         ends = stated if isinstance(stated, list) else [stated]
         return sorted({end for end in [*ends, self.tokenizer.eos_token_id] if end is not None})
 
-    def _said(self, generated: Any, length: int, watch: _TokenWatcher, row: int) -> VlmAnswer:
+    def _answer(self, generated: Any, length: int, watch: _TokenWatcher, row: int) -> VlmAnswer:
         ids = generated.tolist()
         end = next((place for place, id in enumerate(ids) if id in self._ends), None)
         spoken = ids if end is None else ids[:end]

@@ -186,7 +186,7 @@ class DistillReward:
         everyone = self.processes.gather(mine)
         before = sum(len(part) for part in everyone[: self.processes.number])
         rows = [row for part in everyone for row in part]
-        return self._rewarded(rows, slice(before, before + len(mine)))
+        return self._reward_rows(rows, slice(before, before + len(mine)))
 
     def targets(self, items: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """(n, n, D) p_gt and w among items, given by their place in the labels."""
@@ -217,11 +217,11 @@ class DistillReward:
         answer = self.read(text)
         return answer.scores, answer.problem, answer.is_read, answer.thought or not self.think
 
-    def _rewarded(self, rows: list[tuple[Any, ...]], mine: slice) -> AnswerRewards:
+    def _reward_rows(self, rows: list[tuple[Any, ...]], mine: slice) -> AnswerRewards:
         empty = (np.nan,) * len(self.labels.criteria)
         code = np.array([row[0] for row in rows], np.int64)
         scores = np.array([row[1] or empty for row in rows], float).reshape(len(rows), len(empty))
-        fidelity = self._ranked(code, scores)
+        fidelity = self._rank_answers(code, scores)
         is_read, thought = (np.array([row[n] for row in rows], bool) for n in (3, 4))
         lost = np.isnan(scores).any(1)
         rank = np.where(np.isfinite(fidelity.rank), fidelity.rank, 0.0)
@@ -246,7 +246,7 @@ class DistillReward:
             figures=_figures(total, fidelity, scores) if rows else {},
         )
 
-    def _ranked(self, code: NDArray[np.int64], scores: Floats) -> Fidelity:
+    def _rank_answers(self, code: NDArray[np.int64], scores: Floats) -> Fidelity:
         """Eq. 4-8 over all answers, computed in an order that does not depend on which process gave which."""
         items, image = np.unique(code, return_inverse=True)
         order = np.lexsort((*scores.T[::-1], image))

@@ -102,10 +102,10 @@ class OnePassData:
 
     def _round(self, rng: np.random.Generator) -> list[str]:
         mixed = [self.train[place] for place in rng.permutation(len(self.train))]
-        return mixed if self.labels.pairs is None else walk_pairs(mixed, self._compared, rng)
+        return mixed if self.labels.pairs is None else walk_pairs(mixed, self._neighbors, rng)
 
     @cached_property
-    def _compared(self) -> dict[str, list[str]]:
+    def _neighbors(self) -> dict[str, list[str]]:
         """With which other training items each was compared."""
         items, own = self.labels.items, set(self.train)
         near: dict[str, set[str]] = {item: set() for item in self.train}
@@ -263,7 +263,7 @@ class ValidationCurve:
         if look.fault is not None:
             return TrainingVerdict(
                 outcome=("constant" if look.read >= LEAST_READ * look.images else "unreadable"),
-                words=self._fallen(look, look.fault),
+                words=self._collapse_words(look, look.fault),
             )
         if self.too_few is not None:
             return TrainingVerdict(
@@ -282,7 +282,7 @@ class ValidationCurve:
         )
         if last is not look and fault is not None:
             fallback = f"The state of step {step:,} is kept, SRCC {_between(look)}."
-            return TrainingVerdict(outcome="fell back", words=f"{self._fallen(last, fault)} {fallback}")
+            return TrainingVerdict(outcome="fell back", words=f"{self._collapse_words(last, fault)} {fallback}")
         words = f"SRCC {_between(look)} with the labels on {look.images:,} validation items"
         return TrainingVerdict(outcome="learned", words=f"The policy learned: {words}, at step {step:,}.")
 
@@ -427,7 +427,7 @@ class ValidationCurve:
         columns = [column[np.isfinite(column)] for column in scores.T]
         return [id for id, column in zip(self.data.labels.criteria, columns) if np.ptp(column) == 0]
 
-    def _fallen(self, look: ValidationLook, fault: str) -> str:
+    def _collapse_words(self, look: ValidationLook, fault: str) -> str:
         sound = [earlier.step for earlier in self.looks if earlier.step < look.step and earlier.fault is None]
         if not sound:
             return f"The policy did not learn: at step {look.step:,} {fault}."
