@@ -282,7 +282,7 @@ def score_pictures(
     table = _ordered_table(read_results(work, shards), source, settings.limit, lost)
     check: GapCheck = getattr(scorer, "check", lambda gaps, done, wanted: None)
     check(Counter(table.column("unscored").drop_null().to_pylist()), table.num_rows, table.num_rows)
-    run = write_scores(file, scorer, table, reused=done.kept, data=source.digest)
+    run = write_scores(file, scorer, table, reused=done.reused, data=source.digest)
     shutil.rmtree(shards)
     return run
 
