@@ -97,7 +97,7 @@ def arena_snapshot(
     """
     settings = settings or ArenaSettings()
     weights = _checked_weights(study, criteria, weights or {})
-    found = study_covariates(study, folder, covariates) if covariates else None
+    covariate_values = study_covariates(study, folder, covariates) if covariates else None
     parts = list(study_parts(study, criteria, by_category=by_category))
     if not parts:
         raise TooFew(
@@ -109,17 +109,17 @@ def arena_snapshot(
     scored = [score_part(part, settings.fuse, progress) for part in parts]
     fits = joint_fits(scored, seed=settings.seed, progress=progress)
     boards = []
-    for place, one in enumerate(scored):
-        progress(one.part.criterion)
-        boards.append(_board(study, one, fits.get(place), found, settings))
-    signature = _signature(study, settings, criteria, by_category, found, weights)
+    for place, board_scores in enumerate(scored):
+        progress(board_scores.part.criterion)
+        boards.append(_board(study, board_scores, fits.get(place), covariate_values, settings))
+    signature = _signature(study, settings, criteria, by_category, covariate_values, weights)
     return ArenaSnapshot(
         study=study.name,
         study_hash=study.hash,
         revision=study.revision,
         simulated=study.simulated,
         level=settings.level,
-        covariates=() if found is None else found.names,
+        covariates=() if covariate_values is None else covariate_values.names,
         boards=tuple(boards),
         routing=_routing(boards, fits, weights, settings),
         policies=(*POLICIES, *_fused_policies(scored)),
@@ -148,21 +148,25 @@ def _signature(
     covariates: Covariates | None,
     weights: Mapping[str, float],
 ) -> Signature:
-    told = {name: value for name, value in settings if name != "seed"} | {"by_category": by_category}
+    options = {name: value for name, value in settings if name != "seed"} | {"by_category": by_category}
     if criteria:
-        told["criteria"] = ",".join(criteria)
+        options["criteria"] = ",".join(criteria)
     if covariates is not None:
-        named = [f"{name}@{covariates.digests[name]}" for name in covariates.values]
-        told["covariates"] = ",".join([*named, *(["position"] if covariates.position else [])])
+        sources = [f"{name}@{covariates.digests[name]}" for name in covariates.values]
+        options["covariates"] = ",".join([*sources, *(["position"] if covariates.position else [])])
     if weights:
-        told["weights"] = ",".join(f"{id}={weight:g}" for id, weight in weights.items())
-    return Signature(method="arena", data=study.hash[:12], revision=study.revision, settings=told, seed=settings.seed)
+        options["weights"] = ",".join(f"{id}={weight:g}" for id, weight in weights.items())
+    return Signature(
+        method="arena", data=study.hash[:12], revision=study.revision, settings=options, seed=settings.seed
+    )
 
 
 def _fused_policies(scored: Sequence[BoardScores]) -> tuple[str, ...]:
     """What the fusions did with answers, each sentence once."""
-    said = (words for one in scored if one.report is not None for words in one.report.policies)
-    return tuple(dict.fromkeys(said))
+    policies = (
+        words for board_scores in scored if board_scores.report is not None for words in board_scores.report.policies
+    )
+    return tuple(dict.fromkeys(policies))
 
 
 # -- one board ---------------------------------------------------------------------------------------------------------
@@ -175,7 +179,7 @@ def _board(
     duels = study_duels(part, both_bad=settings.both_bad)
     figures = None if report is None else report.groups[0]
     places = () if report is None else tuple(_place(row, report) for row in report.scores)
-    matrix = _matrix(study, scored, fit, duels, [one.generator for one in places], settings.level)
+    matrix = _matrix(study, scored, fit, duels, [place.generator for place in places], settings.level)
     return ArenaBoard(
         criterion=part.criterion,
         name=study.criteria[part.number].title,
@@ -226,17 +230,17 @@ def _matrix(
     names, of_item = item_generators(study)
     a, b = of_item[duels.a], of_item[duels.b]
     met = [names[code] for code in np.unique([a, b])] if len(duels) else []
-    shown = [*order, *(name for name in met if name not in order)]
-    place = np.array([shown.index(name) if name in shown else -1 for name in names], np.int64)
+    rows = [*order, *(name for name in met if name not in order)]
+    place = np.array([rows.index(name) if name in rows else -1 for name in names], np.int64)
 
     def fitted(first: int, second: int) -> Estimate | None:
-        pair = shown[first], shown[second]
+        pair = rows[first], rows[second]
         if fit is None or not all(name in fit.generators for name in pair):
             return None
         return fitted_chance(scored, fit, *pair, level)
 
     prompts = item_prompts(study)[duels.a]
-    return win_matrix(place[a], place[b], duels.outcome, prompts, shown, fitted, level=level)
+    return win_matrix(place[a], place[b], duels.outcome, prompts, rows, fitted, level=level)
 
 
 def _coverage(study: Study, scored: BoardScores, matrix: WinMatrix | None) -> ArenaCoverage:
@@ -285,13 +289,13 @@ def _routing(
     jobs: list[RoutingJob] = []
     for category in dict.fromkeys(board.category for board in boards):
         here = {board.criterion: (board, fits.get(n)) for n, board in enumerate(boards) if board.category == category}
-        known = {criterion: fit for criterion, (_, fit) in here.items() if fit is not None}
+        fitted = {criterion: fit for criterion, (_, fit) in here.items() if fit is not None}
         alike = {criterion: 1.0 for criterion, (board, _) in here.items() if board.scale == LOGIT}
-        wanted = [(ALIKE, alike)] if len(alike) > 1 else []
-        wanted += [(WEIGHED, dict(weights))] if weights else []
+        weightings = [(ALIKE, alike)] if len(alike) > 1 else []
+        weightings += [(WEIGHED, dict(weights))] if weights else []
         jobs += [
-            weighted_job(name, shares, category, known, level=settings.level, seed=settings.seed)
-            for name, shares in wanted
+            weighted_job(name, shares, category, fitted, level=settings.level, seed=settings.seed)
+            for name, shares in weightings
         ]
         jobs += [_single_job(board, fit, settings.level) for board, fit in here.values()]
     return RoutingTable(jobs=tuple(jobs))
@@ -383,8 +387,8 @@ def _method(part: StudyPart, settings: FuseSettings) -> str:
 def _members_with_score(group: FuseGroup, report: FuseReport) -> FuseGroup:
     """The group with the generators that have a score."""
     scored = {row.generator for row in report.scores}
-    kept = np.array([member in scored for member in group.members])
-    return group if kept.all() else group.among(kept)
+    has_score = np.array([member in scored for member in group.members])
+    return group if has_score.all() else group.among(has_score)
 
 
 # -- all boards at once ------------------------------------------------------------------------------------------------
@@ -392,31 +396,38 @@ def _members_with_score(group: FuseGroup, report: FuseReport) -> FuseGroup:
 
 def joint_fits(scored: Sequence[BoardScores], *, seed: int, progress: Callable[[str], None]) -> dict[int, BoardFit]:
     """The boards in logits by their place in `scored`, with how those of a category move together."""
-    made: dict[int, BoardFit] = {}
-    for category in dict.fromkeys(one.part.category for one in scored):
-        places = [n for n, one in enumerate(scored) if one.part.category == category and one.is_logit]
+    fits_by_place: dict[int, BoardFit] = {}
+    for category in dict.fromkeys(board_scores.part.category for board_scores in scored):
+        places = [
+            n
+            for n, board_scores in enumerate(scored)
+            if board_scores.part.category == category and board_scores.is_logit
+        ]
         if places:
             fits = _moved_together([scored[place] for place in places], seed, progress)
-            made |= dict(zip(places, fits))
-    return made
+            fits_by_place |= dict(zip(places, fits))
+    return fits_by_place
 
 
-def _moved_together(ones: Sequence[BoardScores], seed: int, progress: Callable[[str], None]) -> list[BoardFit]:
+def _moved_together(scores: Sequence[BoardScores], seed: int, progress: Callable[[str], None]) -> list[BoardFit]:
     """Boards fitted again without each block of clusters, the same blocks for all."""
-    groups = [one.group for one in ones if one.group is not None]  # all: each has a report
-    cluster = _cluster(ones)
-    whole = [fit_group(group, one.method, one.fuse, cluster, errors=False) for one, group in zip(ones, groups)]
+    groups = [board_scores.group for board_scores in scores if board_scores.group is not None]  # all: each has a report
+    cluster = _cluster(scores)
+    whole = [
+        fit_group(group, board_scores.method, board_scores.fuse, cluster, errors=False)
+        for board_scores, group in zip(scores, groups)
+    ]
 
     def refit(without: Mapping[int, FuseGroup]) -> Floats:
         progress(f"all boards without a block of {cluster}s")
         latents = [fit.latent for fit in whole]
         for place, group in without.items():
-            latents[place] = _refitted(ones[place], whole[place], group, cluster)
+            latents[place] = _refitted(scores[place], whole[place], group, cluster)
         return np.concatenate(latents)
 
     try:
         spreads = jackknife(groups, cluster, refit, rng=np.random.default_rng([seed, 1]))
-        deviations = [one.deviations for one in spreads]
+        deviations = [board_scores.deviations for board_scores in spreads]
     except TooFew:
         deviations = [np.full((1, sum(len(fit.latent) for fit in whole)), np.nan)]
     ends = np.cumsum([0, *(len(fit.latent) for fit in whole)])
@@ -426,21 +437,21 @@ def _moved_together(ones: Sequence[BoardScores], seed: int, progress: Callable[[
     ]
 
 
-def _refitted(one: BoardScores, whole: GroupFit, group: FuseGroup, cluster: Cluster) -> Floats:
+def _refitted(board_scores: BoardScores, whole: GroupFit, group: FuseGroup, cluster: Cluster) -> Floats:
     """The scores with only the answers of `group`; NaN where they identify none."""
-    if not count_judgments(group, one.method):
+    if not count_judgments(group, board_scores.method):
         return np.full(group.items, np.nan)
     if whole.pairs is not None:
         return step_pairs(whole, group)
     try:
-        return fit_group(group, one.method, one.fuse, cluster, errors=False).latent
+        return fit_group(group, board_scores.method, board_scores.fuse, cluster, errors=False).latent
     except StatsError:
         return np.full(group.items, np.nan)
 
 
 def _cluster(scored: Sequence[BoardScores]) -> Cluster:
     """What all boards can leave out: what every board's intervals are over, else the least that all allow."""
-    used = {one.report.cluster for one in scored if one.report is not None}
+    used = {board_scores.report.cluster for board_scores in scored if board_scores.report is not None}
     if used == {"both"}:
         return "both"
     return "prompt" if used <= {"prompt", "both"} else "rater" if used <= {"rater", "both"} else "answer"

@@ -93,11 +93,11 @@ def percent(estimate: Estimate) -> Estimate:
 # answer never raises anything.
 # --------------------------------------------------------------------------------------------------
 
-Said = Literal["pass", "fail", "unread"]
+AnswerWord = Literal["pass", "fail", "unread"]
 Status = Literal["pass", "fail", "unread", "open"]
-Answers = dict[tuple[str, str, str], Said]
+Answers = dict[tuple[str, str, str], AnswerWord]
 """(item, point, judge) -> what was said."""
-_MEANS: dict[Said, bool | None] = {"pass": True, "fail": False, "unread": None}
+_MEANS: dict[AnswerWord, bool | None] = {"pass": True, "fail": False, "unread": None}
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ class SettledPicture:
     points: dict[str, Status]
     may_hold: int
     """Points that hold if every open answer is PASS."""
-    said: dict[str, dict[str, str]]
+    replies: dict[str, dict[str, str]]
     """By point and judge; judges that were not asked, or have not answered, are not there."""
-    asked: int
+    expected: int
     """Answers wanted, of a picture that is there."""
     share: bool
     """Whether the picture counts with the share of its points."""
@@ -140,17 +140,19 @@ def index_answers(answers: pa.Table, pictures: Sequence[EntryPicture], points: I
         if name not in answers.column_names:
             raise BadColumns.missing(name, answers.column_names, where="answers")
     items, ids = {picture.item for picture in pictures}, {point.id for point in points}
-    found: Answers = {}
-    for item, point, judge, said in zip(*(answers.column(name).to_pylist() for name in ANSWERS.names[:4]), strict=True):
+    by_key: Answers = {}
+    for item, point, judge, verdict in zip(
+        *(answers.column(name).to_pylist() for name in ANSWERS.names[:4]), strict=True
+    ):
         where = f"judge {judge!r} on point {point!r} of item {item!r}"
         if item not in items or point not in ids:
             raise UnknownReference("answers are about the entry's pictures and the suite's points", found=where)
-        if said not in get_args(Said):
-            raise BadValue("an answer is pass, fail or unread", found=repr(said), where=where)
-        if (item, point, judge) in found:
+        if verdict not in get_args(AnswerWord):
+            raise BadValue("an answer is pass, fail or unread", found=repr(verdict), where=where)
+        if (item, point, judge) in by_key:
             raise ConflictingJudgment("one answer of every judge to every point", found="two", where=where)
-        found[item, point, judge] = said
-    return found
+        by_key[item, point, judge] = verdict
+    return by_key
 
 
 def settle_points(suite: Suite, answers: Answers, pictures: Sequence[EntryPicture]) -> list[SettledPicture]:
@@ -172,15 +174,15 @@ def judges_by_point(suite: Suite) -> dict[str, tuple[str, ...]]:
 
 def capability_coverage(settled: Sequence[SettledPicture]) -> Coverage:
     """What Capability rests on."""
-    said = [word for one in settled for by_judge in one.said.values() for word in by_judge.values()]
-    asked, unread = sum(one.asked for one in settled), said.count("unread")
+    verdicts = [word for picture in settled for by_judge in picture.replies.values() for word in by_judge.values()]
+    expected, unread = sum(picture.expected for picture in settled), verdicts.count("unread")
     return Coverage(
         wanted=len(settled),
-        made=sum(has_image(one.picture) for one in settled),
-        asked=asked,
-        given=len(said) - unread,
+        made=sum(has_image(picture.picture) for picture in settled),
+        asked=expected,
+        given=len(verdicts) - unread,
         unread=unread,
-        open=asked - len(said),
+        open=expected - len(verdicts),
     )
 
 
@@ -194,7 +196,7 @@ def _settle(
 
 def _points_of(suite: Suite) -> dict[str, list[Point]]:
     """The points of every prompt; those without a prompt belong to all."""
-    by_prompt: dict[str, list[Point]] = {one.prompt.id: [] for one in suite.prompts}
+    by_prompt: dict[str, list[Point]] = {suite_prompt.prompt.id: [] for suite_prompt in suite.prompts}
     for point in suite.points:
         for prompt in by_prompt if point.prompt is None else [point.prompt]:
             by_prompt[prompt].append(point)
@@ -210,33 +212,33 @@ def _picture(
     share = suite.card.passes == "share"
     if not has_image(picture):
         return SettledPicture(picture, {point.id: "fail" for point in points}, 0, {}, 0, share)
-    said = {point.id: _said(picture.item, point.id, route[point.id], answers) for point in points}
-    states = {point.id: _status(said[point.id], route[point.id]) for point in points}
+    verdicts = {point.id: _said(picture.item, point.id, route[point.id], answers) for point in points}
+    states = {point.id: _status(verdicts[point.id], route[point.id]) for point in points}
     return SettledPicture(
         picture=picture,
         points=states,
         may_hold=sum(status in ("pass", "open") for status in states.values()),
-        said={point: dict(by_judge) for point, by_judge in said.items()},
-        asked=sum(len(route[point.id].judges) for point in points),
+        replies={point: dict(by_judge) for point, by_judge in verdicts.items()},
+        expected=sum(len(route[point.id].judges) for point in points),
         share=share,
     )
 
 
-def _said(item: str, point: str, route: Route, answers: Answers) -> dict[str, Said]:
+def _said(item: str, point: str, route: Route, answers: Answers) -> dict[str, AnswerWord]:
     return {judge: answers[item, point, judge] for judge in route.judges if (item, point, judge) in answers}
 
 
-def _status(said: Mapping[str, Said], route: Route) -> Status:
+def _status(verdicts: Mapping[str, AnswerWord], route: Route) -> Status:
     """What the judges say together, whatever the open answers turn out to be; else open. A split is no PASS."""
     worst, best = (
-        agreed([_MEANS[said[judge]] if judge in said else opened for judge in route.judges], route.rule)
+        agreed([_MEANS[verdicts[judge]] if judge in verdicts else opened for judge in route.judges], route.rule)
         for opened in (False, True)
     )
     if worst is True:
         return "pass"
     if best is True:
         return "open"
-    return "unread" if best is None and "unread" in said.values() else "fail"
+    return "unread" if best is None and "unread" in verdicts.values() else "fail"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -285,17 +287,17 @@ def index_logits(logits: pa.Table, suite: Suite, pictures: Sequence[EntryPicture
         if name not in logits.column_names:
             raise BadColumns.missing(name, logits.column_names, where="scores")
     items, columns = {picture.item for picture in pictures}, {rule.id for rule in suite.card.preferences}
-    found: Logits = {}
+    by_key: Logits = {}
     for row in logits.select(LOGITS.names).to_pylist():
         key = row["preference"], row["item"]
         where = f"column {key[0]!r}, item {key[1]!r}"
         if key[1] not in items or key[0] not in columns:
             raise UnknownReference("scores are of the entry's pictures, in the suite's columns", found=where)
-        if key in found:
+        if key in by_key:
             raise ConflictingJudgment("one score of every picture in a column", found="two", where=where)
-        found[key] = _logit(row, where)
-    _one_scorer(found)
-    return found
+        by_key[key] = _logit(row, where)
+    _one_scorer(by_key)
+    return by_key
 
 
 def eps_column(
@@ -307,8 +309,11 @@ def eps_column(
     eligible = tuple(picture for picture in pictures if suite.tag_of(picture.prompt).eps)
     scored = [logits.get((rule.id, picture.item)) if has_image(picture) else None for picture in eligible]
     wins = _wins(scored, [points[picture.prompt] for picture in eligible], suite.card.integrate)
-    opened = [one is None and has_image(picture) for one, picture in zip(scored, eligible, strict=True)]
-    made, given = sum(map(has_image, eligible)), sum(one is not None and one.value is not None for one in scored)
+    opened = [logit is None and has_image(picture) for logit, picture in zip(scored, eligible, strict=True)]
+    picture_count, scored_count = (
+        sum(map(has_image, eligible)),
+        sum(logit is not None and logit.value is not None for logit in scored),
+    )
     return EpsColumn(
         rule=rule,
         pictures=eligible,
@@ -316,10 +321,10 @@ def eps_column(
         wins_at_best=tuple(1.0 if is_open else win for win, is_open in zip(wins, opened, strict=True)),
         coverage=Coverage(
             wanted=len(eligible),
-            made=made,
-            asked=made,
-            given=given,
-            unread=made - given - sum(opened),
+            made=picture_count,
+            asked=picture_count,
+            given=scored_count,
+            unread=picture_count - scored_count - sum(opened),
             open=sum(opened),
         ),
     )
@@ -337,7 +342,7 @@ def column_reference(suite: Suite, rule: PreferenceRule) -> PreferenceReference 
             where=f"{suite.card.name}/{suite.card.version}",
             remedy="freeze a reference for these prompts, as a new version of the suite",
         )
-    return next((one for one in suite.reference.preferences if one.id == rule.id), None)
+    return next((candidate for candidate in suite.reference.preferences if candidate.id == rule.id), None)
 
 
 def check_scorer(reference: PreferenceReference, logits: Logits) -> None:
@@ -397,8 +402,8 @@ def _one_scorer(logits: Logits) -> None:
 
 def _reference_points(suite: Suite, reference: PreferenceReference) -> dict[str, ReferencePoint]:
     points = {point.prompt: point for point in reference.points}
-    counted = [one.prompt.id for one in suite.prompts if suite.tag_of(one.prompt.id).eps]
-    lacking = [prompt for prompt in counted if prompt not in points]
+    eligible = [suite_prompt.prompt.id for suite_prompt in suite.prompts if suite.tag_of(suite_prompt.prompt.id).eps]
+    lacking = [prompt for prompt in eligible if prompt not in points]
     if lacking:
         raise UnknownReference(
             "a reference for every prompt that EPS counts is needed",
@@ -410,13 +415,13 @@ def _reference_points(suite: Suite, reference: PreferenceReference) -> dict[str,
 
 def _wins(scored: Sequence[Logit | None], points: Sequence[ReferencePoint], integrate: bool) -> list[float]:
     there = [
-        (place, one, one.value - points[place].value)
-        for place, one in enumerate(scored)
-        if one is not None and one.value is not None
+        (place, logit, logit.value - points[place].value)
+        for place, logit in enumerate(scored)
+        if logit is not None and logit.value is not None
     ]
     apart = np.array([gap for _, _, gap in there])
     if integrate:
-        chances = integrated_chance(apart, [_spread(one, points[place]) for place, one, _ in there])
+        chances = integrated_chance(apart, [_spread(logit, points[place]) for place, logit, _ in there])
     else:
         chances = expit(apart)
     wins = [0.0] * len(scored)

@@ -22,7 +22,7 @@ from salon.study.nouns import Noun
 Cause = Literal[
     "picture", "answers", "scores", "prompt", "prompts", "points", "routes", "scorer", "reference", "rule", "unknown"
 ]
-_SHOWN = 12
+_MOST_LISTED = 12
 
 
 class ChangeReason(Noun):
@@ -46,50 +46,50 @@ class BoardSide:
 # -- suites ------------------------------------------------------------------------------------------------------------
 
 
-def suite_reasons(one: Suite, other: Suite) -> list[ChangeReason]:
+def suite_reasons(before: Suite, after: Suite) -> list[ChangeReason]:
     """What differs between two suites, a sentence each; nothing for suites with the same hash."""
     return [
-        *_prompt_lists(one, other),
-        *_point_lists(one, other),
-        *_tags(one, other),
-        *([ChangeReason(cause="routes", told="other routes of judges")] if one.routes != other.routes else []),
-        *axis_reasons(CAPABILITY, one, other),
-        *(reason for column in _columns(one, other) for reason in axis_reasons(column, one, other)),
-        *_references(one, other),
-        *_reported(one, other),
+        *_prompt_lists(before, after),
+        *_point_lists(before, after),
+        *_tags(before, after),
+        *([ChangeReason(cause="routes", told="other routes of judges")] if before.routes != after.routes else []),
+        *axis_reasons(CAPABILITY, before, after),
+        *(reason for column in _columns(before, after) for reason in axis_reasons(column, before, after)),
+        *_references(before, after),
+        *_reported(before, after),
     ]
 
 
-def axis_reasons(axis: str, one: Suite, other: Suite) -> list[ChangeReason]:
+def axis_reasons(axis: str, before: Suite, after: Suite) -> list[ChangeReason]:
     """What differs between two suites in how every prompt counts for an axis: Capability, or a column of EPS."""
-    return [*_rules(axis, one, other), *(_scorers(axis, one, other) if axis != CAPABILITY else ())]
+    return [*_rules(axis, before, after), *(_scorers(axis, before, after) if axis != CAPABILITY else ())]
 
 
-def _rules(axis: str, one: Suite, other: Suite) -> Iterator[ChangeReason]:
+def _rules(axis: str, before: Suite, after: Suite) -> Iterator[ChangeReason]:
     metric = CAPABILITY if axis == CAPABILITY else EPS
-    versions = [suite.card.metrics.get(metric) for suite in (one, other)]
+    versions = [suite.card.metrics.get(metric) for suite in (before, after)]
     if versions[0] != versions[1]:
         yield ChangeReason(cause="rule", told=f"{metric} is computed by version {versions[1]}, before by {versions[0]}")
-    if axis == CAPABILITY and one.card.passes != other.card.passes:
+    if axis == CAPABILITY and before.card.passes != after.card.passes:
         yield ChangeReason(
-            cause="rule", told=f"a picture passes by {other.card.passes!r}, before by {one.card.passes!r}"
+            cause="rule", told=f"a picture passes by {after.card.passes!r}, before by {before.card.passes!r}"
         )
-    if axis != CAPABILITY and one.card.integrate != other.card.integrate:
-        now = "integrates" if other.card.integrate else "does not integrate"
+    if axis != CAPABILITY and before.card.integrate != after.card.integrate:
+        now = "integrates" if after.card.integrate else "does not integrate"
         yield ChangeReason(cause="rule", told=f"EPS now {now} over the scorer's sigma")
 
 
-def _scorers(column: str, one: Suite, other: Suite) -> Iterator[ChangeReason]:
-    before, after = _reference(one, column), _reference(other, column)
+def _scorers(column: str, old_suite: Suite, new_suite: Suite) -> Iterator[ChangeReason]:
+    before, after = _reference(old_suite, column), _reference(new_suite, column)
     if before and after and before.signature != after.signature:
         yield ChangeReason(
             cause="scorer", told=f"{column}: another scorer: {before.signature} became {after.signature}"
         )
 
 
-def _references(one: Suite, other: Suite) -> Iterator[ChangeReason]:
-    for column in _columns(one, other):
-        before, after = _reference(one, column), _reference(other, column)
+def _references(old_suite: Suite, new_suite: Suite) -> Iterator[ChangeReason]:
+    for column in _columns(old_suite, new_suite):
+        before, after = _reference(old_suite, column), _reference(new_suite, column)
         if (before is None) != (after is None):
             yield ChangeReason(
                 cause="reference", told=f"{column}: the reference {'is new' if after else 'was taken away'}"
@@ -101,16 +101,16 @@ def _references(one: Suite, other: Suite) -> Iterator[ChangeReason]:
                 yield ChangeReason(cause="reference", told=f"{column}: another reference for {moved:,} prompts")
 
 
-def _reported(one: Suite, other: Suite) -> Iterator[ChangeReason]:
+def _reported(old_suite: Suite, new_suite: Suite) -> Iterator[ChangeReason]:
     """Settings that move no prompt, but intervals or Overall."""
     for name in ("weights", "interval", "level", "draws", "seed"):
-        before, after = getattr(one.card, name), getattr(other.card, name)
+        before, after = getattr(old_suite.card, name), getattr(new_suite.card, name)
         if before != after:
             yield ChangeReason(cause="rule", told=f"{name}: {before} became {after}")
 
 
-def _prompt_lists(one: Suite, other: Suite) -> Iterator[ChangeReason]:
-    before, after = ({prompt.prompt.id: prompt for prompt in suite.prompts} for suite in (one, other))
+def _prompt_lists(old_suite: Suite, new_suite: Suite) -> Iterator[ChangeReason]:
+    before, after = ({prompt.prompt.id: prompt for prompt in suite.prompts} for suite in (old_suite, new_suite))
     for ids, what in ((after.keys() - before.keys(), "new"), (before.keys() - after.keys(), "gone")):
         if ids:
             yield ChangeReason(cause="prompts", told=f"{len(ids):,} prompts are {what}: {_listed(ids)}")
@@ -119,8 +119,8 @@ def _prompt_lists(one: Suite, other: Suite) -> Iterator[ChangeReason]:
         yield ChangeReason(cause="prompt", told=f"{len(changed):,} prompts read otherwise: {_listed(changed)}")
 
 
-def _point_lists(one: Suite, other: Suite) -> Iterator[ChangeReason]:
-    before, after = ({(point.prompt, point.id): point for point in suite.points} for suite in (one, other))
+def _point_lists(old_suite: Suite, new_suite: Suite) -> Iterator[ChangeReason]:
+    before, after = ({(point.prompt, point.id): point for point in suite.points} for suite in (old_suite, new_suite))
     for keys, what in (
         (after.keys() - before.keys(), "new"),
         (before.keys() - after.keys(), "gone"),
@@ -132,8 +132,8 @@ def _point_lists(one: Suite, other: Suite) -> Iterator[ChangeReason]:
             )
 
 
-def _tags(one: Suite, other: Suite) -> Iterator[ChangeReason]:
-    before, after = ({tag.id: tag for tag in suite.tags} for suite in (one, other))
+def _tags(old_suite: Suite, new_suite: Suite) -> Iterator[ChangeReason]:
+    before, after = ({tag.id: tag for tag in suite.tags} for suite in (old_suite, new_suite))
     changed = [id for id in before.keys() | after.keys() if before.get(id) != after.get(id)]
     if changed:
         yield ChangeReason(cause="prompts", told=f"{len(changed):,} tags differ: {_listed(changed)}")
@@ -142,13 +142,13 @@ def _tags(one: Suite, other: Suite) -> Iterator[ChangeReason]:
 # -- prompts -----------------------------------------------------------------------------------------------------------
 
 
-def prompt_reasons(axis: str, entry: str, prompt: str, one: BoardSide, other: BoardSide) -> list[ChangeReason]:
+def prompt_reasons(axis: str, entry: str, prompt: str, before: BoardSide, after: BoardSide) -> list[ChangeReason]:
     """Why the entry's value of a prompt may differ on an axis: what is particular to this prompt."""
-    seen = _PromptSide(entry, prompt, one), _PromptSide(entry, prompt, other)
-    found = [*_words(*seen), *_pictures(*seen)]
+    sides = _PromptSide(entry, prompt, before), _PromptSide(entry, prompt, after)
+    reasons = [*_words(*sides), *_pictures(*sides)]
     if axis == CAPABILITY:
-        return [*found, *_points(*seen), *_routes(*seen), *_answers(*seen)]
-    return [*found, *_eligible(*seen), *_reference_moved(axis, *seen), *_scores(axis, *seen)]
+        return [*reasons, *_points(*sides), *_routes(*sides), *_answers(*sides)]
+    return [*reasons, *_eligible(*sides), *_reference_moved(axis, *sides), *_scores(axis, *sides)]
 
 
 class _PromptSide:
@@ -156,111 +156,127 @@ class _PromptSide:
 
     def __init__(self, entry: str, prompt: str, side: BoardSide) -> None:
         self.suite, self.id = side.suite, prompt
-        self.prompt = next((one for one in side.suite.prompts if one.prompt.id == prompt), None)
-        self.points: dict[str, Point] = {one.id: one for one in side.suite.points if one.prompt in (None, prompt)}
-        self.pictures: dict[int, EntryPicture] = {
-            one.seed: one for one in side.entries[entry].pictures if one.prompt == prompt
+        self.prompt = next((candidate for candidate in side.suite.prompts if candidate.prompt.id == prompt), None)
+        self.points: dict[str, Point] = {
+            candidate.id: candidate for candidate in side.suite.points if candidate.prompt in (None, prompt)
         }
-        result = next((one for one in side.results[entry].prompts if one.prompt == prompt), None)
-        self.results: dict[int, PictureResult] = {one.seed: one for one in (result.pictures if result else ())}
+        self.pictures: dict[int, EntryPicture] = {
+            candidate.seed: candidate for candidate in side.entries[entry].pictures if candidate.prompt == prompt
+        }
+        result = next((candidate for candidate in side.results[entry].prompts if candidate.prompt == prompt), None)
+        self.results: dict[int, PictureResult] = {
+            candidate.seed: candidate for candidate in (result.pictures if result else ())
+        }
 
     def route(self, point: str) -> Route:
         return find_route(self.points[point], self.suite.routes)
 
     def reference(self, column: str) -> ReferencePoint | None:
-        found = _reference(self.suite, column)
-        return next((one for one in found.points if one.prompt == self.id), None) if found else None
+        column_reference = _reference(self.suite, column)
+        return (
+            next(
+                (reference_point for reference_point in column_reference.points if reference_point.prompt == self.id),
+                None,
+            )
+            if column_reference
+            else None
+        )
 
 
-def _words(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    if one.prompt != other.prompt:
+def _words(before: _PromptSide, after: _PromptSide) -> Iterator[ChangeReason]:
+    if before.prompt != after.prompt:
         yield ChangeReason(cause="prompt", told="the prompt reads otherwise, or has another tag")
 
 
-def _pictures(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    for seed in sorted(one.pictures.keys() | other.pictures.keys()):
-        before, after = _hash(one, seed), _hash(other, seed)
+def _pictures(old_side: _PromptSide, new_side: _PromptSide) -> Iterator[ChangeReason]:
+    for seed in sorted(old_side.pictures.keys() | new_side.pictures.keys()):
+        before, after = _hash(old_side, seed), _hash(new_side, seed)
         if before == after:
             continue
         if after is None:
-            missing = other.pictures.get(seed)
-            told = f"the picture of seed {seed} is missing: {missing.missing if missing else 'not asked for'}"
+            missing = new_side.pictures.get(seed)
+            message = f"the picture of seed {seed} is missing: {missing.missing if missing else 'not asked for'}"
         elif before is None:
-            told = f"the picture of seed {seed} is there now ({after[:_SHOWN]})"
+            message = f"the picture of seed {seed} is there now ({after[:_MOST_LISTED]})"
         else:
-            told = f"another picture of seed {seed}: {before[:_SHOWN]} became {after[:_SHOWN]}"
-        yield ChangeReason(cause="picture", told=told)
+            message = f"another picture of seed {seed}: {before[:_MOST_LISTED]} became {after[:_MOST_LISTED]}"
+        yield ChangeReason(cause="picture", told=message)
 
 
-def _points(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    for id in sorted(one.points.keys() | other.points.keys()):
-        before, after = one.points.get(id), other.points.get(id)
+def _points(old_side: _PromptSide, new_side: _PromptSide) -> Iterator[ChangeReason]:
+    for id in sorted(old_side.points.keys() | new_side.points.keys()):
+        before, after = old_side.points.get(id), new_side.points.get(id)
         if before != after:
             what = "is gone" if after is None else "is new" if before is None else "is asked otherwise"
             yield ChangeReason(cause="points", told=f"the point {id} {what}")
 
 
-def _routes(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    for id in sorted(one.points.keys() & other.points.keys()):
-        before, after = one.route(id), other.route(id)
+def _routes(old_side: _PromptSide, new_side: _PromptSide) -> Iterator[ChangeReason]:
+    for id in sorted(old_side.points.keys() & new_side.points.keys()):
+        before, after = old_side.route(id), new_side.route(id)
         if (before.judges, before.rule) != (after.judges, after.rule):
-            told = f"the point {id} goes to {_way(after)}, before to {_way(before)}"
-            yield ChangeReason(cause="routes", told=told)
+            message = f"the point {id} goes to {_way(after)}, before to {_way(before)}"
+            yield ChangeReason(cause="routes", told=message)
 
 
-def _answers(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
+def _answers(old_side: _PromptSide, new_side: _PromptSide) -> Iterator[ChangeReason]:
     """Answers that changed although the picture, the point and its route did not."""
-    for seed in _same_pictures(one, other):
-        before, after = one.results[seed].said, other.results[seed].said
+    for seed in _same_pictures(old_side, new_side):
+        before, after = old_side.results[seed].said, new_side.results[seed].said
         for point in sorted(before.keys() | after.keys()):
-            if one.points.get(point) != other.points.get(point) or point not in one.points:
+            if old_side.points.get(point) != new_side.points.get(point) or point not in old_side.points:
                 continue
-            for judge in one.route(point).judges:
-                said = [side.get(point, {}).get(judge, "open") for side in (before, after)]
-                if said[0] != said[1] and judge in other.route(point).judges:
+            for judge in old_side.route(point).judges:
+                replies = [side.get(point, {}).get(judge, "open") for side in (before, after)]
+                if replies[0] != replies[1] and judge in new_side.route(point).judges:
                     yield ChangeReason(
-                        cause="answers", told=f"{judge} on {point}, seed {seed}: {said[0]} became {said[1]}"
+                        cause="answers", told=f"{judge} on {point}, seed {seed}: {replies[0]} became {replies[1]}"
                     )
 
 
-def _eligible(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    counts = [seen.prompt is not None and seen.suite.tag_of(seen.id).eps for seen in (one, other)]
+def _eligible(before: _PromptSide, after: _PromptSide) -> Iterator[ChangeReason]:
+    counts = [side.prompt is not None and side.suite.tag_of(side.id).eps for side in (before, after)]
     if counts[0] != counts[1]:
         yield ChangeReason(cause="prompts", told=f"EPS {'counts' if counts[1] else 'no longer counts'} here")
 
 
-def _reference_moved(column: str, one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    before, after = one.reference(column), other.reference(column)
+def _reference_moved(column: str, old_side: _PromptSide, new_side: _PromptSide) -> Iterator[ChangeReason]:
+    before, after = old_side.reference(column), new_side.reference(column)
     if before != after and before and after:
         yield ChangeReason(cause="reference", told=f"the reference moved from {before.value:.4f} to {after.value:.4f}")
 
 
-def _scores(column: str, one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    for seed in _same_pictures(one, other):
+def _scores(column: str, old_side: _PromptSide, new_side: _PromptSide) -> Iterator[ChangeReason]:
+    for seed in _same_pictures(old_side, new_side):
         before, after = (
-            (seen.results[seed].logits.get(column), seen.results[seed].sigmas.get(column)) for seen in (one, other)
+            (side.results[seed].logits.get(column), side.results[seed].sigmas.get(column))
+            for side in (old_side, new_side)
         )
         if before != after:
-            told = f"seed {seed}: the score {_number(before[0])} became {_number(after[0])}"
-            yield ChangeReason(cause="scores", told=told)
+            message = f"seed {seed}: the score {_number(before[0])} became {_number(after[0])}"
+            yield ChangeReason(cause="scores", told=message)
 
 
-def _same_pictures(one: _PromptSide, other: _PromptSide) -> list[int]:
-    seeds = one.results.keys() & other.results.keys()
-    return sorted(seed for seed in seeds if _hash(one, seed) == _hash(other, seed))
+def _same_pictures(before: _PromptSide, after: _PromptSide) -> list[int]:
+    seeds = before.results.keys() & after.results.keys()
+    return sorted(seed for seed in seeds if _hash(before, seed) == _hash(after, seed))
 
 
-def _hash(seen: _PromptSide, seed: int) -> str | None:
-    picture = seen.pictures.get(seed)
+def _hash(side: _PromptSide, seed: int) -> str | None:
+    picture = side.pictures.get(seed)
     return picture.sha256 if picture else None
 
 
 def _reference(suite: Suite, column: str) -> PreferenceReference | None:
-    return next((one for one in suite.reference.preferences if one.id == column), None) if suite.reference else None
+    return (
+        next((candidate for candidate in suite.reference.preferences if candidate.id == column), None)
+        if suite.reference
+        else None
+    )
 
 
-def _columns(one: Suite, other: Suite) -> list[str]:
-    return list(dict.fromkeys(rule.id for suite in (one, other) for rule in suite.card.preferences))
+def _columns(before: Suite, after: Suite) -> list[str]:
+    return list(dict.fromkeys(rule.id for suite in (before, after) for rule in suite.card.preferences))
 
 
 def _way(route: Route) -> str:
@@ -272,8 +288,10 @@ def _number(value: float | None) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    found = sorted(names)
-    return ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else "")
+    ordered = sorted(names)
+    return ", ".join(ordered[:_MOST_LISTED]) + (
+        f" and {len(ordered) - _MOST_LISTED:,} more" if len(ordered) > _MOST_LISTED else ""
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -344,26 +362,26 @@ class BoardDiff(Noun):
         return [entry.entry for entry in self.entries if entry.what == what]
 
 
-def board_diff(one: BoardSide, other: BoardSide) -> BoardDiff:
+def board_diff(before: BoardSide, after: BoardSide) -> BoardDiff:
     """`other` as seen from `one`, entry by entry."""
-    names = dict.fromkeys([*one.entries, *other.entries])
+    names = dict.fromkeys([*before.entries, *after.entries])
     return BoardDiff(
-        before=one.label,
-        after=other.label,
-        suites=(one.suite.hash, other.suite.hash),
-        suite=tuple(suite_reasons(one.suite, other.suite)) if one.suite.hash != other.suite.hash else (),
-        entries=tuple(_entry(name, one, other) for name in names),
+        before=before.label,
+        after=after.label,
+        suites=(before.suite.hash, after.suite.hash),
+        suite=tuple(suite_reasons(before.suite, after.suite)) if before.suite.hash != after.suite.hash else (),
+        entries=tuple(_entry(name, before, after) for name in names),
     )
 
 
-def _entry(name: str, one: BoardSide, other: BoardSide) -> EntryDiff:
-    before, after = _standing(name, one), _standing(name, other)
-    taken_back = other.entries[name].retracted if name in other.entries and before != after else None
-    told = {"entry": name, "before": before, "after": after, "retracted": taken_back.reason if taken_back else None}
+def _entry(name: str, old_board: BoardSide, new_board: BoardSide) -> EntryDiff:
+    before, after = _standing(name, old_board), _standing(name, new_board)
+    taken_back = new_board.entries[name].retracted if name in new_board.entries and before != after else None
+    fields = {"entry": name, "before": before, "after": after, "retracted": taken_back.reason if taken_back else None}
     if before is None or after is None:
-        return EntryDiff(**told, what="added" if before is None else "removed")
-    axes = _axes(name, one, other) if name in one.results and name in other.results else ()
-    return EntryDiff(**told, what=_what(name, axes, one, other), axes=axes)
+        return EntryDiff(**fields, what="added" if before is None else "removed")
+    axes = _axes(name, old_board, new_board) if name in old_board.results and name in new_board.results else ()
+    return EntryDiff(**fields, what=_what(name, axes, old_board, new_board), axes=axes)
 
 
 def _standing(name: str, side: BoardSide) -> str | None:
@@ -374,8 +392,8 @@ def _standing(name: str, side: BoardSide) -> str | None:
     return side.results[name].status if name in side.results else "without a result"
 
 
-def _what(name: str, axes: tuple[AxisMove, ...], one: BoardSide, other: BoardSide) -> What:
-    before, after = one.results.get(name), other.results.get(name)
+def _what(name: str, axes: tuple[AxisMove, ...], old_board: BoardSide, new_board: BoardSide) -> What:
+    before, after = old_board.results.get(name), new_board.results.get(name)
     if before is None or after is None:
         return "identical" if before is after else "moved"
     if before.model_dump_json() == after.model_dump_json():
@@ -387,24 +405,24 @@ def _what(name: str, axes: tuple[AxisMove, ...], one: BoardSide, other: BoardSid
 # -- axes --------------------------------------------------------------------------------------------------------------
 
 
-def _axes(name: str, one: BoardSide, other: BoardSide) -> tuple[AxisMove, ...]:
-    before, after = one.results[name], other.results[name]
+def _axes(name: str, old_board: BoardSide, new_board: BoardSide) -> tuple[AxisMove, ...]:
+    before, after = old_board.results[name], new_board.results[name]
     columns = list(dict.fromkeys([*before.eps, *after.eps]))
-    parts = [_axis(axis, name, one, other) for axis in (CAPABILITY, *columns)]
-    overall = _overall(before, after, parts, one, other)
+    parts = [_axis(axis, name, old_board, new_board) for axis in (CAPABILITY, *columns)]
+    overall = _overall(before, after, parts, old_board, new_board)
     return (*parts, *([overall] if overall else []))
 
 
-def _axis(axis: str, name: str, one: BoardSide, other: BoardSide) -> AxisMove:
-    results = one.results[name], other.results[name]
+def _axis(axis: str, name: str, old_board: BoardSide, new_board: BoardSide) -> AxisMove:
+    results = old_board.results[name], new_board.results[name]
     was, now = (_figure(result.capability if axis == CAPABILITY else result.eps.get(axis)) for result in results)
     before, after = (_values(axis, result) for result in results)
     if not before or not after:  # a column that only one side has: nothing to split
         return _move(axis, was, now, ())
-    everywhere = tuple(axis_reasons(axis, one.suite, other.suite))
+    everywhere = tuple(axis_reasons(axis, old_board.suite, new_board.suite))
 
     def why(prompt: str) -> tuple[ChangeReason, ...]:
-        particular = prompt_reasons(axis, name, prompt, one, other)
+        particular = prompt_reasons(axis, name, prompt, old_board, new_board)
         return (*everywhere, *particular)
 
     return _move(axis, was, now, _prompt_moves(before, after, why))
@@ -451,7 +469,7 @@ def _move(axis: str, before: Estimate | None, after: Estimate | None, prompts: t
 
 
 def _overall(
-    before: EntryResult, after: EntryResult, parts: list[AxisMove], one: BoardSide, other: BoardSide
+    before: EntryResult, after: EntryResult, parts: list[AxisMove], old_board: BoardSide, new_board: BoardSide
 ) -> AxisMove | None:
     """Overall is a weighed sum: its parts are those of the axes in it, and what other weights do."""
     if before.overall is None and after.overall is None:
@@ -461,11 +479,11 @@ def _overall(
         return move
     by_cause: dict[str, float] = defaultdict(float)
     for part in parts:
-        weight = _weight(part.axis, other)
+        weight = _weight(part.axis, new_board)
         for cause, share in part.by_cause.items() if weight else ():
             by_cause[cause] += weight * share
     rest = move.change - sum(by_cause.values())
-    if one.suite.card.weights != other.suite.card.weights and abs(rest) > _SAME:
+    if old_board.suite.card.weights != new_board.suite.card.weights and abs(rest) > _SAME:
         by_cause["rule"] += rest
     return move.model_copy(update={"by_cause": dict(by_cause)})
 

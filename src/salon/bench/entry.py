@@ -215,15 +215,15 @@ def required_pictures(suite: Suite, entry: Entry) -> list[EntryPicture]:
     """Every picture that the suite asks for, in its order; one that the entry does not list is missing."""
     _same_prompts(suite, entry)
     listed = _listed(entry.pictures)
-    wanted = [(one.prompt.id, seed) for one in suite.prompts for seed in suite.seeds]
-    strange = sorted(set(listed) - set(wanted))
+    keys = [(suite_prompt.prompt.id, seed) for suite_prompt in suite.prompts for seed in suite.seeds]
+    strange = sorted(set(listed) - set(keys))
     if strange:
         raise UnknownReference(
             "an entry holds pictures of the suite's prompts and seeds",
             found=f"{len(strange)} others, the first of prompt {strange[0][0]!r} with seed {strange[0][1]}",
             where=f"entry {entry.name!r}",
         )
-    return [listed.get(key) or _missing(*key) for key in wanted]
+    return [listed.get(key) or _missing(*key) for key in keys]
 
 
 def has_image(picture: EntryPicture) -> bool:

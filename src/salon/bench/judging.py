@@ -83,10 +83,10 @@ def open_for_any_study(vlm: Vlm) -> SuiteJudge:
 def suite_roles(suite: Suite) -> dict[str, list[Point]]:
     """Every judge of the suite's routes with the points it answers; last the oracle, with all that have a rule."""
     names = dict.fromkeys(name for route in suite.routes for name in route.judges)
-    found = {name: points_for(name, suite.points, suite.routes) for name in names}
+    points_by_judge = {name: points_for(name, suite.points, suite.routes) for name in names}
     if suite.card.oracle is not None:
-        found.setdefault(suite.card.oracle, [point for point in suite.points if point.rule is not None])
-    return {name: points for name, points in found.items() if points}
+        points_by_judge.setdefault(suite.card.oracle, [point for point in suite.points if point.rule is not None])
+    return {name: points for name, points in points_by_judge.items() if points}
 
 
 def is_asked(role: str, suite: Suite, folder: Path) -> bool:
@@ -97,11 +97,11 @@ def is_asked(role: str, suite: Suite, folder: Path) -> bool:
 def entry_study(suite: Suite, entry: Entry, points: Sequence[Point] = ()) -> Study:
     """An entry's pictures as a study, with the suite's prompts and the criteria of the points."""
     ids = dict.fromkeys(point.criterion or POINTS_CRITERION.id for point in points)
-    prompts = [one.prompt for one in suite.prompts]
+    prompts = [part.prompt for part in suite.prompts]
     items = [
-        Item(id=one.item, prompt=one.prompt, generator=entry.name, image=one.image)
-        for one in entry.pictures
-        if one.image is not None
+        Item(id=part.item, prompt=part.prompt, generator=entry.name, image=part.image)
+        for part in entry.pictures
+        if part.image is not None
     ]
     return Study.build(entry.name, [_criterion(id) for id in ids], tables={"prompts": prompts, "items": items})
 
@@ -156,9 +156,9 @@ def judge_entry(
         return run_plan(plan, vlm, watch, overwrite=True, unread=unread)
 
 
-def check_same_judge(role: str, vlm: Vlm, others: Mapping[str, Path]) -> None:
+def check_same_judge(role: str, vlm: Vlm, published: Mapping[str, Path]) -> None:
     """One judge has a role for all entries of a board, else their numbers could not be compared."""
-    for name, folder in others.items():
+    for name, folder in published.items():
         home = judge_folder(folder, role)
         if home.name not in judge_names(folder):
             continue
@@ -177,16 +177,16 @@ def check_same_judge(role: str, vlm: Vlm, others: Mapping[str, Path]) -> None:
 def role_answers(folder: Path, role: str, entry: Entry, points: Sequence[Point]) -> pa.Table:
     """What ENTRY/judges/ROLE says of the entry's pictures, as rows of answers.parquet."""
     items = {picture.item: picture.prompt for picture in entry.pictures if picture.image is not None}
-    asked = {(point.prompt, point.id) for point in points}
-    said: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    point_keys = {(point.prompt, point.id) for point in points}
+    samples_by_point: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in _verdicts(folder, role):
         item, point = row["a"], row["point"]
-        if item in items and ((items[item], point) in asked or (None, point) in asked):
-            said.setdefault((item, point), []).append(row)
+        if item in items and ((items[item], point) in point_keys or (None, point) in point_keys):
+            samples_by_point.setdefault((item, point), []).append(row)
     rows = [
-        {"item": item, "point": point, "judge": role, "said": told, "why": _why(samples, told)}
-        for (item, point), samples in said.items()
-        if (told := _said(samples)) is not None
+        {"item": item, "point": point, "judge": role, "said": verdict, "why": _why(samples, verdict)}
+        for (item, point), samples in samples_by_point.items()
+        if (verdict := _said(samples)) is not None
     ]
     return pa.Table.from_pylist(rows, ANSWERS)
 
@@ -205,11 +205,11 @@ def _said(samples: Sequence[dict[str, Any]]) -> str | None:
     return "unread" if settled is None else "pass" if settled else "fail"
 
 
-def _why(samples: Sequence[dict[str, Any]], told: str) -> str:
+def _why(samples: Sequence[dict[str, Any]], verdict: str) -> str:
     """The judge's reason where it gave one; of an answer that cannot be read, what is wrong with it."""
     first = samples[0]
     text = first["text"] or ""
-    if told == "unread":
+    if verdict == "unread":
         problem = first["failed"] or first["unparsed"] or "no majority"
         return shorten(f"{problem}: {text}" if text else problem, _LONGEST)
     return shorten(_stated(text), _LONGEST)
@@ -217,12 +217,12 @@ def _why(samples: Sequence[dict[str, Any]], told: str) -> str:
 
 def _stated(text: str) -> str:
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         return ""
-    return next((str(found[key]) for key in _WHY if found.get(key)), "")
+    return next((str(parsed[key]) for key in _WHY if parsed.get(key)), "")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -289,17 +289,17 @@ class JudgeTerms(Noun):
 def read_roles(texts: Sequence[str], suite: Suite) -> dict[str, str]:
     """KIND:NAME by role, as given; roles that are called as a judge that measures are that judge unless given."""
     roles = suite_roles(suite)
-    found = {name: f"measured:{name}" for name in roles if name in MEASURED}
-    given: dict[str, str] = {}
+    defaults = {name: f"measured:{name}" for name in roles if name in MEASURED}
+    chosen: dict[str, str] = {}
     for text in texts:
         role, mark, kind = text.partition("=")
         if not mark or kind.partition(":")[0] not in KINDS or not kind.partition(":")[2]:
             raise BadValue("a judge as ROLE=KIND:NAME is needed", found=repr(text), where="--judge",
                            remedy=f"KIND:NAME is {'; '.join(KINDS.values())}")  # fmt: skip
-        if role in given:
+        if role in chosen:
             raise BadValue("every role has one judge", found=f"{role!r} twice", where="--judge")
-        given[role] = kind
-    return found | given
+        chosen[role] = kind
+    return defaults | chosen
 
 
 @contextmanager
@@ -334,18 +334,18 @@ class _OpenJudges:
         return self._once(lambda: self._local(role, name))
 
     def _once(self, open: Callable[[], AbstractContextManager[Vlm]], *, paid: bool = False) -> SuiteJudge:
-        found: list[Vlm] = []
+        loaded: list[Vlm] = []
 
         def opened(study: Study, folder: Path, points: object) -> AbstractContextManager[Vlm]:
-            if not found:
-                found.append(self.stack.enter_context(open()))
-            return nullcontext(found[0])
+            if not loaded:
+                loaded.append(self.stack.enter_context(open()))
+            return nullcontext(loaded[0])
 
         return SuiteJudge(opened, paid)
 
     def _endpoint(self, role: str, name: str) -> AbstractContextManager[Vlm]:
-        named = JudgeSpec(**self.terms.model_dump(), model=name, name=role)
-        return endpoint_vlm(named, named.model or name, self._calls(), self._purse)
+        options = JudgeSpec(**self.terms.model_dump(), model=name, name=role)
+        return endpoint_vlm(options, options.model or name, self._calls(), self._purse)
 
     def _calls(self) -> CallStore:
         if self._store is None:
@@ -354,9 +354,9 @@ class _OpenJudges:
         return self._store
 
     def _local(self, role: str, name: str) -> AbstractContextManager[Vlm]:
-        told = self.terms.model_dump() | {"calls": self._beside(f"{role}.replies.jsonl")}
-        named = JudgeSpec(**told, transformers=name, name=role)
-        return open_judge(named, Study.build(role, [], tables={}), self.board)
+        values = self.terms.model_dump() | {"calls": self._beside(f"{role}.replies.jsonl")}
+        options = JudgeSpec(**values, transformers=name, name=role)
+        return open_judge(options, Study.build(role, [], tables={}), self.board)
 
     def _beside(self, ending: str) -> Path:
         """Beside the board, so that a copy of the board does not carry along what was bought."""
@@ -386,7 +386,11 @@ def _measured(role: str, name: str) -> SuiteJudge:
 def check_scorers(suite: Suite, scorers: Mapping[str, Scorer]) -> None:
     """Refuse, before anything is spent, what EPS cannot be made of: no logits, less is better, another scorer."""
     columns = [rule.id for rule in suite.card.preferences]
-    frozen = {one.id: one.signature for one in suite.reference.preferences} if suite.reference else {}
+    frozen = (
+        {column_reference.id: column_reference.signature for column_reference in suite.reference.preferences}
+        if suite.reference
+        else {}
+    )
     for column, scorer in scorers.items():
         where = f"--scorer {column}"
         if column not in columns:
@@ -429,8 +433,8 @@ def score_column(
     folder: Path,
     column: str,
     scorer: Scorer,
-    watch: Callable[[str, int, int], None] = lambda doing, done, wanted: None,
-    kept: ResultCache | None = None,
+    watch: Callable[[str, int, int], None] = lambda doing, completed, total: None,
+    cache: ResultCache | None = None,
 ) -> pa.Table:
     """Score every picture of an entry; rows of scores.parquet. The scorer's own table stays in ENTRY/scores."""
     study = entry_study(suite, entry)
@@ -443,10 +447,10 @@ def score_column(
     if not study.counts.get("items"):
         return LOGITS.empty_table()
 
-    def told(done: int, wanted: int) -> None:
-        watch(f"{entry.name}: {scorer.name}", done, wanted)
+    def told(completed: int, total: int) -> None:
+        watch(f"{entry.name}: {scorer.name}", completed, total)
 
-    score_study(study, folder, scorer, progress=told, kept=kept)
+    score_study(study, folder, scorer, progress=told, kept=cache)
     scored = read_scores(scores_file(folder / SCORES_FOLDER, scorer.name)).to_pylist()
     more = {"preference": column, "scorer": str(scorer.signature)}
     return pa.Table.from_pylist([row | more for row in scored], LOGITS)
@@ -454,7 +458,7 @@ def score_column(
 
 def table_logits(entry: Entry, column: str, table: TableScorer) -> pa.Table:
     """Rows of scores.parquet from a table: none where it knows no picture of the entry, BadValue where only some."""
-    items = [Item(id=one.item) for one in entry.pictures if one.image is not None]
+    items = [Item(id=picture.item) for picture in entry.pictures if picture.image is not None]
     lacking = [item.id for item in items if not table.knows(item.id)]
     if lacking and len(lacking) < len(items):
         raise BadValue(

@@ -50,12 +50,15 @@ def make_reference(
 ) -> Reference:
     """The reference of every column of the suite, from entries with their LOGITS tables."""
     _check_field(field)
-    made = [_scored(suite, entry, logits, scorers) for entry, logits in sorted(field, key=lambda one: one[0].name)]
+    field_scores = [
+        _scored(suite, entry, logits, scorers)
+        for entry, logits in sorted(field, key=lambda suite_prompt: suite_prompt[0].name)
+    ]
     return Reference(
         prompts=prompts_hash(suite),
         field=tuple(
             FieldEntry(name=entry.name, digest=inputs_digest(pictures, logits=logits))
-            for entry, pictures, logits in made
+            for entry, pictures, logits in field_scores
         ),
         preferences=tuple(
             PreferenceReference(
@@ -64,7 +67,9 @@ def make_reference(
                 signature=scorers[rule.id][1],
                 card=scorers[rule.id][2],
                 points=tuple(
-                    _point(rule.id, one.prompt.id, made) for one in suite.prompts if suite.tag_of(one.prompt.id).eps
+                    _point(rule.id, suite_prompt.prompt.id, field_scores)
+                    for suite_prompt in suite.prompts
+                    if suite.tag_of(suite_prompt.prompt.id).eps
                 ),
             )
             for rule in suite.card.preferences
@@ -73,7 +78,7 @@ def make_reference(
     )
 
 
-_Made = tuple[Entry, list[EntryPicture], Logits]
+_FieldScores = tuple[Entry, list[EntryPicture], Logits]
 
 
 def _check_field(field: Sequence[tuple[Entry, pa.Table]]) -> None:
@@ -91,7 +96,7 @@ def _check_field(field: Sequence[tuple[Entry, pa.Table]]) -> None:
         raise BadValue("a field holds no retracted entries", found=", ".join(retracted))
 
 
-def _scored(suite: Suite, entry: Entry, logits: pa.Table, scorers: Mapping[str, FieldScorer]) -> _Made:
+def _scored(suite: Suite, entry: Entry, logits: pa.Table, scorers: Mapping[str, FieldScorer]) -> _FieldScores:
     pictures = required_pictures(suite, entry)
     scores = index_logits(logits, suite, pictures)
     for rule in suite.card.preferences:
@@ -99,25 +104,25 @@ def _scored(suite: Suite, entry: Entry, logits: pa.Table, scorers: Mapping[str, 
             raise UnknownReference(f"a scorer for the column {rule.id!r} is needed", found=", ".join(scorers) or "none")
         name, signature, card = scorers[rule.id]
         require_logits(name, card)
-        others = {logit.scorer for (column, _), logit in scores.items() if column == rule.id} - {signature}
-        if others:
+        other_scorers = {logit.scorer for (column, _), logit in scores.items() if column == rule.id} - {signature}
+        if other_scorers:
             raise DesignError(
                 f"scores by {signature} are needed",
-                found=", ".join(map(str, sorted(others, key=str))),
+                found=", ".join(map(str, sorted(other_scorers, key=str))),
                 where=f"entry {entry.name!r}, column {rule.id!r}",
             )
     return entry, pictures, scores
 
 
-def _point(column: str, prompt: str, made: Sequence[_Made]) -> ReferencePoint:
+def _point(column: str, prompt: str, field_scores: Sequence[_FieldScores]) -> ReferencePoint:
     values: list[float] = []
     sigmas: list[list[float]] = []
     stated = True
-    for _, pictures, logits in made:
+    for _, pictures, logits in field_scores:
         scored = _of_prompt(column, prompt, pictures, logits)
         if scored:
-            values.append(float(np.mean([one.value for one in scored])))
-            sigmas.append([one.sigma for one in scored if one.sigma is not None])
+            values.append(float(np.mean([logit.value for logit in scored])))
+            sigmas.append([logit.sigma for logit in scored if logit.sigma is not None])
             stated = stated and len(sigmas[-1]) == len(scored)
     if not values:
         raise TooFew(
@@ -135,8 +140,12 @@ def _point(column: str, prompt: str, made: Sequence[_Made]) -> ReferencePoint:
 
 
 def _of_prompt(column: str, prompt: str, pictures: Sequence[EntryPicture], logits: Logits) -> list[Logit]:
-    found = (logits.get((column, one.item)) for one in pictures if one.prompt == prompt and one.image is not None)
-    return [one for one in found if one is not None and one.value is not None]
+    prompt_logits = (
+        logits.get((column, picture.item))
+        for picture in pictures
+        if picture.prompt == prompt and picture.image is not None
+    )
+    return [picture for picture in prompt_logits if picture is not None and picture.value is not None]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -165,9 +174,9 @@ def field_reference(board: Board, note: str = "", tables: Mapping[str, TableScor
 
 def _logits(board: Board, entry: files.Entry, tables: Mapping[str, TableScorer]) -> pa.Table:
     """The logits in an entry's folder, those of a column with a table from there."""
-    kept = read_logits(entry_folder(board, entry.name))
-    kept = kept.filter(pc.invert(pc.is_in(kept.column("preference"), pa.array(list(tables), pa.string()))))
-    return pa.concat_tables([kept, *(table_logits(entry, column, table) for column, table in tables.items())])
+    stored = read_logits(entry_folder(board, entry.name))
+    stored = stored.filter(pc.invert(pc.is_in(stored.column("preference"), pa.array(list(tables), pa.string()))))
+    return pa.concat_tables([stored, *(table_logits(entry, column, table) for column, table in tables.items())])
 
 
 def check_field(board: Board, suite: Suite) -> None:
@@ -195,16 +204,16 @@ def with_reference(suite: Suite, reference: Reference) -> Suite:
 def field_scorers(board: Board, tables: Mapping[str, TableScorer] | None = None) -> dict[str, FieldScorer]:
     """Name, signature and card of the scorer behind every column, as they stand beside the entries' scores."""
     cards = dict(_cards(board))
-    found: dict[str, FieldScorer] = {
+    scorers: dict[str, FieldScorer] = {
         column: (table.name, str(table.signature), table.card) for column, table in (tables or {}).items()
     }
     for entry in board.entries:
         table = read_logits(entry_folder(board, entry.name))
         for column, signature in zip(table.column("preference").to_pylist(), table.column("scorer").to_pylist()):
-            if column not in found and signature in cards:
-                found[column] = (*cards[signature][:1], signature, cards[signature][1])
-    lacking = [rule.id for rule in board.suite.card.preferences if rule.id not in found]
-    if lacking or not found:
+            if column not in scorers and signature in cards:
+                scorers[column] = (*cards[signature][:1], signature, cards[signature][1])
+    lacking = [rule.id for rule in board.suite.card.preferences if rule.id not in scorers]
+    if lacking or not scorers:
         raise BadFile(
             "scores of every column of the suite are needed to freeze a reference",
             found=_lacks(board, lacking),
@@ -212,7 +221,7 @@ def field_scorers(board: Board, tables: Mapping[str, TableScorer] | None = None)
             remedy=f"salon bench run {board.folder} {'' if board.entries else '-g NAME '}"
             f"--scorer {lacking[0] if lacking else 'COLUMN'}=NAME",
         )
-    return found
+    return scorers
 
 
 def _lacks(board: Board, columns: list[str]) -> str:
@@ -224,9 +233,9 @@ def _lacks(board: Board, columns: list[str]) -> str:
 def _cards(board: Board) -> Iterator[tuple[str, tuple[str, ScorerCard]]]:
     for entry in board.entries:
         for path in sorted((entry_folder(board, entry.name) / SCORES_FOLDER).glob("*.json")):
-            told = json.loads(path.read_text(encoding="utf-8"))
-            card = ScorerCard.parse(told["card"], where=str(path))
-            yield told["signature"], (told["scorer"], card)
+            record = json.loads(path.read_text(encoding="utf-8"))
+            card = ScorerCard.parse(record["card"], where=str(path))
+            yield record["signature"], (record["scorer"], card)
 
 
 # -- carrying over -----------------------------------------------------------------------------------------------------
@@ -244,12 +253,12 @@ def carry_entries(source: Board, target: Board) -> list[str]:
             found=f"one with others ({prompts_hash(source.suite)[:16]})",
             where=str(source.folder),
         )
-    there = {one.name for one in target.entries}
-    brought = [one.name for one in source.entries if one.name not in there]
-    for name in brought:
+    there = {entry.name for entry in target.entries}
+    names = [entry.name for entry in source.entries if entry.name not in there]
+    for name in names:
         check_new_name(target, name)
         _carry(entry_folder(source, name), entry_folder(target, name), same_points=_same_points(source, target))
-    return brought
+    return names
 
 
 def _same_points(source: Board, target: Board) -> bool:

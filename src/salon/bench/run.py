@@ -143,12 +143,12 @@ class SuitePlan(Noun):
     @property
     def calls(self) -> int:
         """Paid calls in all."""
-        return sum(one.to_ask for entry in self.entries for one in entry.judges if one.paid)
+        return sum(role.to_ask for entry in self.entries for role in entry.judges if role.paid)
 
     @property
     def cost_at_most(self) -> float | None:
         """The most they cost; None where a price is not known."""
-        costs = [one.cost_at_most for entry in self.entries for one in entry.judges if one.paid and one.to_ask]
+        costs = [role.cost_at_most for entry in self.entries for role in entry.judges if role.paid and role.to_ask]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
@@ -167,22 +167,22 @@ def plan_suite(
 ) -> SuitePlan:
     """What `run_suite` would do with the same arguments. Nothing is made, asked or written."""
     board = open_board(folder) if is_board(folder) else None
-    wanted = [_of_generator(suite, folder, board, one) for one in generators] or _on_board(board)
+    planned = [_of_generator(suite, folder, board, generator) for generator in generators] or _on_board(board)
     return SuitePlan(
         board=str(folder),
         suite=f"{suite.card.name}/{suite.card.version}",
-        entries=tuple(_entry_plan(suite, one, judges or {}) for one in wanted),
+        entries=tuple(_entry_plan(suite, generator, judges or {}) for generator in planned),
     )
 
 
 def _of_generator(suite: Suite, folder: Path, board: Board | None, generator: Generator) -> _PlannedEntry:
     home = entry_folder(board, generator.name) if board else folder / generator.name
-    known = read_generations(home)[0] if home.is_dir() else {}
+    generations = read_generations(home)[0] if home.is_dir() else {}
     pictures, to_make = [], 0
     for prompt in suite.prompts:
         for seed in suite.seeds:
             item = item_id(prompt.prompt.id, generator.name, seed)
-            line = known.get(item)
+            line = generations.get(item)
             there = line is not None and line.signature == str(generator.signature) and line.is_stored(home)
             to_make += not there
             image = line.image if line is not None and there else _UNMADE
@@ -194,40 +194,42 @@ def _of_generator(suite: Suite, folder: Path, board: Board | None, generator: Ge
 def _on_board(board: Board | None) -> list[_PlannedEntry]:
     if board is None:
         return []
-    places = {one.name: entry_folder(board, one.name) for one in board.entries}
-    open_ = [one for one in board.entries if one.retracted is None]
-    return [_PlannedEntry(one, places[one.name], 0, read_published(places[one.name]) is not None) for one in open_]
+    places = {entry.name: entry_folder(board, entry.name) for entry in board.entries}
+    open_ = [entry for entry in board.entries if entry.retracted is None]
+    return [
+        _PlannedEntry(entry, places[entry.name], 0, read_published(places[entry.name]) is not None) for entry in open_
+    ]
 
 
-def _entry_plan(suite: Suite, wanted: _PlannedEntry, judges: Mapping[str, SuiteJudge]) -> EntryPlan:
-    roles = [] if wanted.published else suite_roles(suite)
+def _entry_plan(suite: Suite, planned: _PlannedEntry, judges: Mapping[str, SuiteJudge]) -> EntryPlan:
+    roles = [] if planned.published else suite_roles(suite)
     return EntryPlan(
-        entry=wanted.entry.name,
-        published=wanted.published,
-        pictures=len(wanted.entry.pictures),
-        to_make=0 if wanted.published else wanted.to_make,
+        entry=planned.entry.name,
+        published=planned.published,
+        pictures=len(planned.entry.pictures),
+        to_make=0 if planned.published else planned.to_make,
         judges=tuple(
-            _role_plan(suite, wanted, role, judges.get(role))
+            _role_plan(suite, planned, role, judges.get(role))
             for role in roles
             if role in judges or role != suite.card.oracle
-            if wanted.to_make or is_asked(role, suite, wanted.folder)
+            if planned.to_make or is_asked(role, suite, planned.folder)
         ),
     )
 
 
-def _role_plan(suite: Suite, wanted: _PlannedEntry, role: str, judge: SuiteJudge | None) -> RolePlan:
+def _role_plan(suite: Suite, planned: _PlannedEntry, role: str, judge: SuiteJudge | None) -> RolePlan:
     points = suite_roles(suite)[role]
-    study = entry_study(suite, wanted.entry, points)
-    plan = plan_role(study, wanted.folder, points)
+    study = entry_study(suite, planned.entry, points)
+    plan = plan_role(study, planned.folder, points)
     questions = len(plan.questions) if plan else 0
-    told = {"role": role, "judge": judge is not None, "paid": bool(judge and judge.paid), "questions": questions}
+    fields = {"role": role, "judge": judge is not None, "paid": bool(judge and judge.paid), "questions": questions}
     if judge is None or plan is None:
-        return RolePlan(**told, to_ask=0)
+        return RolePlan(**fields, to_ask=0)
     if not judge.paid:
-        return RolePlan(**told, to_ask=questions)
-    with judge.open(study, wanted.folder, points) as vlm:
+        return RolePlan(**fields, to_ask=questions)
+    with judge.open(study, planned.folder, points) as vlm:
         stored, cost = _priced(plan, vlm) if isinstance(vlm, OpenAIChat) else (0, None)
-    return RolePlan(**told, stored=stored, to_ask=questions - stored, cost_at_most=cost)
+    return RolePlan(**fields, stored=stored, to_ask=questions - stored, cost_at_most=cost)
 
 
 def _priced(plan: JudgePlan, vlm: OpenAIChat) -> tuple[int, float | None]:
@@ -235,8 +237,8 @@ def _priced(plan: JudgePlan, vlm: OpenAIChat) -> tuple[int, float | None]:
     cast = vlm.forecast(plan.conversations())
     if cast.cost is None:
         return cast.stored, None
-    unmade = (one for one in plan.conversations() if not one.sights[0].path.is_file())
-    more = sum(vlm.service.prices.most(vlm.endpoint.order(one)) or 0 for one in unmade)
+    unmade = (conversation for conversation in plan.conversations() if not conversation.sights[0].path.is_file())
+    more = sum(vlm.service.prices.most(vlm.endpoint.order(conversation)) or 0 for conversation in unmade)
     return cast.stored, float(cast.cost + more)
 
 
@@ -262,7 +264,7 @@ class _SuiteRunState:
     judges: Mapping[str, SuiteJudge]
     scorers: Mapping[str, Scorer]
     watch: Watch
-    kept: ResultCache | None
+    cache: ResultCache | None
     as_is: bool
     unread: UnreadLimits
     stopped: dict[str, str] = field(default_factory=dict)
@@ -281,8 +283,8 @@ def run_suite(
     by: str = "",
     as_is: bool = False,
     unread: UnreadLimits | None = None,
-    kept: ResultCache | None = None,
-    watch: Watch = lambda doing, done, wanted: None,
+    cache: ResultCache | None = None,
+    watch: Watch = lambda doing, completed, total: None,
 ) -> SuiteRun:
     """Make an entry of each generator on the board in `folder`; without any, finish what is open on it.
 
@@ -301,18 +303,20 @@ def run_suite(
         if carry is not None:
             carry_entries(carry, board)
             board = open_board(folder)
-        run = _SuiteRunState(board, suite, judges or {}, scorers or {}, watch, kept, as_is, unread or UnreadLimits())
+        run = _SuiteRunState(board, suite, judges or {}, scorers or {}, watch, cache, as_is, unread or UnreadLimits())
         _check_names(board, generators)
         terms = {"licence": licence, "by": by}
-        done = [_generated(run, one, (called or {}).get(one.name, one.name), terms) for one in generators]
+        entry_runs = [_generated(run, item, (called or {}).get(item.name, item.name), terms) for item in generators]
         if not generators or carry is not None:
-            done += [_finished(run, one) for one in board.entries if one.name not in {entry.entry for entry in done}]
+            entry_runs += [
+                _finished(run, item) for item in board.entries if item.name not in {entry.entry for entry in entry_runs}
+            ]
     return SuiteRun(
         board=str(folder),
         suite=f"{suite.card.name}/{suite.card.version}",
         suite_hash=suite.hash,
-        entries=tuple(done),
-        cost=_sum(judge.cost for entry in done for judge in entry.judges),
+        entries=tuple(entry_runs),
+        cost=_sum(judge.cost for entry in entry_runs for judge in entry.judges),
         stopped=run.stopped,
         seconds=round(time.monotonic() - started, 3),
     )
@@ -372,7 +376,9 @@ def _check_open(suite: Suite) -> None:
 
 
 def _check_different(generators: Sequence[Generator]) -> None:
-    again = [name for name, count in Counter(folder_name(one.name) for one in generators).items() if count > 1]
+    again = [
+        name for name, count in Counter(folder_name(generator.name) for generator in generators).items() if count > 1
+    ]
     if again:
         raise BadValue("every generator has a name of its own", found=f"{again[0]!r} twice", where="--generator",
                        remedy="leave one out, or give it another name: folder:NAME=PATH")  # fmt: skip
@@ -380,9 +386,9 @@ def _check_different(generators: Sequence[Generator]) -> None:
 
 def _check_names(board: Board, generators: Sequence[Generator]) -> None:
     """A generator goes on with the entry it began, while that is not published; no other may take its name."""
-    known = {folder_name(entry.name): entry for entry in board.entries}
+    entries = {folder_name(entry.name): entry for entry in board.entries}
     for generator in generators:
-        entry = known.get(folder_name(generator.name))
+        entry = entries.get(folder_name(generator.name))
         if entry is not None and (entry.name != generator.name or not entry.signature or entry.retracted):
             check_new_name(board, generator.name)
         if entry is None or entry.signature == str(generator.signature):
@@ -406,7 +412,7 @@ def _generated(run: _SuiteRunState, generator: Generator, called: str, terms: Ma
     card = run.suite.card
     settings = GenerateSettings(seeds=card.images, seed=card.first_seed, size=card.size)
     report = generate_items(
-        [one.prompt for one in run.suite.prompts], [generator], settings, folder,
+        [suite_prompt.prompt for suite_prompt in run.suite.prompts], [generator], settings, folder,
         lambda now: run.watch(f"{generator.name}: pictures", now.done, now.wanted),
     )  # fmt: skip
     entry = Entry(
@@ -430,9 +436,9 @@ def _finished(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
     if read_published(folder) is not None:
         return EntryRun(entry=entry.name, status="published", before=True)
     check_pictures(folder, entry)
-    judged = [one for role in suite_roles(run.suite) if (one := _judged(run, entry, folder, role))]
+    role_runs = [picture for role in suite_roles(run.suite) if (picture := _judged(run, entry, folder, role))]
     _score(run, entry, folder)
-    missing = Counter((one.missing or "").partition(":")[0] for one in entry.pictures if one.image is None)
+    missing = Counter((picture.missing or "").partition(":")[0] for picture in entry.pictures if picture.image is None)
     result = entry_result(run.suite, entry, read_answers(folder), read_logits(folder))
     waits = not run.as_is and any(kind in OUTAGES for kind in missing)
     if waits:
@@ -442,7 +448,7 @@ def _finished(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
         entry=entry.name,
         made=made,
         missing=dict(missing),
-        judges=tuple(judged),
+        judges=tuple(role_runs),
         status="published" if published else "provisional",
         open=() if published else tuple(_open(run, entry, folder, result, missing if waits else {})),
     )
@@ -452,7 +458,7 @@ def _score(run: _SuiteRunState, entry: Entry, folder: Path) -> None:
     """The columns that an entry lacks, by the scorers that are there."""
     for column, scorer in run.scorers.items():
         if not _is_scored(entry, read_logits(folder), column, scorer):
-            rows = score_column(run.suite, entry, folder, column, scorer, run.watch, run.kept)
+            rows = score_column(run.suite, entry, folder, column, scorer, run.watch, run.cache)
             if not rows.num_rows and isinstance(scorer, TableScorer):
                 continue  # a table of other entries takes nothing away from this one
             write_logits(folder, _with(read_logits(folder), "preference", column, rows))
@@ -462,8 +468,8 @@ def _is_scored(entry: Entry, logits: pa.Table, column: str, scorer: Scorer) -> b
     if isinstance(scorer, TableScorer):
         return False  # reading it again costs nothing, and its numbers may have been mended
     rows = zip(*(logits.column(name).to_pylist() for name in ("preference", "scorer", "item")))
-    known = {item for named, by, item in rows if (named, by) == (column, str(scorer.signature))}
-    return known >= {one.item for one in entry.pictures if one.image is not None}
+    scored_items = {item for row_column, by, item in rows if (row_column, by) == (column, str(scorer.signature))}
+    return scored_items >= {picture.item for picture in entry.pictures if picture.image is not None}
 
 
 def _judged(run: _SuiteRunState, entry: Entry, folder: Path, role: str) -> RoleRun | None:
@@ -478,35 +484,37 @@ def _judged(run: _SuiteRunState, entry: Entry, folder: Path, role: str) -> RoleR
         check_same_judge(role, vlm, _published(run.board))
 
     try:
-        done = judge_entry(
+        judge_run = judge_entry(
             run.suite, entry, folder, role, run.judges[role],
             lambda now: run.watch(f"{entry.name}: {role}", now.done, now.wanted), check=check, unread=run.unread,
         )  # fmt: skip
     except CallsStopped as error:
         run.stopped[role] = "; ".join(str(part) for part in (error.needed, error.found, error.where) if part)
         return None
-    if done is None:
+    if judge_run is None:
         return None
     rows = role_answers(folder, role, entry, points)
     write_answers(folder, _with(read_answers(folder), "judge", role, rows))
-    return _role_run(role, done, rows)
+    return _role_run(role, judge_run, rows)
 
 
 def _published(board: Board) -> dict[str, Path]:
     """The folders of published entries, those published in this run too."""
-    places = {one.name: entry_folder(board, one.name) for one in open_board(board.folder).entries if not one.retracted}
+    places = {
+        entry.name: entry_folder(board, entry.name) for entry in open_board(board.folder).entries if not entry.retracted
+    }
     return {name: folder for name, folder in places.items() if read_published(folder) is not None}
 
 
-def _role_run(role: str, done: JudgeRun, rows: pa.Table) -> RoleRun:
+def _role_run(role: str, judge_run: JudgeRun, rows: pa.Table) -> RoleRun:
     return RoleRun(
         role=role,
-        questions=done.questions,
-        stored=done.stored,
+        questions=judge_run.questions,
+        stored=judge_run.stored,
         unread=pc.sum(pc.equal(rows.column("said"), "unread")).as_py() or 0,
-        failed=done.failed,
-        cost=done.cost,
-        signature=done.signature,
+        failed=judge_run.failed,
+        cost=judge_run.cost,
+        signature=judge_run.signature,
     )
 
 
@@ -524,8 +532,8 @@ def _open(
 ) -> Iterable[str]:
     waiting = {kind: count for kind, count in missing.items() if kind in OUTAGES}
     if waiting:
-        told = ", ".join(f"{count:,} {kind}" for kind, count in waiting.items())
-        yield f"pictures are missing ({told}): run again, or --as-is counts them as failures"
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in waiting.items())
+        yield f"pictures are missing ({counts}): run again, or --as-is counts them as failures"
     for role in (name for name in suite_roles(run.suite) if name != run.suite.card.oracle):
         lacks = _wanted(run.suite, entry, role) - _given(folder, role)
         if lacks:
@@ -542,7 +550,7 @@ def _given(folder: Path, role: str) -> int:
 
 def _wanted(suite: Suite, entry: Entry, role: str) -> int:
     """Answers that a judge of the routes is to give about the pictures that are there."""
-    pictures = Counter(one.prompt for one in entry.pictures if one.image is not None)
+    pictures = Counter(picture.prompt for picture in entry.pictures if picture.image is not None)
     points = suite_roles(suite)[role]
     return sum(pictures.total() if point.prompt is None else pictures[point.prompt] for point in points)
 
@@ -554,5 +562,5 @@ def _why_open(run: _SuiteRunState, role: str) -> str:
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None

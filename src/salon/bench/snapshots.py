@@ -19,16 +19,16 @@ Snapshot = TypeVar("Snapshot", ArenaSnapshot, RaterTables)
 def publish_snapshot(folder: Path, snapshot: Snapshot) -> tuple[Snapshot, bool]:
     """`snapshot` with its number, and whether it is new: one that says the same as a published one is that one."""
     folder.mkdir(parents=True, exist_ok=True)
-    told = _told(snapshot)
-    known = read_snapshots(folder, type(snapshot))
-    for one in known:
-        if _told(one) == told:
-            return one, False
-    number = max((one.number for one in known), default=0) + 1
+    content = _told(snapshot)
+    published = read_snapshots(folder, type(snapshot))
+    for earlier in published:
+        if _told(earlier) == content:
+            return earlier, False
+    number = max((earlier.number for earlier in published), default=0) + 1
     while True:
-        made = snapshot.model_copy(update={"number": number})
-        if _written(folder / f"{number:04}.json", made.model_dump_json(indent=1).encode()):
-            return made, True
+        numbered = snapshot.model_copy(update={"number": number})
+        if _written(folder / f"{number:04}.json", numbered.model_dump_json(indent=1).encode()):
+            return numbered, True
         number += 1  # somebody else published in between
 
 
@@ -40,19 +40,19 @@ def read_snapshots(folder: Path, kind: type[Snapshot]) -> list[Snapshot]:
 
 def _read(path: Path, kind: type[Snapshot]) -> Snapshot:
     try:
-        found = kind.model_validate_json(path.read_bytes())
+        snapshot = kind.model_validate_json(path.read_bytes())
     except ValueError as error:
         raise BadFile(
             f"a snapshot is needed ({kind.__name__})", found=str(error).split("\n")[0], where=str(path)
         ) from None
-    if found.number != int(path.stem):
+    if snapshot.number != int(path.stem):
         raise BadFile(
             "a snapshot bears the number of its file",
-            found=found.number,
+            found=snapshot.number,
             where=str(path),
             remedy="published snapshots are never renamed or copied over each other",
         )
-    return found
+    return snapshot
 
 
 def _told(snapshot: Noun) -> str:

@@ -29,7 +29,7 @@ from salon.study.nouns import Noun
 
 MISSING = "not among the pictures that were sent"
 WITHHELD = "the prompt is private: only its keeper has pictures of it"
-_SHOWN = 3
+_MOST_LISTED = 3
 Key = tuple[str, int]
 """Prompt and seed."""
 Watch = Callable[[int, int], None]
@@ -93,20 +93,22 @@ def read_submission(
         _pictured(key, terms.name, looked.get(key), _why(key, source, suite)) for key in required_keys(suite)
     )
     entry = Entry.parse({**terms.record(), "suite": prompts_hash(suite), "pictures": pictures}, where=source.where)
-    changed = [f"{key[0]}__{key[1]}: {'; '.join(one.notes)}" for key, one in looked.items() if one.notes]
+    changed = [f"{key[0]}__{key[1]}: {'; '.join(checked.notes)}" for key, checked in looked.items() if checked.notes]
     notes = (*source.notes, *([f"{len(changed):,} pictures were made plain: {first_few(changed)}"] if changed else []))
     return Submission(entry, lambda picture: _again(source, picture), notes)
 
 
 def required_keys(suite: Suite) -> list[Key]:
     """Every picture the suite asks for."""
-    return [(one.prompt.id, seed) for one in suite.prompts for seed in suite.seeds]
+    return [(suite_prompt.prompt.id, seed) for suite_prompt in suite.prompts for seed in suite.seeds]
 
 
 def check_licence(suite: Suite, terms: EntryTerms) -> None:
     """BadValue where no licence is stated, or one that the suite does not take."""
     allowed = suite.card.image_licences
-    if terms.licence.strip() and (not allowed or terms.licence.casefold() in {one.casefold() for one in allowed}):
+    if terms.licence.strip() and (
+        not allowed or terms.licence.casefold() in {licence.casefold() for licence in allowed}
+    ):
         return
     raise BadValue(
         "a licence of the pictures that the suite takes is needed"
@@ -134,7 +136,7 @@ def _check_known(source: SubmittedFiles, suite: Suite) -> None:
     if strange:
         seeds = f"{suite.seeds.start} to {suite.seeds.stop - 1}"
         form = "PROMPT.png" if len(suite.seeds) == 1 else f"PROMPT__SEED.png, seeds {seeds}"
-        prompts = first_few([one.prompt.id for one in suite.prompts])
+        prompts = first_few([suite_prompt.prompt.id for suite_prompt in suite.prompts])
         raise BadFile(
             "pictures of the suite's prompts and seeds are needed",
             found=f"{len(strange):,} of other prompts or seeds: {first_few(sorted(strange))}",
@@ -149,29 +151,29 @@ def _looked_at(
     looked: dict[Key, _CheckedPicture] = {}
     faults: dict[str, list[str]] = defaultdict(list)
     keys = [key for key in required_keys(suite) if key in source.files and key[0] not in private]
-    for done, key in enumerate(keys, 1):
+    for number, key in enumerate(keys, 1):
         try:
             looked[key] = _look(source, key, suite.card.size)
         except _RefusedPicture as refused:
-            faults[refused.kind].append(f"{source.files[key]}: {refused.told}")
+            faults[refused.kind].append(f"{source.files[key]}: {refused.reason}")
         except SalonError as error:
             faults["cannot be read"].append(f"{source.files[key]}: {error.found}")
-        watch(done, len(keys))
+        watch(number, len(keys))
     return looked, faults
 
 
 class _RefusedPicture(Exception):
-    def __init__(self, kind: str, told: str) -> None:
-        self.kind, self.told = kind, told
+    def __init__(self, kind: str, reason: str) -> None:
+        self.kind, self.reason = kind, reason
 
 
 def _look(source: SubmittedFiles, key: Key, size: str | None) -> _CheckedPicture:
     """One picture decoded, after all that can be told without decoding it."""
     data = source.read(source.files[key])
     promised = source.hashes.get(key)
-    found = hashlib.sha256(data).hexdigest()
-    if promised is not None and found != promised:
-        raise _RefusedPicture("have another hash", f"{found[:16]}, promised {promised[:16]}")
+    original_digest = hashlib.sha256(data).hexdigest()
+    if promised is not None and original_digest != promised:
+        raise _RefusedPicture("have another hash", f"{original_digest[:16]}, promised {promised[:16]}")
     if source.exact:
         header = open_header(data)
         _check_size(size, header.width, header.height)
@@ -191,17 +193,19 @@ def _check_size(size: str | None, width: int, height: int) -> None:
 
 def _refuse(faults: Mapping[str, list[str]], where: str) -> None:
     if faults:
-        told = "; ".join(f"{len(found):,} {kind} ({first_few(found)})" for kind, found in faults.items())
-        raise BadFile("pictures as the suite asks for them are needed", found=told, where=where,
+        summary = "; ".join(f"{len(names):,} {kind} ({first_few(names)})" for kind, names in faults.items())
+        raise BadFile("pictures as the suite asks for them are needed", found=summary, where=where,
                       remedy="put them right or leave them out: a missing picture counts as a failure")  # fmt: skip
 
 
 def first_few(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
+    return ", ".join(names[:_MOST_LISTED]) + (
+        f" and {len(names) - _MOST_LISTED:,} more" if len(names) > _MOST_LISTED else ""
+    )
 
 
-def _nobody(done: int, wanted: int) -> None:
+def _nobody(completed: int, total: int) -> None:
     """Watches nothing."""
 
 
@@ -211,11 +215,11 @@ def _why(key: Key, source: SubmittedFiles, suite: Suite) -> str:
 
 def _pictured(key: Key, name: str, looked: _CheckedPicture | None, missing: str) -> EntryPicture:
     prompt, seed = key
-    told: dict[str, Any] = {"prompt": prompt, "seed": seed, "item": f"{prompt}/{name}/{seed}"}
+    fields: dict[str, Any] = {"prompt": prompt, "seed": seed, "item": f"{prompt}/{name}/{seed}"}
     if looked is None:
-        return EntryPicture(**told, missing=missing)
+        return EntryPicture(**fields, missing=missing)
     image = f"images/{prompt}__{seed}{looked.ending}"
-    return EntryPicture(**told, image=image, sha256=looked.sha256, width=looked.width, height=looked.height)
+    return EntryPicture(**fields, image=image, sha256=looked.sha256, width=looked.width, height=looked.height)
 
 
 def _again(source: SubmittedFiles, picture: EntryPicture) -> bytes:
@@ -259,14 +263,18 @@ def submitted_files(place: Path, suite: Suite) -> SubmittedFiles:
 def submitted_entry(folder: Path, entry: Entry, suite: Suite) -> SubmittedFiles:
     """The pictures of an entry, which must be those its card names."""
     check_prompts(entry, suite, where=str(folder))
-    there = [one for one in entry.pictures if one.image is not None]
+    there = [picture for picture in entry.pictures if picture.image is not None]
     return SubmittedFiles(
         where=str(folder),
-        files={(one.prompt, one.seed): str(one.image) for one in there},
+        files={(picture.prompt, picture.seed): str(picture.image) for picture in there},
         read=lambda name: _inside(folder, name),
-        hashes={(one.prompt, one.seed): str(one.sha256) for one in there},
+        hashes={(picture.prompt, picture.seed): str(picture.sha256) for picture in there},
         exact=True,
-        missing={(one.prompt, one.seed): one.missing or MISSING for one in entry.pictures if one.image is None},
+        missing={
+            (picture.prompt, picture.seed): picture.missing or MISSING
+            for picture in entry.pictures
+            if picture.image is None
+        },
     )
 
 
@@ -279,7 +287,7 @@ def check_prompts(entry: Entry, suite: Suite, *, where: str) -> None:
             where=where,
             remedy="make the pictures with this version of the suite",
         )
-    if len({(one.prompt, one.seed) for one in entry.pictures}) < len(entry.pictures):
+    if len({(picture.prompt, picture.seed) for picture in entry.pictures}) < len(entry.pictures):
         raise BadFile("an entry names each prompt and seed once", found="one that stands twice", where=where)
 
 
@@ -291,17 +299,17 @@ def _inside(folder: Path, name: str) -> bytes:
 
 
 def _folder_source(folder: Path, suite: Suite) -> SubmittedFiles:
-    known = {one.prompt.id for one in suite.prompts}
+    prompt_ids = {suite_prompt.prompt.id for suite_prompt in suite.prompts}
     names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     pictures = [name for name in names if Path(name).suffix.lower() in PICTURES]
-    others = [name for name in names if name not in set(pictures)]
-    pairs = [(_key(Path(name).stem, known, suite.seeds.start), name) for name in pictures]
-    notes = (f"{len(others):,} files are no pictures: {first_few(others)}",) if others else ()
+    ignored = [name for name in names if name not in set(pictures)]
+    pairs = [(_key(Path(name).stem, prompt_ids, suite.seeds.start), name) for name in pictures]
+    notes = (f"{len(ignored):,} files are no pictures: {first_few(ignored)}",) if ignored else ()
     return SubmittedFiles(str(folder), _each_once(pairs, str(folder)), lambda name: _inside(folder, name), notes=notes)
 
 
-def _key(stem: str, known: set[str], first: int) -> Key:
-    if stem in known:
+def _key(stem: str, prompt_ids: set[str], first: int) -> Key:
+    if stem in prompt_ids:
         return stem, first
     match = _NAME.fullmatch(stem)
     return (match["prompt"], int(match["seed"] or first)) if match else (stem, first)
@@ -333,12 +341,12 @@ def _row(record: Mapping[str, Any], where: str, first: int) -> tuple[Key, str]:
 
 
 def _each_once(pairs: Iterable[tuple[Key, str]], where: str) -> dict[Key, str]:
-    found: dict[Key, str] = {}
+    files: dict[Key, str] = {}
     twice = []
     for key, name in pairs:
-        if key in found:
-            twice.append(f"{found[key]} and {name}")
-        found[key] = name
+        if key in files:
+            twice.append(f"{files[key]} and {name}")
+        files[key] = name
     if twice:
         raise BadFile(
             "one picture of each prompt and seed is needed",
@@ -346,4 +354,4 @@ def _each_once(pairs: Iterable[tuple[Key, str]], where: str) -> dict[Key, str]:
             where=where,
             remedy="leave one of each",
         )
-    return found
+    return files

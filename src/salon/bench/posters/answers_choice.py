@@ -126,7 +126,7 @@ def _choice(response: str | None, menu: Callable[[Any], Answer], prose: Callable
     if stated:
         answer = _last_statement(text, stated, menu)
         below = {_alone(_MARK.sub("", line), menu) for line in set(text_lines(after_statement(text)))}
-        return SEVERAL if any(isinstance(other, ReadAnswer) and other != answer for other in below) else answer
+        return SEVERAL if any(isinstance(choice, ReadAnswer) and choice != answer for choice in below) else answer
     listed = [menu(value) for value in _listed(text, values)]
     if listed:
         return listed[0] if all(answer == listed[0] for answer in listed) else SEVERAL
@@ -146,9 +146,9 @@ def _last_statement(text: str, stated: Sequence[tuple[str, int]], menu: Callable
 
 def _keyed(value: Any, menu: Callable[[Any], Answer]) -> Answer | None:
     """What an object says under the keys of an answer; None where it has none of them."""
-    held = [answer for key in _KEYS if (part := value_under(value, (key,))) is not None for answer in (menu(part),)]
-    chosen = {answer.value for answer in held if isinstance(answer, ReadAnswer)}
-    return ReadAnswer(chosen.pop()) if len(chosen) == 1 else SEVERAL if chosen else held[0] if held else None
+    answers = [answer for key in _KEYS if (part := value_under(value, (key,))) is not None for answer in (menu(part),)]
+    chosen = {answer.value for answer in answers if isinstance(answer, ReadAnswer)}
+    return ReadAnswer(chosen.pop()) if len(chosen) == 1 else SEVERAL if chosen else answers[0] if answers else None
 
 
 def _listed(text: str, values: Sequence[tuple[Any, int]]) -> Iterator[list[Any]]:
@@ -203,8 +203,8 @@ def _several(line: str, options: Sequence[str], besides: str | None = None) -> b
 
 def _named(line: str, options: Sequence[str]) -> set[str]:
     """The options that stand in a line as capitals; the words "I" and "A" are none."""
-    named = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", line)) if match[1] in options}
-    return named - ({"A"} if re.match(r"A [a-z]", line) and len(re.findall(r"\bA\b", line)) == 1 else set())
+    letters = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", line)) if match[1] in options}
+    return letters - ({"A"} if re.match(r"A [a-z]", line) and len(re.findall(r"\bA\b", line)) == 1 else set())
 
 
 def _claimed(sentence: str, options: Sequence[str]) -> Answer | None:
@@ -212,7 +212,7 @@ def _claimed(sentence: str, options: Sequence[str]) -> Answer | None:
     if sentence.rstrip().endswith("?") or _BUT.search(sentence):
         return None
     sentence = sentence.strip(" .!*\"'")
-    named = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", sentence)) if match[1] in options}
+    letters = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", sentence)) if match[1] in options}
     own = _BESIDE.sub("", sentence)
     ends = _ENDS_IN.search(own)
     begins = _SUBJECT.match(own)
@@ -222,7 +222,7 @@ def _claimed(sentence: str, options: Sequence[str]) -> Answer | None:
     if match is begins and re.match(r"A [a-z]+ (?:font|text|layout|poster|design|image)\b", own):
         return None
     left = {token[1] for token in _TOKEN.finditer(_PRONOUN.sub("", own)) if token[1] in options}
-    return ReadAnswer(match[1]) if left <= {match[1]} and len(named) <= 2 else SEVERAL
+    return ReadAnswer(match[1]) if left <= {match[1]} and len(letters) <= 2 else SEVERAL
 
 
 def _explained(text: str, options: Sequence[str]) -> Answer | None:
@@ -235,10 +235,10 @@ def _explained(text: str, options: Sequence[str]) -> Answer | None:
         answers = [answer for answer in claims if answer is not None]
     if any(answer == SEVERAL for answer in answers):
         return SEVERAL
-    named = {answer.value for answer in answers if isinstance(answer, ReadAnswer)}
-    if len(named) > 1:
+    letters = {answer.value for answer in answers if isinstance(answer, ReadAnswer)}
+    if len(letters) > 1:
         return SEVERAL
-    return ReadAnswer(named.pop()) if named else None
+    return ReadAnswer(letters.pop()) if letters else None
 
 
 # -- labels --------------------------------------------------------------------------------------------------------
@@ -249,27 +249,27 @@ def label_in(value: Any, ways: dict[str, str]) -> Answer:
     if isinstance(value, list):
         if any(isinstance(part, list) for part in value):
             return NO_OPTION
-        named = {answer.value for part in value if isinstance(answer := label_in(part, ways), ReadAnswer)}
-        return ReadAnswer(named.pop()) if len(named) == 1 else SEVERAL if named else NO_OPTION
+        labels = {answer.value for part in value if isinstance(answer := label_in(part, ways), ReadAnswer)}
+        return ReadAnswer(labels.pop()) if len(labels) == 1 else SEVERAL if labels else NO_OPTION
     if not isinstance(value, str) or len(value) > LONGEST_LINE:
         return NO_OPTION
     words = fold_label(strip_marks(value).strip(".,;:!()[]'\" "))
     if words in ways:
         return ReadAnswer(ways[words])
-    named, rest = mentioned_options(words, ways)
-    if len(named) != 1:
-        return SEVERAL if named else NO_OPTION
-    return NO_OPTION if _DENIES.search(rest) else ReadAnswer(named.pop())
+    labels, rest = mentioned_options(words, ways)
+    if len(labels) != 1:
+        return SEVERAL if labels else NO_OPTION
+    return NO_OPTION if _DENIES.search(rest) else ReadAnswer(labels.pop())
 
 
 def mentioned_options(words: str, ways: dict[str, str]) -> tuple[set[str], str]:
     """The options named in folded words, the longest names first, and what is left of the words."""
-    named: set[str] = set()
+    options: set[str] = set()
     for way in sorted(ways, key=len, reverse=True):
         if way in words and way not in _SHORT:
             words, times = re.subn(rf"(?<!\w){re.escape(way)}(?!\w)", "|", words)
-            named |= {ways[way]} if times else set()
-    return named, words
+            options |= {ways[way]} if times else set()
+    return options, words
 
 
 def _last_line(text: str, ways: dict[str, str]) -> Answer | None:

@@ -226,8 +226,8 @@ def value_under(value: Any, keys: tuple[str, ...]) -> Any:
     """What an object holds under the first of these keys it has; None where it has none."""
     if not isinstance(value, dict):
         return None
-    held = {str(key).strip().lower().replace(" ", "_"): part for key, part in value.items()}
-    return next((held[key] for key in keys if held.get(key) is not None), None)
+    by_key = {str(key).strip().lower().replace(" ", "_"): part for key, part in value.items()}
+    return next((by_key[key] for key in keys if by_key.get(key) is not None), None)
 
 
 def strip_marks(text: str) -> str:
@@ -347,7 +347,7 @@ def read_text(response: str | None) -> ReadAnswer | UnreadAnswer:
     if isinstance(text, UnreadAnswer):
         return text
     spans = json_spans(text)
-    keyed = [held for value, *_ in spans if (held := value_under(value, _TEXT_KEYS)) is not None]
+    keyed = [keyed_value for value, *_ in spans if (keyed_value := value_under(value, _TEXT_KEYS)) is not None]
     if keyed:
         return ReadAnswer("\n".join(_strings(keyed[-1])))
     if len(spans) == 1 and not _outside(text, spans):
@@ -379,9 +379,9 @@ def read_texts(response: str | None) -> ReadAnswer | UnreadAnswer:
     if isinstance(text, UnreadAnswer):
         return text
     spans = [] if is_cut_off(text) else json_spans(text)
-    held = tuple(line for value, *_ in spans for part in _strings(value) for line in part.splitlines() or [""])
-    if any(held) and not _outside(text, spans):
-        return ReadAnswer(held)
+    json_lines = tuple(line for value, *_ in spans for part in _strings(value) for line in part.splitlines() or [""])
+    if any(json_lines) and not _outside(text, spans):
+        return ReadAnswer(json_lines)
     spoken = _lines(text)
     if len(spoken) > 1 and _HEADING.fullmatch(spoken[0]):
         spoken = spoken[1:]
@@ -457,7 +457,7 @@ def _strings(value: Any, depth: int = 0) -> list[str]:
 # -- texts against texts ---------------------------------------------------------------------------------------------
 
 
-def match_texts(wanted: Iterable[str], answer: Iterable[str], *, exact: bool = True) -> list[bool]:
+def match_texts(texts: Iterable[str], answer: Iterable[str], *, exact: bool = True) -> list[bool]:
     """Which of the wanted texts stand in the answer as whole words; each word of the answer serves once.
 
     The longest texts are looked for first, on lines of their own before anywhere else. A text may be broken over lines
@@ -468,14 +468,14 @@ def match_texts(wanted: Iterable[str], answer: Iterable[str], *, exact: bool = T
     starts = list(accumulate(map(len, answer_lines), initial=0))
     ends = dict(pairwise(starts))
     free = [True] * len(words)
-    asked = [visible_text(text) if exact else letters_only(text).casefold() for text in wanted]
-    found = [False] * len(asked)
-    for number in sorted(range(len(asked)), key=lambda i: -len(asked[i])):
-        run = _run(asked[number], words, free, ends)
-        found[number] = run is not None
+    targets = [visible_text(text) if exact else letters_only(text).casefold() for text in texts]
+    matched = [False] * len(targets)
+    for number in sorted(range(len(targets)), key=lambda i: -len(targets[i])):
+        run = _run(targets[number], words, free, ends)
+        matched[number] = run is not None
         for at in run or ():
             free[at] = False
-    return found
+    return matched
 
 
 def _words(line: str, exact: bool) -> list[tuple[str, ...]]:

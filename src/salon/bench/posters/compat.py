@@ -208,7 +208,7 @@ def _poster(records: Sequence[Record]) -> Numbers:
     shares = []
     for record in records:
         text = _cleaned(record).lower()
-        shares.append(_mean([clean(wanted).lower() in text for wanted in _gt_texts(record, "texts")]))
+        shares.append(_mean([clean(truth).lower() in text for truth in _gt_texts(record, "texts")]))
     return _means("share", [share for share in shares if share >= LEAST_POSTER])
 
 
@@ -270,10 +270,10 @@ def _effects(records: Sequence[Record]) -> Numbers:
 
 def _alignment(everything: Sequence[Record]) -> Numbers:
     right = [
-        wanted in answer
+        truth in answer
         for record, answer in _joined(everything)
         if record["task"] == "alignment"
-        for wanted in _gt_texts(record, "alignment")
+        for truth in _gt_texts(record, "alignment")
     ]
     return {"score": ReleasedNumber(k_norm(_mean(right), 3), len(right))}
 
@@ -282,9 +282,9 @@ def _rotation(everything: Sequence[Record]) -> Numbers:
     right = []
     for record, answer in _joined(everything):
         if record["task"] == "rotation":
-            wanted = _gt_texts(record, "rotation")[0]
-            turned_back = wanted == "clockwise rotation" and _COUNTERCLOCKWISE in answer
-            right.append(wanted in answer and not turned_back)
+            truth = _gt_texts(record, "rotation")[0]
+            turned_back = truth == "clockwise rotation" and _COUNTERCLOCKWISE in answer
+            right.append(truth in answer and not turned_back)
     return {"score": ReleasedNumber(k_norm(_mean(right), 3), len(right))}
 
 
@@ -292,8 +292,8 @@ def _empty(records: Sequence[Record]) -> Numbers:
     overlaps, matches = [], []
     for record, answer in _joined(records):
         ids, truth = _last_list(answer), set(record["gt"])
-        named = set(ids)
-        overlaps.append(len(named & truth) / len(named | truth) if named | truth else 1.0)
+        answered = set(ids)
+        overlaps.append(len(answered & truth) / len(answered | truth) if answered | truth else 1.0)
         matches.append(len(ids) == len(record["gt"]))
     return _means("iou", overlaps) | _means("match", matches)
 
@@ -365,11 +365,11 @@ def _rated(text: str) -> float | None:
 # -- generation ----------------------------------------------------------------------------------------------------
 
 
-def _share_equal(verdicts: Any, wanted: str) -> float:
+def _share_equal(verdicts: Any, word: str) -> float:
     """Verdicts that are the wanted word and nothing else, in any case; a text is one verdict."""
     if isinstance(verdicts, list):
-        return _mean([verdict.lower() == wanted.lower() for verdict in verdicts])
-    return float(verdicts.lower() == wanted.lower())
+        return _mean([verdict.lower() == word.lower() for verdict in verdicts])
+    return float(verdicts.lower() == word.lower())
 
 
 def _checkpoints(records: Sequence[Record]) -> Numbers:
@@ -498,8 +498,12 @@ def _records(file: PosterFile, pictures: Path | None) -> list[Record]:
     """The records it looked at: a poster that was not made was skipped."""
     if file.task.side == "understanding":
         return list(file.records)
-    judged = [record for record in file.records if record.get("judge") is not None]
-    return judged if pictures is None else [record for record in judged if find_picture(pictures, record["path"])]
+    with_verdicts = [record for record in file.records if record.get("judge") is not None]
+    return (
+        with_verdicts
+        if pictures is None
+        else [record for record in with_verdicts if find_picture(pictures, record["path"])]
+    )
 
 
 def _in_order(files: Sequence[PosterFile]) -> list[Record]:

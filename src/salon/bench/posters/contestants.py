@@ -45,7 +45,9 @@ _WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 def fill_responses(file: PosterFile, name: Name, *, seed: int = 0, boxes: Convention = "share") -> PosterFile:
     """The file with the contestant's responses (and, of a perfect one, the judge's) in it."""
     rng = np.random.default_rng([seed, zlib.crc32(file.task.name.encode())])
-    effects = sorted({one for item in file.items for one in item.truth[1:]}) if file.task.answer == "effects" else []
+    effects = (
+        sorted({effect for item in file.items for effect in item.truth[1:]}) if file.task.answer == "effects" else []
+    )
     answers = {item.number: _fields(item, name, rng, boxes, effects) for item in file.items}
     if file.task.name == "gen_style" and name == "perfect":  # spelled as the record has it
         answers = {item.number: {"judge": file.records[item.number].get("style") or item.truth} for item in file.items}
@@ -100,7 +102,7 @@ def _random(item: PosterItem, rng: np.random.Generator, effects: Sequence[str]) 
             corners = np.sort(rng.random((len(item.truth), 2, 2)), axis=1)
             return [(float(b[0, 0]), float(b[0, 1]), float(b[1, 0]), float(b[1, 1])) for b in corners]
         case "patches":
-            return {int(one) for one in rng.choice(GRID**2, len(item.truth), replace=False)}
+            return {int(patch) for patch in rng.choice(GRID**2, len(item.truth), replace=False)}
         case "rating":
             return round(float(rng.uniform(0, 10)), 1)
     return ["".join(rng.choice(_LETTERS, 12)) for _ in range(5)] if task.answer != "text" else _word(rng)
@@ -189,7 +191,8 @@ def rapidocr(path: Path) -> list[OcrLine]:
     w, h = image.size
     reading = ocr.read_text(np.asarray(image))
     return [
-        OcrLine(one.text, _inside(one.left / w, one.top / h, one.right / w, one.bottom / h)) for one in reading.lines
+        OcrLine(line.text, _inside(line.left / w, line.top / h, line.right / w, line.bottom / h))
+        for line in reading.lines
     ]
 
 
@@ -199,13 +202,13 @@ def tesseract(path: Path) -> list[OcrLine]:
     picture = read_picture(path)
     data = io.BytesIO()
     picture.image.save(data, "PNG")
-    done = subprocess.run(
+    process = subprocess.run(
         [program, "stdin", "stdout", "tsv"], input=data.getvalue(), capture_output=True, timeout=_SECONDS,
         env={**os.environ, "OMP_THREAD_LIMIT": "1"}, check=False,
     )  # fmt: skip
-    if done.returncode:
-        raise SalonError("Tesseract reads the picture", found=done.stderr.decode(errors="replace"), where=str(path))
-    return _lines(done.stdout.decode("utf-8", "replace"), picture.width, picture.height)
+    if process.returncode:
+        raise SalonError("Tesseract reads the picture", found=process.stderr.decode(errors="replace"), where=str(path))
+    return _lines(process.stdout.decode("utf-8", "replace"), picture.width, picture.height)
 
 
 READERS: dict[EngineName, Callable[[Path], list[OcrLine]]] = {"rapidocr": rapidocr, "tesseract": tesseract}
@@ -215,8 +218,8 @@ def engine_signature(name: EngineName) -> str:
     """Name and version."""
     if name == "rapidocr":
         return str(importlib.import_module("salon.models.ocr").READER)
-    done = subprocess.run([_tesseract(), "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True)
-    return done.stdout.splitlines()[0]
+    process = subprocess.run([_tesseract(), "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True)
+    return process.stdout.splitlines()[0]
 
 
 def can_answer(item: PosterItem) -> bool:
@@ -241,14 +244,14 @@ def engine_response(item: PosterItem, lines: Sequence[OcrLine], convention: Conv
 
 def place_of(text: str, lines: Sequence[OcrLine]) -> Box | None:
     """Where a text stands: around the lines that are parts of it, or else where the line most like it is."""
-    wanted = _key(text)
+    target = _key(text)
     keys = [_key(line.text) for line in lines]
-    parts = [i for i, key in enumerate(keys) if key and key in wanted]
-    if wanted and sum(len(keys[i]) for i in parts) >= COVERED * len(wanted):
+    parts = [i for i, key in enumerate(keys) if key and key in target]
+    if target and sum(len(keys[i]) for i in parts) >= COVERED * len(target):
         boxes = [lines[i].box for i in parts]
         x1, y1, x2, y2 = zip(*boxes)
         return min(x1), min(y1), max(x2), max(y2)
-    likeness = [SequenceMatcher(None, wanted, key, autojunk=False).ratio() for key in keys]
+    likeness = [SequenceMatcher(None, target, key, autojunk=False).ratio() for key in keys]
     best = int(np.argmax(likeness)) if likeness else -1
     return lines[best].box if best >= 0 and likeness[best] >= COVERED else None
 
@@ -259,13 +262,13 @@ def _lines(table: str, width: int, height: int) -> list[OcrLine]:
     for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
         if row["level"] == "5" and row["text"].strip():
             words.setdefault((row["block_num"], row["par_num"], row["line_num"]), []).append(row)
-    return [OcrLine(" ".join(one["text"] for one in line), _around(line, width, height)) for line in words.values()]
+    return [OcrLine(" ".join(word["text"] for word in line), _around(line, width, height)) for line in words.values()]
 
 
 def _around(words: Sequence[dict[str, str]], width: int, height: int) -> Box:
-    left, top = (min(int(one[side]) for one in words) for side in ("left", "top"))
-    right = max(int(one["left"]) + int(one["width"]) for one in words)
-    bottom = max(int(one["top"]) + int(one["height"]) for one in words)
+    left, top = (min(int(word[side]) for word in words) for side in ("left", "top"))
+    right = max(int(word["left"]) + int(word["width"]) for word in words)
+    bottom = max(int(word["top"]) + int(word["height"]) for word in words)
     return _inside(left / width, top / height, right / width, bottom / height)
 
 

@@ -98,8 +98,8 @@ class _FileStyle:
         _, newline, pad = self.between.rpartition("\n")
         separators = (self.between.strip("\r\n") if not newline else ",", self.colon)
         indent = max(1, len(pad) // 2) if newline else None
-        written = json.dumps(value, ensure_ascii=self.ascii or not _plain(value), indent=indent, separators=separators)
-        return written.replace("\n", ("\r\n" if "\r\n" in self.between else "\n") + pad) if newline else written
+        text = json.dumps(value, ensure_ascii=self.ascii or not _plain(value), indent=indent, separators=separators)
+        return text.replace("\n", ("\r\n" if "\r\n" in self.between else "\n") + pad) if newline else text
 
 
 def open_file(path: Path) -> PosterFile:
@@ -116,7 +116,7 @@ def open_files(path: Path) -> list[PosterFile]:
     opening, comma, closing = text[: spans[0][0]], text[spans[0][1] : spans[1][0]], text[spans[-1][1] :]
     files = []
     for task in dict.fromkeys(tasks):
-        places = tuple(place for place, other in enumerate(tasks) if other == task)
+        places = tuple(place for place, task_here in enumerate(tasks) if task_here == task)
         own = opening + comma.join(text[slice(*spans[place])] for place in places) + closing
         files.append(replace(parse_file(own, path), merged_at=places))
     return files
@@ -145,9 +145,9 @@ def write_back(file: PosterFile, changes: Mapping[int, Mapping[str, Any]]) -> No
 def new_file(task: PosterTask, records: Sequence[Record]) -> PosterFile:
     """A file made here, in the hand of the public ones; BadValue where a record would not be read."""
     text = json.dumps(list(records), ensure_ascii=False, indent=4, allow_nan=False)
-    made = parse_file(text, Path(task.place))
-    made.items  # noqa: B018 - reads every record
-    return made
+    file = parse_file(text, Path(task.place))
+    file.items  # noqa: B018 - reads every record
+    return file
 
 
 def open_run_file(file: PosterFile, place: Path, *, added: Sequence[str], same: Sequence[str]) -> PosterFile:
@@ -191,10 +191,10 @@ def _fullest(files: Sequence[PosterFile]) -> PosterFile | None:
     """The file to take where a merged list repeats others: the one with answers. None where they contradict."""
     if len(files) < 2:
         return files[0] if files else None
-    asked = [sorted(str([record.get(key) for key in _QUESTION]) for record in file.records) for file in files]
+    questions = [sorted(str([record.get(key) for key in _QUESTION]) for record in file.records) for file in files]
     full = [file for file in files if any(record.keys() & _ANSWERED for record in file.records)]
     alone = [file for file in files if not file.merged_at]
-    if any(other != asked[0] for other in asked) or len(full) > 1 or len(alone) > 1:
+    if any(question_list != questions[0] for question_list in questions) or len(full) > 1 or len(alone) > 1:
         return None
     return (full or alone or files)[0]
 
@@ -231,11 +231,11 @@ def _files(place: Path) -> list[Path]:
     if not place.is_dir():
         return [place]
     folders = [place, *(place / name for name in FOLDERS.values())]
-    held = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.json"))]
-    found = [path for path in held if path.name not in (CARD, JUDGES) and not _is_object(path)]
-    if not found:
+    paths = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.json"))]
+    lists = [path for path in paths if path.name not in (CARD, JUDGES) and not _is_object(path)]
+    if not lists:
         raise BadFile("a folder with the public JSON files is needed", found="none", where=str(place))
-    return found
+    return lists
 
 
 def _is_object(path: Path) -> bool:
@@ -282,11 +282,11 @@ def _edits(text: str, start: int, fields: Mapping[str, Any], hand: _FileStyle) -
     members = list(_members(text, start))
     added = ""
     for key, value in fields.items():
-        held = next((member for member in reversed(members) if member.key == key), None)
-        if held is not None and value is None:
-            yield _cut(members, held)
-        elif held is not None:
-            yield held.start, held.end, hand.value(value)
+        existing = next((member for member in reversed(members) if member.key == key), None)
+        if existing is not None and value is None:
+            yield _cut(members, existing)
+        elif existing is not None:
+            yield existing.start, existing.end, hand.value(value)
         elif value is not None:
             added += hand.member(key, value)
     if added:
@@ -323,12 +323,12 @@ def _members(text: str, start: int) -> Iterator[_Member]:
         at = _skip(text, at + 1) if text[at] == "," else at
 
 
-def _cut(members: Sequence[_Member], found: _Member) -> tuple[int, int, str]:
+def _cut(members: Sequence[_Member], member: _Member) -> tuple[int, int, str]:
     """The edit that takes a field away together with one of the commas beside it."""
-    at = members.index(found)
+    at = members.index(member)
     if at > 0:
-        return members[at - 1].end, found.end, ""
-    return found.key_start, members[1].key_start if len(members) > 1 else found.end, ""
+        return members[at - 1].end, member.end, ""
+    return member.key_start, members[1].key_start if len(members) > 1 else member.end, ""
 
 
 def _hand(text: str, spans: Sequence[tuple[int, int]]) -> _FileStyle:
@@ -375,9 +375,9 @@ class RunCard(Noun):
     """Whether the picture stood before the question; the released runner puts it behind."""
 
     def __str__(self) -> str:
-        shown = "" if self.shown_pixels is None else f", pictures of at most {self.shown_pixels:,} pixels"
+        size = "" if self.shown_pixels is None else f", pictures of at most {self.shown_pixels:,} pixels"
         order = "picture first" if self.picture_first else "text first"
-        return f"{self.contestant} ({self.signature}, boxes {self.boxes}{shown}, {order})"
+        return f"{self.contestant} ({self.signature}, boxes {self.boxes}{size}, {order})"
 
 
 def claim_folder(out: Path, card: RunCard) -> None:
@@ -424,11 +424,11 @@ def record_judge(out: Path, judge: str, signature: str, verdicts: int, protocol:
     """Write down that a judge gave so many verdicts in `out`, asked by a protocol."""
     if not verdicts:
         return
-    known = {(card.judge, card.signature, card.protocol): card.verdicts for card in read_judges(out)}
-    asked = (judge, signature, protocol)
-    known[asked] = known.get(asked, 0) + verdicts
+    verdicts_by_judge = {(card.judge, card.signature, card.protocol): card.verdicts for card in read_judges(out)}
+    key = (judge, signature, protocol)
+    verdicts_by_judge[key] = verdicts_by_judge.get(key, 0) + verdicts
     cards = [
         JudgeCard(judge=name, signature=method, verdicts=n, protocol=words).record()
-        for (name, method, words), n in known.items()
+        for (name, method, words), n in verdicts_by_judge.items()
     ]
     write_json(out / JUDGES, cards)

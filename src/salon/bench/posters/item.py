@@ -93,10 +93,10 @@ def _unpacked(text: str) -> Any:
         return text
     for read in (json.loads, ast.literal_eval):
         try:
-            found = read(text.strip())
+            parsed = read(text.strip())
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
-        return found if isinstance(found, list) else text
+        return parsed if isinstance(parsed, list) else text
     return text
 
 
@@ -123,10 +123,10 @@ def _text(value: Any, where: str) -> str:
 
 
 def _texts(value: Any, where: str) -> tuple[str, ...]:
-    found = texts_in(value)
-    if not any(text.strip() for text in found):
+    texts = texts_in(value)
+    if not any(text.strip() for text in texts):
         raise _bad("a list of texts", value, where)
-    return found
+    return texts
 
 
 def _lines(value: Any, where: str) -> tuple[str, ...]:
@@ -147,20 +147,20 @@ def _boxes(value: Any, size: tuple[int, int], where: str) -> tuple[Box, ...]:
     if not isinstance(value, list) or not value:
         raise _bad("a list of boxes", value, where)
     width, height = size
-    found: list[Box] = []
+    boxes: list[Box] = []
     for box in value:
         if not isinstance(box, list) or len(box) != 4 or not all(_is_number(number) for number in box):
             raise _bad("boxes of four numbers, in pixels", box, where)
         x1, y1, x2, y2 = box
         if x2 <= x1 or y2 <= y1:
             raise _bad("boxes with x1 < x2 and y1 < y2", box, where)
-        found.append((x1 / width, y1 / height, x2 / width, y2 / height))
-    return tuple(found)
+        boxes.append((x1 / width, y1 / height, x2 / width, y2 / height))
+    return tuple(boxes)
 
 
 def _patches(value: Any, where: str) -> frozenset[int]:
     ids = value if isinstance(value, list) else []
-    if not ids or not all(isinstance(one, int) and 0 <= one < GRID * GRID for one in ids):
+    if not ids or not all(isinstance(patch, int) and 0 <= patch < GRID * GRID for patch in ids):
         raise _bad(f"ids of patches from 0 to {GRID * GRID - 1}", value, where)
     return frozenset(ids)
 
@@ -181,7 +181,7 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
 
 
 def _size(value: Any, where: str) -> tuple[int, int]:
-    if not (isinstance(value, list) and len(value) == 2 and all(_is_number(one) and one > 0 for one in value)):
+    if not (isinstance(value, list) and len(value) == 2 and all(_is_number(side) and side > 0 for side in value)):
         raise _bad("the size of the picture, [width, height]", value, where)
     return value[0], value[1]
 
@@ -206,26 +206,26 @@ def response_text(value: Any) -> str | None:
 def _judge(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
-    said = value if isinstance(value, list) else [value]
-    return tuple("" if one is None else str(response_text(one)) for one in said)
+    replies = value if isinstance(value, list) else [value]
+    return tuple("" if reply is None else str(response_text(reply)) for reply in replies)
 
 
 def _difficulty(value: Any, where: str) -> dict[str, float]:
     if value is None:
         return {}
-    if not isinstance(value, dict) or not all(_is_number(one) for one in value.values()):
+    if not isinstance(value, dict) or not all(_is_number(number) for number in value.values()):
         raise _bad("numbers by name under 'difficulty'", value, where)
-    return {name: float(one) for name, one in value.items()}
+    return {name: float(number) for name, number in value.items()}
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _bad(needed: str, found: Any, where: str) -> BadValue:
+def _bad(needed: str, value: Any, where: str) -> BadValue:
     return BadValue(
         f"{needed} is needed",
-        found="nothing" if found is None else repr(found),
+        found="nothing" if value is None else repr(value),
         where=where,
         remedy="files of another version of the benchmark are not read",
     )
@@ -249,32 +249,32 @@ def box_center(box: Box) -> tuple[float, float]:
     return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
 
 
-def iou(one: Box, other: Box) -> float:
+def iou(first: Box, second: Box) -> float:
     """Area of the intersection over that of the union."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
     if width <= 0 or height <= 0:
         return 0.0
     both = width * height
-    return both / (box_area(one) + box_area(other) - both)
+    return both / (box_area(first) + box_area(second) - both)
 
 
-def center_distance(one: tuple[float, float], other: tuple[float, float]) -> float:
+def center_distance(first: tuple[float, float], second: tuple[float, float]) -> float:
     """Between two centers, in shares of the picture's sides."""
-    return math.hypot(one[0] - other[0], one[1] - other[1])
+    return math.hypot(first[0] - second[0], first[1] - second[1])
 
 
-def area_ratio(one: Box, other: Box) -> float:
+def area_ratio(first: Box, second: Box) -> float:
     """The smaller area over the larger."""
-    small, large = sorted((box_area(one), box_area(other)))
+    small, large = sorted((box_area(first), box_area(second)))
     return small / large
 
 
-def assigned_iou(truth: Sequence[Box], given: Sequence[Box | None]) -> float:
+def assigned_iou(truth: Sequence[Box], answered: Sequence[Box | None]) -> float:
     """Mean IoU of the true boxes under the one-to-one assignment of given boxes that makes it largest."""
-    boxes = [box for box in given if box is not None]
+    boxes = [box for box in answered if box is not None]
     if not boxes:
         return 0.0
-    table = np.array([[iou(one, other) for other in boxes] for one in truth])
+    table = np.array([[iou(true_box, answered_box) for answered_box in boxes] for true_box in truth])
     rows, columns = linear_sum_assignment(table, maximize=True)
     return float(table[rows, columns].sum()) / len(truth)

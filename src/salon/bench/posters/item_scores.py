@@ -79,17 +79,17 @@ def _text(item: PosterItem, value: str | None) -> Worth:
 
 def _texts(item: PosterItem, value: Sequence[str] | None) -> Worth:
     exact = is_exact(item.prompt)
-    wanted = [text for text in item.truth if (visible_text if exact else letters_only)(text)]
-    if not wanted:  # a poster with nothing but marks asks for none
+    texts = [text for text in item.truth if (visible_text if exact else letters_only)(text)]
+    if not texts:  # a poster with nothing but marks asks for none
         return {}, {}
-    return {"share": _mean(match_texts(wanted, value or (), exact=exact))}, {"share": 0.0}
+    return {"share": _mean(match_texts(texts, value or (), exact=exact))}, {"share": 0.0}
 
 
 def _lines(item: PosterItem, value: Sequence[str] | None) -> Worth:
     key = visible_text if is_exact(item.prompt) else letters_only
     run = key("".join(value or ()))
-    wanted = text_units(item.truth, key) or text_units(item.truth)
-    return {"wr": _mean([unit in run for unit in wanted])}, {"wr": 0.0}
+    line_units = text_units(item.truth, key) or text_units(item.truth)
+    return {"wr": _mean([unit in run for unit in line_units])}, {"wr": 0.0}
 
 
 def _choice(item: PosterItem, value: str | None) -> Worth:
@@ -97,49 +97,54 @@ def _choice(item: PosterItem, value: str | None) -> Worth:
 
 
 def _effects(item: PosterItem, value: tuple[str | None, frozenset[str]] | None) -> Worth:
-    color, named = value or (None, frozenset())
-    true_color, *effects = (fold_label(one) for one in item.truth)
+    color, named_effects = value or (None, frozenset())
+    true_color, *effects = (fold_label(label) for label in item.truth)
     worth = {"color": float(color is not None and fold_label(color) == true_color)}
     blind = {"color": 1 / len(item.task.options)}
-    wanted = set(effects)
-    if wanted:  # a poster without effects asks for none
-        worth["effect"] = len(wanted & named) / max(len(wanted), len(named))
-        blind["effect"] = len(wanted) / (item.task.metric("effect").k or 1)
+    true_effects = set(effects)
+    if true_effects:  # a poster without effects asks for none
+        worth["effect"] = len(true_effects & named_effects) / max(len(true_effects), len(named_effects))
+        blind["effect"] = len(true_effects) / (item.task.metric("effect").k or 1)
     return worth, blind
 
 
 def _boxes(item: PosterItem, value: BoxAnswer | None) -> Worth:
     truth: tuple[Box, ...] = item.truth
-    given = value.placed(item.texts, len(truth)) if value else [None] * len(truth)
-    overlaps = [0.0 if box is None else boxes.iou(one, box) for one, box in zip(truth, given)]
+    answered = value.placed(item.texts, len(truth)) if value else [None] * len(truth)
+    overlaps = [0.0 if box is None else boxes.iou(true_box, box) for true_box, box in zip(truth, answered)]
     areas = [boxes.box_area(box) for box in truth]
-    worth = {"top1": overlaps[0], "top3": _mean(overlaps[:3]), "mean": _mean(overlaps), "recall": _recall(truth, given)}
-    worth["assigned"] = boxes.assigned_iou(truth, given)
+    worth = {
+        "top1": overlaps[0],
+        "top3": _mean(overlaps[:3]),
+        "mean": _mean(overlaps),
+        "recall": _recall(truth, answered),
+    }
+    worth["assigned"] = boxes.assigned_iou(truth, answered)
     blind = {"top1": areas[0], "top3": _mean(areas[:3]), "mean": _mean(areas), "assigned": _mean(areas), "recall": 1.0}
     return worth, blind
 
 
 def _layout(item: PosterItem, value: BoxAnswer | None) -> Worth:
     truth: tuple[Box, ...] = item.truth
-    given = value.placed(item.texts, len(truth)) if value else [None] * len(truth)
-    pairs = list(zip(truth, given))
+    answered = value.placed(item.texts, len(truth)) if value else [None] * len(truth)
+    pairs = list(zip(truth, answered))
     bias = [
         boxes.FARTHEST if g is None else boxes.center_distance(boxes.box_center(t), boxes.box_center(g))
         for t, g in pairs
     ]
     area = [0.0 if g is None else boxes.area_ratio(t, g) for t, g in pairs]
-    worth = {"bias": _mean(bias), "area": _mean(area), "recall": _recall(truth, given)}
+    worth = {"bias": _mean(bias), "area": _mean(area), "recall": _recall(truth, answered)}
     return worth, {"recall": 1.0}  # no layout is the right one: what a blind one gets is not known
 
 
-def _recall(truth: Sequence[Box], given: Sequence[Box | None]) -> float:
-    return sum(box is not None for box in given) / len(truth)
+def _recall(truth: Sequence[Box], answered: Sequence[Box | None]) -> float:
+    return sum(box is not None for box in answered) / len(truth)
 
 
 def _patches(item: PosterItem, value: frozenset[int] | None) -> Worth:
     truth: frozenset[int] = item.truth
-    named = value or frozenset()
-    worth = {"iou": len(truth & named) / len(truth | named), "match": float(len(named) == len(truth))}
+    answered = value or frozenset()
+    worth = {"iou": len(truth & answered) / len(truth | answered), "match": float(len(answered) == len(truth))}
     return worth, {"iou": len(truth) / GRID**2, "match": 1.0}
 
 
@@ -160,10 +165,10 @@ def _score_points(item: PosterItem, answer: ReadAnswer | UnreadAnswer) -> ItemSc
     """Points that a judge finds covered; a verdict that is owed counts as not covered, and is counted."""
     if isinstance(answer, UnreadAnswer):
         return ItemScore(item, answer, {"share": 0.0, "strict": 0.0})
-    said = (*(item.judge or ()), *[""] * len(item.truth))[: len(item.truth)]
-    verdicts = [read_yes(text) for text in said]
-    covered = [isinstance(one, ReadAnswer) and one.value for one in verdicts]
-    owed = [isinstance(one, UnreadAnswer) for one in verdicts]
+    replies = (*(item.judge or ()), *[""] * len(item.truth))[: len(item.truth)]
+    verdicts = [read_yes(text) for text in replies]
+    covered = [isinstance(verdict, ReadAnswer) and verdict.value for verdict in verdicts]
+    owed = [isinstance(verdict, UnreadAnswer) for verdict in verdicts]
     best = [yes or open for yes, open in zip(covered, owed)]
     return ItemScore(item, answer, _points(covered), at_best=_points(best) if any(owed) else {}, owed=sum(owed))
 
@@ -221,8 +226,8 @@ def read_answer(
             return read_effects(item.response, prompt_menu(item.prompt))
         case "boxes" | "layout":
             size = item.size or (1, 1)
-            shown = size if shown_pixels is None else size_within(*size, shown_pixels)
-            return read_boxes(item.response, boxes, shown)
+            shown_size = size if shown_pixels is None else size_within(*size, shown_pixels)
+            return read_boxes(item.response, boxes, shown_size)
         case "patches":
             return read_patches(item.response)
         case "rating":
@@ -266,36 +271,40 @@ def point_rules(file: PosterFile, item: PosterItem) -> tuple[Mapping[str, Any] |
     return tuple(rules)
 
 
-def _is_rule(one: Any) -> bool:
-    return one is None or (isinstance(one, dict) and isinstance(one.get("kind"), str))
+def _is_rule(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and isinstance(value.get("kind"), str))
 
 
 def field_texts(file: PosterFile, item: PosterItem, field: str, n: int) -> list[str]:
     """The entries of a field that says something of each of n points; empty where there is nothing."""
-    held = file.records[item.number].get(field)
-    texts = [held] if isinstance(held, str) else held if isinstance(held, list) else []
+    value = file.records[item.number].get(field)
+    texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return [str(text or "") for text in (*texts, *[""] * n)][:n]
 
 
 def point_verdicts(file: PosterFile, item: PosterItem) -> list[PointVerdict]:
     """The points of an item with what is known of them."""
     n = len(item.truth)
-    judged, whys, oracle = (field_texts(file, item, field, n) for field in ("judge", "why", "oracle"))
+    verdicts, whys, oracle = (field_texts(file, item, field, n) for field in ("judge", "why", "oracle"))
     return [
-        PointVerdict(text, ONLY_EYES if rule is None else rule["kind"], yes_or_none(said), why, yes_or_none(other))
-        for text, rule, said, why, other in zip(item.truth, point_rules(file, item), judged, whys, oracle, strict=True)
+        PointVerdict(
+            text, ONLY_EYES if rule is None else rule["kind"], yes_or_none(verdict), why, yes_or_none(oracle_verdict)
+        )
+        for text, rule, verdict, why, oracle_verdict in zip(
+            item.truth, point_rules(file, item), verdicts, whys, oracle, strict=True
+        )
     ]
 
 
-def yes_or_none(said: str) -> bool | None:
+def yes_or_none(reply: str) -> bool | None:
     """What a verdict says; None where it says neither."""
-    read = read_yes(said)
+    read = read_yes(reply)
     return bool(read.value) if isinstance(read, ReadAnswer) else None
 
 
 def with_oracle(file: PosterFile) -> PosterFile | None:
     """The file as if the oracle had judged it; None where it was not asked."""
-    said = {item.number: file.records[item.number].get("oracle") for item in file.items}
-    if not any(said.values()):
+    verdicts = {item.number: file.records[item.number].get("oracle") for item in file.items}
+    if not any(verdicts.values()):
         return None
-    return file.edited({number: {"judge": held} for number, held in said.items()})
+    return file.edited({number: {"judge": verdict} for number, verdict in verdicts.items()})

@@ -99,7 +99,9 @@ def _prompts(file: Path) -> dict[str, tuple[str, ...]]:
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise BadFile("a readable Python file of the release is needed", found=error, where=str(file)) from None
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    asks = next((ask for one in functions if one.name == "process_item_list" for ask in _asked(one)), None)
+    asks = next(
+        (ask for candidate in functions if candidate.name == "process_item_list" for ask in _asked(candidate)), None
+    )
     prompts: dict[str, tuple[str, ...]] = {}
     for function in functions:
         template = _template(function) if function.name in _FUNCTIONS else None
@@ -191,20 +193,20 @@ def judging_record(name: str, files: Sequence[PosterFile], judges: Sequence[Judg
     )
 
 
-def protocols_differ(judged: Sequence[JudgingRecord], tasks: Collection[str]) -> bool:
+def protocols_differ(records: Sequence[JudgingRecord], tasks: Collection[str]) -> bool:
     """Whether verdicts on these tasks were not all given by one protocol, so that nobody can be ranked on them."""
-    protocols = [one.protocol for one in judged if not set(one.tasks).isdisjoint(tasks)]
+    protocols = [record.protocol for record in records if not set(record.tasks).isdisjoint(tasks)]
     return len(protocols) > 1 and (len(set(protocols)) > 1 or "mixed" in protocols)
 
 
-def protocol_warnings(judged: Sequence[JudgingRecord]) -> list[str]:
+def protocol_warnings(records: Sequence[JudgingRecord]) -> list[str]:
     """A sentence for the reader where contestants were judged by different protocols."""
-    tasks = {task for one in judged for task in one.tasks}
-    if not any(protocols_differ(judged, [task]) for task in tasks):
+    tasks = {task for record in records for task in record.tasks}
+    if not any(protocols_differ(records, [task]) for task in tasks):
         return []
-    whose = "; ".join(f"{one.contestant}: {one.title}" for one in judged if one.tasks)
+    whose = "; ".join(f"{record.contestant}: {record.title}" for record in records if record.tasks)
     return [f"Judged by different protocols ({whose}): not comparable, and not ranked, where verdicts count."]
 
 
 def _has_verdicts(file: PosterFile) -> bool:
-    return any(item.judge and any(said.strip() for said in item.judge) for item in file.items)
+    return any(item.judge and any(verdict.strip() for verdict in item.judge) for item in file.items)

@@ -73,35 +73,40 @@ def measure_files(
     *,
     pictures: Path,
     workers: int | None = 1,
-    watch: Watch = lambda done, wanted: None,
+    watch: Watch = lambda completed, total: None,
 ) -> MeasurementReport:
     """Fill in what can be measured in these files, each written back to where it was read from."""
     counts: Counter[str] = Counter()
     no_reply: Counter[str] = Counter()
-    made = [file for file in files if file.task.side == "generation"]
-    owed = [(file, list(_owed(file, way, pictures, counts))) for file in made]
-    total, done = sum(len(some) for _, some in owed), 0
+    generated = [file for file in files if file.task.side == "generation"]
+    owed = [(file, list(_owed(file, way, pictures, counts))) for file in generated]
+    total, completed = sum(len(some) for _, some in owed), 0
     for file, some in owed:
-        said = {one.item.number: _said(file, one.item, way) for one in some}
-        jobs = [_MeasurementJob(way, one.place, file.task.answer, tuple(_raw(file, one))) for one in some]
+        texts_by_item = {open_poster.item.number: _said(file, open_poster.item, way) for open_poster in some}
+        jobs = [
+            _MeasurementJob(way, open_poster.place, file.task.answer, tuple(_raw(file, open_poster)))
+            for open_poster in some
+        ]
         try:
-            for index, found in map_processes(_measured, jobs, processes=workers):
-                done += 1
-                watch(done, total)
-                if isinstance(found, BadFile):
+            for index, verdicts in map_processes(_measured, jobs, processes=workers):
+                completed += 1
+                watch(completed, total)
+                if isinstance(verdicts, BadFile):
                     no_reply["broken picture" if way == "pixels" else "no record of its drawing"] += 1
-                elif isinstance(found, Exception):
-                    raise found
+                elif isinstance(verdicts, Exception):
+                    raise verdicts
                 else:
-                    counts["answered"] += len(found)
-                    _fill(said[some[index].item.number], some[index].points, found)
+                    counts["answered"] += len(verdicts)
+                    _fill(texts_by_item[some[index].item.number], some[index].points, verdicts)
         finally:  # whatever ended it, what was found is kept
             verdict, why = FIELDS[way]
-            news = {number: {verdict: texts, why: whys} for number, (texts, whys) in said.items() if any(texts)}
+            news = {
+                number: {verdict: texts, why: whys} for number, (texts, whys) in texts_by_item.items() if any(texts)
+            }
             write_back(file, news)
-    if made and way == "pixels":  # an oracle is no judge
+    if generated and way == "pixels":  # an oracle is no judge
         method = Signature(method="pixels", settings={"rules": RULES_VERSION, "reader": READER})
-        record_judge(picture_root(made[0].path), way, str(method), counts["answered"])
+        record_judge(picture_root(generated[0].path), way, str(method), counts["answered"])
     return MeasurementReport(
         judge=way,
         answered=counts["answered"],
@@ -141,9 +146,9 @@ def _checked(file: PosterFile, item: PosterItem, rule: Any) -> Rule | None:
     return read_rule(rule, where=f"{file.path}, record {item.number + 1}, rules")
 
 
-def _raw(file: PosterFile, one: _OpenPoints) -> Iterator[Any]:
-    rules = point_rules(file, one.item) if file.task.answer == "points" else (None,)
-    for point, rule in zip(one.points, one.rules):
+def _raw(file: PosterFile, open_poster: _OpenPoints) -> Iterator[Any]:
+    rules = point_rules(file, open_poster.item) if file.task.answer == "points" else (None,)
+    for point, rule in zip(open_poster.points, open_poster.rules):
         yield rules[point] if rule is None else rule
 
 
@@ -153,9 +158,9 @@ def _said(file: PosterFile, item: PosterItem, way: Way) -> tuple[list[str], list
     return field_texts(file, item, verdict, n), field_texts(file, item, why, n)
 
 
-def _fill(said: tuple[list[str], list[str]], points: Sequence[int], found: Sequence[tuple[str, str]]) -> None:
-    for point, (verdict, why) in zip(points, found, strict=True):
-        said[0][point], said[1][point] = verdict, why
+def _fill(texts: tuple[list[str], list[str]], points: Sequence[int], verdicts: Sequence[tuple[str, str]]) -> None:
+    for point, (verdict, why) in zip(points, verdicts, strict=True):
+        texts[0][point], texts[1][point] = verdict, why
 
 
 # -- looking, in a process of its own --------------------------------------------------------------------------------
@@ -164,7 +169,7 @@ def _fill(said: tuple[list[str], list[str]], points: Sequence[int], found: Seque
 def _measured(job: _MeasurementJob) -> list[tuple[str, str]]:
     """Verdict and reason for each rule."""
     if job.way == "pixels":
-        return [_told(one) for one in look_at_pixels(RuleTask(job.place, job.rules, cache_file()))]
+        return [_told(finding) for finding in look_at_pixels(RuleTask(job.place, job.rules, cache_file()))]
     layout = _layout(job.place)
     if job.kind == "label":
         return [(layout.style, f"drawn by {layout.house}")]
@@ -203,24 +208,31 @@ THIN = 200
 
 def layout_picture(rule: Mapping[str, Any], layout: Layout) -> RuleFinding:
     """Whether the motif of `rule` was drawn."""
-    drawn = [element.recipe or "" for element in layout.of_role("picture")]
-    return RuleFinding(any(one.startswith(f"{rule.get('of')} in ") for one in drawn), ", ".join(drawn) or "no picture")
+    recipes = [element.recipe or "" for element in layout.of_role("picture")]
+    return RuleFinding(
+        any(recipe.startswith(f"{rule.get('of')} in ") for recipe in recipes), ", ".join(recipes) or "no picture"
+    )
 
 
 def layout_attributes(layout: Layout) -> list[str]:
     """The attributes of the vocabulary that the faces settle; the other 29 a record does not know."""
     letterings = [element.lettering for element in layout.elements if element.lettering is not None]
-    found = {name for one in letterings for name, has in _ATTRIBUTES.items() if has(one, FAMILIES[one.face.family])}
-    return [name for name in ATTRIBUTES if name in found]
+    attributes = {
+        name
+        for lettering in letterings
+        for name, has in _ATTRIBUTES.items()
+        if has(lettering, FAMILIES[lettering.face.family])
+    }
+    return [name for name in ATTRIBUTES if name in attributes]
 
 
 _ATTRIBUTES: dict[str, Callable[[Lettering, Family], bool]] = {
-    "capitals": lambda one, family: family.caps or one.text.isupper(),
-    "cursive": lambda one, family: family.kind == "script",
-    "display": lambda one, family: family.kind == "display",
-    "italic": lambda one, family: one.face.italic,
-    "monospace": lambda one, family: family.kind == "mono",
-    "serif": lambda one, family: family.serif or family.kind in ("serif", "slab"),
-    "thin": lambda one, family: (family.looks or one.face.weight) <= THIN,
-    "wide": lambda one, family: family.width == "wide",
+    "capitals": lambda lettering, family: family.caps or lettering.text.isupper(),
+    "cursive": lambda lettering, family: family.kind == "script",
+    "display": lambda lettering, family: family.kind == "display",
+    "italic": lambda lettering, family: lettering.face.italic,
+    "monospace": lambda lettering, family: family.kind == "mono",
+    "serif": lambda lettering, family: family.serif or family.kind in ("serif", "slab"),
+    "thin": lambda lettering, family: (family.looks or lettering.face.weight) <= THIN,
+    "wide": lambda lettering, family: family.width == "wide",
 }

@@ -48,8 +48,8 @@ def strokes(pixels: Pixels, least: float = 40.0) -> Bools:
     values = pixels.astype(np.int16)
     across = np.abs(np.diff(values, axis=1, append=values[:, -1:])).max(axis=2)
     down = np.abs(np.diff(values, axis=0, append=values[-1:])).max(axis=2)
-    found: Bools = np.maximum(across, down) > least
-    return found
+    edges: Bools = np.maximum(across, down) > least
+    return edges
 
 
 def runs(marked: Bools) -> list[tuple[int, int]]:
@@ -92,7 +92,9 @@ def effect_seen(prompt: str, pixels: Pixels) -> str | None:
 def _options(prompt: str) -> Iterator[tuple[str, str]]:
     """Letter and effect of the options that a prompt lists."""
     for letter, words in _OPTION.findall(prompt):
-        effect = next((one for one in CLASSIC_EFFECTS if fold_label(words).startswith(fold_label(one))), None)
+        effect = next(
+            (candidate for candidate in CLASSIC_EFFECTS if fold_label(words).startswith(fold_label(candidate))), None
+        )
         if effect is not None:
             yield letter, effect
 
@@ -101,18 +103,18 @@ def _seen(upper: Pixels, lower: Pixels, ground: Floats) -> Iterator[str]:
     """Effects whose trace is there, in their order."""
     apart = distance(upper, ground)
     ink: Floats = np.median(upper[apart >= 0.9 * apart.max()], axis=0)
-    plain, done = _mixed(upper, ground, ink), _mixed(lower, ground, ink)
-    before, after = plain > 0.5, done > 0.5
+    plain, changed = _mixed(upper, ground, ink), _mixed(lower, ground, ink)
+    before, after = plain > 0.5, changed > 0.5
     area = max(1, int(before.sum()))
     high, wide = _size(apart > _LIT)
     lit = distance(lower, ground) > _LIT
     high_now, wide_now = _size(lit)
-    own = _own_color(lower, ground, ink, done).sum() / area
+    own = _own_color(lower, ground, ink, changed).sum() / area
     traces = {
         "shadow": (lower.sum(axis=2) < ground.sum() - _LIT).sum() / area > 0.3,
         "highlight": lit.sum() / (high_now * wide_now) > 0.95,
         "reflection": high_now / high > 1.6,
-        "glow": (_half(done) - _half(plain)) / area > 1.8,
+        "glow": (_half(changed) - _half(plain)) / area > 1.8,
         "outline": own > 0.4 and high_now > 1.02 * high,
         "gradient_fill": own > 0.4,
         "underline": after.sum(axis=1).max() / wide_now - before.sum(axis=1).max() / wide > 0.33,
@@ -251,18 +253,18 @@ def _empty(prompt: str, pixels: Pixels) -> str | None:
     shares = [
         float(ink[rows[i] : rows[i + 1], columns[j] : columns[j + 1]].mean()) for i in range(GRID) for j in range(GRID)
     ]
-    asked = _COUNT.search(prompt)
-    count = int(asked[1]) if asked else sum(share < 0.002 for share in shares)
-    return json.dumps(sorted(int(one) for one in np.argsort(shares, kind="stable")[:count]))
+    match = _COUNT.search(prompt)
+    count = int(match[1]) if match else sum(share < 0.002 for share in shares)
+    return json.dumps(sorted(int(patch) for patch in np.argsort(shares, kind="stable")[:count]))
 
 
 def _located(pixels: Pixels, boxes: Convention) -> str:
     """Blocks of strokes: lines are strokes joined across, blocks are lines of one height that stand close together."""
     height, width = pixels.shape[:2]
     sides = (width, height) if boxes == "pixel" else (SCALES[boxes], SCALES[boxes])
-    found = sorted(_blocks(pixels), key=lambda one: -(one[2] - one[0]) * (one[3] - one[1]))
-    written = [[round(n * side, 5) for n, side in zip(box, (*sides, *sides))] for box in found]
-    return json.dumps(written)
+    blocks = sorted(_blocks(pixels), key=lambda block: -(block[2] - block[0]) * (block[3] - block[1]))
+    scaled = [[round(n * side, 5) for n, side in zip(box, (*sides, *sides))] for box in blocks]
+    return json.dumps(scaled)
 
 
 def _blocks(pixels: Pixels) -> list[Box]:
@@ -291,7 +293,12 @@ def _stacked(lines: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int
         else:
             home.append(line)
     return [
-        (min(one[0] for one in b), min(one[1] for one in b), max(one[2] for one in b), max(one[3] for one in b))
+        (
+            min(line_box[0] for line_box in b),
+            min(line_box[1] for line_box in b),
+            max(line_box[2] for line_box in b),
+            max(line_box[3] for line_box in b),
+        )
         for b in blocks
     ]
 
@@ -310,8 +317,8 @@ def _comparison(prompt: str, pixels: Pixels) -> str | None:
     halves = [poster for half in np.array_split(pixels, 2, axis=1) if (poster := _framed(half)) is not None]
     if len(halves) != 2:
         return None
-    one, other = (_traits(poster) for poster in halves)
-    for mine, yours, least in zip(one, other, _TELLING):
+    left, right = (_traits(poster) for poster in halves)
+    for mine, yours, least in zip(left, right, _TELLING):
         if abs(mine - yours) > least:
             return "A" if mine > yours else "B"
     return None
@@ -323,30 +330,30 @@ _TELLING = (0.01, 0.03, 0.04, 0.0, 0.0, 0.0)
 
 def _traits(poster: Pixels) -> Sequence[float]:
     """What is the larger the better a layout is, the surest first."""
-    drawn = strokes(poster)
+    edges = strokes(poster)
     blocks = _blocks(poster)
     tallest = max((box[3] - box[1] for box in blocks), default=0.0)
     starts = np.array([box[0] for box in blocks])
     shared = (np.abs(starts[:, None] - starts[None]) < 0.006).sum(axis=1) > 1
-    free = float((~drawn.any(axis=1)).mean())
-    rows = len(runs(np.asarray(drawn.any(axis=1))))
-    return -_touching(drawn), tallest, free, rows, float(shared.mean()) if len(blocks) else 0.0, float(drawn.mean())
+    free = float((~edges.any(axis=1)).mean())
+    rows = len(runs(np.asarray(edges.any(axis=1))))
+    return -_touching(edges), tallest, free, rows, float(shared.mean()) if len(blocks) else 0.0, float(edges.mean())
 
 
 def _framed(half: Pixels) -> Pixels | None:
     """The poster of one half: the part that is not paper."""
     if not half.size:
         return None
-    shown = (half < 255).any(axis=2)
-    rows, columns = np.flatnonzero(shown.mean(axis=1) > 0.5), np.flatnonzero(shown.mean(axis=0) > 0.5)
+    is_poster = (half < 255).any(axis=2)
+    rows, columns = np.flatnonzero(is_poster.mean(axis=1) > 0.5), np.flatnonzero(is_poster.mean(axis=0) > 0.5)
     if not len(rows) or not len(columns):
         return None
     return half[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
-def _touching(drawn: Bools) -> float:
+def _touching(edges: Bools) -> float:
     """Share of the rows whose strokes run into the left or right edge."""
-    return float(np.mean(drawn[:, :4].any(axis=1)) + np.mean(drawn[:, -4:].any(axis=1)))
+    return float(np.mean(edges[:, :4].any(axis=1)) + np.mean(edges[:, -4:].any(axis=1)))
 
 
 _RULES: dict[str, Callable[[str, Pixels], str | None]] = {

@@ -81,7 +81,7 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
             Markup("Intervals in brackets are at the {} level.").format(level_words(here.settings)),
             f"Boxes are read as {report.settings.boxes}.",
             *([Markup("Judged by {}.").format(_judges(report))] if report.judges else []),
-            *(f"{one.group} is without {', '.join(one.absent)}." for one in report.groups if one.absent),
+            *(f"{group.group} is without {', '.join(group.absent)}." for group in report.groups if group.absent),
             *report.policies,
         ],
         signature=one_way(str(report.signature)),
@@ -91,7 +91,7 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
 def _cards(report: PosterReport) -> list[Card]:
     cards = []
     if report.overall is not None:
-        groups = sum(one.group != "Generation" for one in report.groups)
+        groups = sum(group.group != "Generation" for group in report.groups)
         cards.append(
             Card(
                 "Overall",
@@ -100,16 +100,20 @@ def _cards(report: PosterReport) -> list[Card]:
             )
         )
     cards += [
-        Card(one.group, estimate_value(one.figure, None, 3), _under(one))
-        for one in report.groups
-        if one.figure is not None
+        Card(group.group, estimate_value(group.figure, None, 3), _under(group))
+        for group in report.groups
+        if group.figure is not None
     ]
     return cards
 
 
-def _under(one: PosterGroup) -> Markup:
-    told = count_noun(one.metrics, "metric")
-    return told if one.at_best is None else Markup("{}; provisional, at best {}").format(told, fixed(one.at_best, 3))
+def _under(group: PosterGroup) -> Markup:
+    metrics = count_noun(group.metrics, "metric")
+    return (
+        metrics
+        if group.at_best is None
+        else Markup("{}; provisional, at best {}").format(metrics, fixed(group.at_best, 3))
+    )
 
 
 def _judges(report: PosterReport) -> Markup:
@@ -121,9 +125,9 @@ def _judges(report: PosterReport) -> Markup:
 
 def _group_section(report: PosterReport) -> Section:
     rows = [
-        (one.group, one.figure.value, one.figure.low, one.figure.high, "")
-        for one in report.groups
-        if one.figure is not None
+        (group.group, group.figure.value, group.figure.low, group.figure.high, "")
+        for group in report.groups
+        if group.figure is not None
     ]
     blocks: list[Chart | Table] = []
     if rows:
@@ -133,14 +137,14 @@ def _group_section(report: PosterReport) -> Section:
         blocks.append(Chart(drawing, "0 is an answer given without looking, for scores with options; 1 is perfect."))
     columns = [Column("group", "Group"), Column("mean", "Mean", "estimate", 3), Column("metrics", "Metrics", "count")]
     columns += [Column("released", "Released", "number")] if report.compat else []
-    lacks = any(one.absent for one in report.groups)
+    lacks = any(group.absent for group in report.groups)
     columns += (
         [Column("absent", "Without", "count", hint="Metrics of the group that no file was given for.")] if lacks else []
     )
     table = [
-        {"group": one.group, "mean": one.figure, "metrics": one.metrics, "released": one.released,
-         "absent": Cell(len(one.absent), ", ".join(one.absent))}
-        for one in report.groups
+        {"group": group.group, "mean": group.figure, "metrics": group.metrics, "released": group.released,
+         "absent": Cell(len(group.absent), ", ".join(group.absent))}
+        for group in report.groups
     ]  # fmt: skip
     blocks.append(Table(columns, table, caption="Groups"))
     return Section("Groups", blocks, "Plain means of their tasks’ metrics, as in the published table.")
@@ -169,8 +173,8 @@ def _task_section(report: PosterReport) -> Section:
     ]
     rows = [_row(task, metric, i) for task in report.tasks for i, metric in enumerate(task.metrics)]
     table = Table(columns, rows, caption="Every metric of every task", sortable=False)
-    told = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
-    return Section("Tasks", [table], told)
+    intro = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
+    return Section("Tasks", [table], intro)
 
 
 def _row(task: TaskResult, metric: MetricResult, index: int) -> dict[str, object]:
@@ -200,19 +204,19 @@ def _curve_sections(report: PosterReport) -> list[Section]:
         return []
     width = SMALL if len(report.curves) > 1 else WIDE
     figures = [Chart(_drawing(curve, width), heading=f"{curve.title}: {curve.difficulty}") for curve in report.curves]
-    shown = ChartRow(figures) if len(figures) > 1 else figures[0]
-    return [Section("Difficulty", [shown], "Where it begins to fail; bands are intervals.")]
+    block = ChartRow(figures) if len(figures) > 1 else figures[0]
+    return [Section("Difficulty", [block], "Where it begins to fail; bands are intervals.")]
 
 
 def _drawing(curve: DifficultyCurve, width: int) -> str:
     points = curve.points
-    drawn = charts.Curve(
+    line = charts.Curve(
         "", [point.x for point in points], [point.figure.value for point in points],
         low=[point.figure.low for point in points], high=[point.figure.high for point in points],
     )  # fmt: skip
     lowest = min(0.0, *(min(point.figure.value, point.figure.low or 0.0) for point in points))
     return charts.line_curves(
-        [drawn], title=f"{curve.title} over {curve.difficulty}", x_label=curve.difficulty,
+        [line], title=f"{curve.title} over {curve.difficulty}", x_label=curve.difficulty,
         y_label=metric_title(curve.task, curve.metric), y_domain=(lowest, 1.0), height=_LOW, width=width,
     )  # fmt: skip
 
@@ -272,8 +276,8 @@ class FailureGallery(Block):
         return film_grid(*(self._case(case) for case in self.cases))
 
     def _case(self, case: WrongAnswer) -> Markup:
-        said = (("wanted", case.wanted), ("said", case.said), ("read", case.read))
-        lines = (labelled_text(label, one_way(words) or "nothing") for label, words in said)
+        labelled = (("wanted", case.wanted), ("said", case.said), ("read", case.read))
+        lines = (labelled_text(label, one_way(words) or "nothing") for label, words in labelled)
         return element("div", picture_or_note(self.pictures.get(case.number, ""), case.name), *lines)
 
 
@@ -323,7 +327,7 @@ KINDS = {
 }
 """What a kind of point is about."""
 _MARKS = {True: "✓", False: "✗", None: "?"}
-_SAID = {True: "met", False: "not met", None: "verdict owed"}
+_SPOKEN_STATES = {True: "met", False: "not met", None: "verdict owed"}
 
 
 def point_sections(report: PosterReport) -> list[Section]:
@@ -338,27 +342,27 @@ def point_sections(report: PosterReport) -> list[Section]:
         Column("points", "Points", "count"),
         Column("owed", "Verdicts owed", "count", hint="They count as not met."),
     ]
-    if any(one.oracle is not None for task in report.tasks for one in task.points):
+    if any(kind.oracle is not None for task in report.tasks for kind in task.points):
         columns += [
             Column("oracle", "Oracle", "number", hint="Met by the record of the drawing, of the points it can answer."),
             Column("agree", "Oracle agrees", hint="Of the points on which both judge and record say something."),
         ]
-    told = "Shares of points; intervals draw posters again. A poster that is not there meets none."
+    intro = "Shares of points; intervals draw posters again. A poster that is not there meets none."
     return [
-        Section("Points", [Table(columns, rows, caption="Key points by what they are about", sortable=False)], told)
+        Section("Points", [Table(columns, rows, caption="Key points by what they are about", sortable=False)], intro)
     ]
 
 
 def _kind_row(task: TaskResult, at: int) -> dict[str, object]:
-    one = task.points[at]
+    kind = task.points[at]
     return {
         "task": task.title if at == 0 else "",
-        "kind": KINDS.get(one.kind, one.kind),
-        "met": Cell(one.met, "not judged" if one.met is None else ""),
-        "points": one.points,
-        "owed": one.owed,
-        "oracle": one.oracle,
-        "agree": Markup("{} of {}").format(fixed(one.agree, 0), fixed(one.both, 0)) if one.both else "–",
+        "kind": KINDS.get(kind.kind, kind.kind),
+        "met": Cell(kind.met, "not judged" if kind.met is None else ""),
+        "points": kind.points,
+        "owed": kind.owed,
+        "oracle": kind.oracle,
+        "agree": Markup("{} of {}").format(fixed(kind.agree, 0), fixed(kind.both, 0)) if kind.both else "–",
     }
 
 
@@ -385,18 +389,18 @@ def _told(case: PosterCase) -> list[Markup]:
         parts = [("asked for", case.wanted)] if case.wanted else []
         parts += [("judge", case.said or "no verdict"), *([("oracle", case.oracle)] if case.oracle else [])]
         return [labelled_text(label, one_way(words)) for label, words in parts]
-    met = sum(one.holds is True for one in case.points)
+    met = sum(point.holds is True for point in case.points)
     head = element("p", Markup("{} of {} points met").format(met, len(case.points)), class_="told")
-    open_ones = [one for one in case.points if one.holds is not True]
-    listed = element("div", element("ul", *(_point(one) for one in open_ones)), class_="told")
+    open_ones = [point for point in case.points if point.holds is not True]
+    listed = element("div", element("ul", *(_point(point) for point in open_ones)), class_="told")
     return [head, listed] if open_ones else [head]
 
 
-def _point(one: PointCase) -> Markup:
-    mark = element("span", _MARKS[one.holds], role="img", aria_label=_SAID[one.holds])
-    beside = " (the record says it is)" if one.holds is False and one.oracle else ""
-    why = element("span", f" {one_way(one.why)}{beside}", class_="soft") if one.why or beside else ""
-    return element("li", mark, element("span", one_way(one.text), why), class_="point")
+def _point(point: PointCase) -> Markup:
+    mark = element("span", _MARKS[point.holds], role="img", aria_label=_SPOKEN_STATES[point.holds])
+    beside = " (the record says it is)" if point.holds is False and point.oracle else ""
+    why = element("span", f" {one_way(point.why)}{beside}", class_="soft") if point.why or beside else ""
+    return element("li", mark, element("span", one_way(point.text), why), class_="point")
 
 
 def poster_sections(report: PosterReport, pictures: Path | None) -> list[Section]:
@@ -412,8 +416,8 @@ def poster_sections(report: PosterReport, pictures: Path | None) -> list[Section
         )
         for number, task in enumerate(tasks)
     ]
-    told = "The worst of each task, with the points that are not met (✗) or not judged (?)."
-    return [Section("Posters", blocks, told)] if blocks else []
+    intro = "The worst of each task, with the points that are not met (✗) or not judged (?)."
+    return [Section("Posters", blocks, intro)] if blocks else []
 
 
 def _urls(cases: tuple[PosterCase, ...], folder: Path | None) -> dict[int, str]:

@@ -159,7 +159,7 @@ class PosterTask:
 
     def metric(self, id: str) -> Metric:
         """The metric with that id."""
-        return next(one for one in self.metrics if one.id == id)
+        return next(metric for metric in self.metrics if metric.id == id)
 
 
 _COLORS, _EFFECTS = len(COLORS), 48
@@ -357,7 +357,7 @@ def task_named(name: str) -> PosterTask:
 
 def metric_title(task: str, metric: str) -> str:
     """What a metric of a task is called on a page: Word recall, not wr."""
-    return next(one.title for one in task_named(task).metrics if one.id == metric)
+    return next(candidate.title for candidate in task_named(task).metrics if candidate.id == metric)
 
 
 def task_of(string: object, *, where: str) -> PosterTask:
@@ -367,6 +367,8 @@ def task_of(string: object, *, where: str) -> PosterTask:
             "a record of a known poster task is needed",
             found=f"task {string!r}",
             where=where,
-            remedy="known are " + ", ".join(repr(one) for one in _BY_STRING) + "; another version's file is not read",
+            remedy="known are "
+            + ", ".join(repr(known_string) for known_string in _BY_STRING)
+            + "; another version's file is not read",
         )
     return _BY_STRING[string]

@@ -108,11 +108,11 @@ def assets() -> dict[str, str]:
 @cache
 def asset_names() -> dict[str, str]:
     """Their paths in the site; a changed file has a new name, so that no browser shows a stale one."""
-    found = {}
+    paths = {}
     for name, text in assets().items():
         stem, ending = name.split(".")
-        found[name] = f"assets/{stem}-{hashlib.sha256(text.encode()).hexdigest()[:10]}.{ending}"
-    return found
+        paths[name] = f"assets/{stem}-{hashlib.sha256(text.encode()).hexdigest()[:10]}.{ending}"
+    return paths
 
 
 @cache

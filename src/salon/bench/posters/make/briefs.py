@@ -156,7 +156,7 @@ def make_brief(
 ) -> Brief:
     """A brief with a headline, the texts it must `always` have, and others up to `texts` in all."""
     what = occasion or pick(OCCASIONS, rng)
-    said = {
+    texts_by_role = {
         "subhead": pick(what.subheads, rng),
         "body": pick(what.bodies, rng),
         "cta": pick(what.ctas, rng),
@@ -169,7 +169,7 @@ def make_brief(
     return Brief(
         id=name,
         headline=pick(what.headlines, rng),
-        **{role: said[role] for role in chosen},
+        **{role: texts_by_role[role] for role in chosen},
         subject=pick(what.subjects, rng),
         mood=pick(what.moods, rng),
         style=style,
@@ -226,7 +226,7 @@ HOW: dict[str, tuple[str, str]] = {
                   "The main motif and its mirror image are both there."),
 }  # fmt: skip
 """What to do for an operation, and what is then to be seen."""
-_PLAIN = tuple(one for one in OCCASIONS if not named_colors(one.purpose))
+_PLAIN = tuple(occasion for occasion in OCCASIONS if not named_colors(occasion.purpose))
 """Occasions that can be told without the name of a color."""
 _LONGEST_TRY = 60
 
@@ -290,7 +290,7 @@ def gen_composition(number: int, seed: int) -> MadeItem:
     """A poster whose parts are put together in a way that is asked for."""
     operation = balanced_choice(OPERATIONS, number, seed, "gen_composition")
     place = balanced_choice(PLACES, number, seed, "gen_composition", "place")
-    todo, seen = HOW[operation]
+    todo, visible_sign = HOW[operation]
 
     def written(rng: np.random.Generator) -> tuple[Brief, str]:
         brief = make_brief("composition", rng, texts=3).model_copy(update={"headline_at": place})
@@ -304,7 +304,7 @@ def gen_composition(number: int, seed: int) -> MadeItem:
     brief, prompt = _meant("gen_composition", number, seed, written)
     margin = {"kind": "margin", "texts": _texts(brief), "least": 0.02}
     points = [
-        (seen, None),
+        (visible_sign, None),
         (f"The picture shows this motif: {brief.subject}.", {"kind": "picture", "of": brief.subject}),
         _place_point(brief, place),
         _largest_point(brief, 1.5),
@@ -335,7 +335,7 @@ def gen_intention(number: int, seed: int) -> MadeItem:
 
 
 PROMPTS: dict[str, Callable[[int, int], MadeItem]] = {
-    one.__name__: one for one in (gen_dense, gen_font, gen_style, gen_composition, gen_intention)
+    make.__name__: make for make in (gen_dense, gen_font, gen_style, gen_composition, gen_intention)
 }
 """Task to what writes its prompt of a number under a seed."""
 
@@ -346,11 +346,11 @@ def _prompt(string: str, kind: str, prompt: str, points: Sequence[Point], hard: 
 
 
 def _meant(
-    task: str, number: int, seed: int, written: Callable[[np.random.Generator], tuple[Brief, str]]
+    task: str, number: int, seed: int, write: Callable[[np.random.Generator], tuple[Brief, str]]
 ) -> tuple[Brief, str]:
     """The first of a row of prompts that reads as it is meant."""
     for attempt in range(_LONGEST_TRY):
-        brief, prompt = written(chance(seed, task, str(number), str(attempt)))
+        brief, prompt = write(chance(seed, task, str(number), str(attempt)))
         if _is_read_so(brief, prompt):
             return brief, prompt
     raise BadValue("a prompt that reads as it is meant is needed", found=f"{_LONGEST_TRY} that do not",
@@ -363,7 +363,7 @@ def _is_read_so(brief: Brief, prompt: str) -> bool:
         return False
     read = read_brief(Prompt(id=brief.id, text=prompt))
     fields = ("format", "subject", "mood", "style", "palette", "headline_at")
-    return _texts(read) == _texts(brief) and all(getattr(read, one) == getattr(brief, one) for one in fields)
+    return _texts(read) == _texts(brief) and all(getattr(read, field) == getattr(brief, field) for field in fields)
 
 
 # -- words and points ------------------------------------------------------------------------------------------------
@@ -374,8 +374,8 @@ def _texts(brief: Brief) -> list[str]:
 
 
 def _listed(brief: Brief) -> str:
-    first, *others = _texts(brief)
-    return "\n".join([f"- headline: “{first}”", *(f"- “{text}”" for text in others)])
+    first, *rest = _texts(brief)
+    return "\n".join([f"- headline: “{first}”", *(f"- “{text}”" for text in rest)])
 
 
 def _text_points(brief: Brief) -> list[Point]:
@@ -384,9 +384,9 @@ def _text_points(brief: Brief) -> list[Point]:
 
 
 def _color_points(colors: tuple[str, str]) -> list[Point]:
-    lead, other = colors
+    lead, accent = colors
     return [(f"Large areas are {lead}.", {"kind": "color", "color": lead, "leads": True}),
-            (f"Something is {other}.", {"kind": "color", "color": other})]  # fmt: skip
+            (f"Something is {accent}.", {"kind": "color", "color": accent})]  # fmt: skip
 
 
 def _place_point(brief: Brief, place: Place) -> Point:
@@ -396,6 +396,6 @@ def _place_point(brief: Brief, place: Place) -> Point:
 
 
 def _largest_point(brief: Brief, times: float) -> Point:
-    told = "taller than" if times == 1 else f"at least {times:g} times as tall as"
+    comparison = "taller than" if times == 1 else f"at least {times:g} times as tall as"
     rule = {"kind": "largest", "text": brief.headline, "times": times}
-    return f"The headline “{brief.headline}” is {told} any other line.", rule
+    return f"The headline “{brief.headline}” is {comparison} any other line.", rule

@@ -29,9 +29,9 @@ class MadeItem:
 
     def record(self, name: str, path: str) -> dict[str, Any]:
         """The record in the public layout."""
-        known = {"task": self.string, "subtask": self.subtask, "name": name, "path": path, "prompt": self.prompt}
+        fields = {"task": self.string, "subtask": self.subtask, "name": name, "path": path, "prompt": self.prompt}
         hard = {"difficulty": dict(self.difficulty)} if self.difficulty else {}
-        return {**known, **self.truth, **hard}
+        return {**fields, **self.truth, **hard}
 
 
 def pixel_box(box: Box, width: int, height: int) -> list[int]:
@@ -63,9 +63,9 @@ def pick_some(options: Sequence[T], count: int, rng: np.random.Generator) -> lis
     return [options[int(at)] for at in rng.permutation(len(options))[:count]]
 
 
-def insert_at(right: T, others: Sequence[T], at: int) -> list[T]:
+def insert_at(right: T, options: Sequence[T], at: int) -> list[T]:
     """The others with the right one put in at place `at`."""
-    return [*others[:at], right, *others[at:]]
+    return [*options[:at], right, *options[at:]]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def line_of_words(rng: np.random.Generator, least: int, most: int) -> str:
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 """Without i, l and o, of which one case or the other looks like l, I, 1 or 0."""
-_TOLD = set("abdefghjmnqrty")
+_CASE_LETTERS = set("abdefghjmnqrty")
 """Letters whose capitals have another shape: one of them shows whether a group is in capitals."""
 
 
@@ -130,7 +130,7 @@ def line_of_letters(rng: np.random.Generator, least: int, most: int, *, upper: b
 def _group(rng: np.random.Generator, upper: bool) -> str:
     while True:
         letters = "".join(pick(LETTERS, rng) for _ in range(4 + int(rng.integers(4))))
-        if letters[0] in _TOLD and set(letters[1:]) & _TOLD:
+        if letters[0] in _CASE_LETTERS and set(letters[1:]) & _CASE_LETTERS:
             break
     way = rng.random()
     if upper and way < 0.3:

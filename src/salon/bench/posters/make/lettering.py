@@ -50,14 +50,14 @@ def line_in(text: str, face: Face, frame: Box, *, paint: Paint, size: float, ali
     )
 
 
-def ink_on(ground: str, wanted: float, hue: str) -> str:
+def ink_on(ground: str, target_contrast: float, hue: str) -> str:
     """A shade of `hue` with this contrast on the ground, or the black or white that comes nearest to it."""
     end = max(("#000000", "#ffffff"), key=lambda extreme: contrast(extreme, ground))
-    start = hue if contrast(hue, ground) <= wanted else ground
+    start = hue if contrast(hue, ground) <= target_contrast else ground
     near, far = 0.0, 1.0
     for _ in range(16):
         middle = (near + far) / 2
-        near, far = (middle, far) if contrast(mix(start, end, middle), ground) < wanted else (near, middle)
+        near, far = (middle, far) if contrast(mix(start, end, middle), ground) < target_contrast else (near, middle)
     return mix(start, end, far)
 
 
@@ -104,8 +104,8 @@ def paint_over(marks: Sequence[Mark], ground: Pixels) -> NDArray[np.uint8]:
     """The marks on a ground of many colors; where they let it through, it shines through."""
     height, width = ground.shape[:2]
     black, white = (paint_marks(marks, width, height, color).astype(float) for color in ("#000000", "#ffffff"))
-    seen = black + (white - black) / 255 * ground
-    pixels: NDArray[np.uint8] = np.clip(np.round(seen), 0, 255).astype(np.uint8)
+    blended = black + (white - black) / 255 * ground
+    pixels: NDArray[np.uint8] = np.clip(np.round(blended), 0, 255).astype(np.uint8)
     return pixels
 
 

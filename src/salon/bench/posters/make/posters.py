@@ -52,12 +52,12 @@ def draw_brief(brief: Brief, seed: int, *, width: int = WIDTH) -> Poster:
     return lay_out(replace(plan, texts={role: as_displayed(text, faces[role]) for role, text in plan.texts.items()}))
 
 
-def draw_fitting_brief(task: str, number: int, seed: int, **wanted: Any) -> tuple[Poster, Brief]:
+def draw_fitting_brief(task: str, number: int, seed: int, **options: Any) -> tuple[Poster, Brief]:
     """A poster from the first of a row of briefs whose texts find room."""
-    width = wanted.pop("width", WIDTH)
+    width = options.pop("width", WIDTH)
     for attempt in range(_LONGEST_TRY):
         rng = chance(seed, task, str(number), str(attempt))
-        brief = make_brief(f"{task}-{number}", rng, **wanted)
+        brief = make_brief(f"{task}-{number}", rng, **options)
         try:
             return draw_brief(brief, int(rng.integers(1 << 31)), width=width), brief
         except BadValue:  # these texts in this style: others will do
@@ -72,19 +72,23 @@ def poster_pixels(poster: Poster) -> np.ndarray:
 
 def text_elements(poster: Poster) -> list[Element]:
     """Its texts, the largest area first."""
-    texts = [one for one in poster.layout.elements if one.kind == "text"]
-    return sorted(texts, key=lambda one: -one.box.width * one.box.height)
+    texts = [element for element in poster.layout.elements if element.kind == "text"]
+    return sorted(texts, key=lambda element: -element.box.width * element.box.height)
 
 
 def text_places(poster: Poster) -> dict[str, Any]:
     """Texts and boxes as the public files hold them: in pixels, the largest first."""
     size = [poster.layout.width, poster.layout.height]
-    found = [(pixel_box(one.box, *size), one.lettering.text) for one in text_elements(poster) if one.lettering]
-    found.sort(key=lambda pair: -_area(pair[0]))
+    places = [
+        (pixel_box(element.box, *size), element.lettering.text)
+        for element in text_elements(poster)
+        if element.lettering
+    ]
+    places.sort(key=lambda pair: -_area(pair[0]))
     return {
-        "texts": [text for _, text in found],
-        "text_bbox": [box for box, _ in found],
-        "bbox_areas": [_area(box) for box, _ in found],
+        "texts": [text for _, text in places],
+        "text_bbox": [box for box, _ in places],
+        "bbox_areas": [_area(box) for box, _ in places],
         "size": size,
     }
 
@@ -94,7 +98,7 @@ def _area(box: list[int]) -> int:
 
 
 def _hardness(poster: Poster) -> dict[str, float]:
-    sizes = [one.lettering.size for one in text_elements(poster) if one.lettering]
+    sizes = [element.lettering.size for element in text_elements(poster) if element.lettering]
     return {"texts": len(sizes), "smallest type": round(min(sizes), 1)}
 
 
@@ -177,13 +181,13 @@ def specification(truth: dict[str, Any]) -> str:
 def _across(boxes: list[list[int]], at: int, width: int) -> str:
     """Where a box stands from left to right: in line with an earlier one, or measured."""
     x1, _, x2, _ = boxes[at]
-    for other, (left, _, right, _) in enumerate(boxes[:at], 1):
+    for number, (left, _, right, _) in enumerate(boxes[:at], 1):
         if abs(x1 - left) <= 1:
-            return f"left edge in line with that of text {other}"
+            return f"left edge in line with that of text {number}"
         if abs(x2 - right) <= 1:
-            return f"right edge in line with that of text {other}"
+            return f"right edge in line with that of text {number}"
         if abs(x1 + x2 - left - right) <= 2:
-            return f"centered on text {other} from left to right"
+            return f"centered on text {number} from left to right"
     return f"left edge at {100 * x1 / width:.1f} %"
 
 
@@ -305,18 +309,18 @@ def _planted(kind: DefectKind, least: float) -> Violation:
 
     def spoil(brief: Brief, drawing: int, sound: Poster, strength: float) -> Poster | None:
         poster = draw_poster(brief, seed=drawing, width=COMPARISON_WIDTH, knobs={kind: least + (1 - least) * strength})
-        shown = any(defect.kind == kind for defect in poster.layout.defects)
-        return poster if shown and poster.layout.arrangement == sound.layout.arrangement else None
+        is_planted = any(defect.kind == kind for defect in poster.layout.defects)
+        return poster if is_planted and poster.layout.arrangement == sound.layout.arrangement else None
 
     return spoil
 
 
 def _overlap(brief: Brief, drawing: int, sound: Poster, strength: float) -> Poster | None:
     """The text nearest below or above the headline pushed into it."""
-    head, others = _texts(sound)
-    if head.rotation or not others:
+    head, rest = _texts(sound)
+    if head.rotation or not rest:
         return None
-    near = min(others, key=lambda one: abs(one.box.middle[1] - head.box.middle[1]))
+    near = min(rest, key=lambda element: abs(element.box.middle[1] - head.box.middle[1]))
     deep = (0.3 + 0.7 * strength) * min(near.box.height, 0.5 * head.box.height)
     below = near.box.middle[1] > head.box.middle[1]
     dy = head.box.bottom - deep - near.box.y if below else head.box.y + deep - near.box.bottom
@@ -335,15 +339,16 @@ def _cut_off(brief: Brief, drawing: int, sound: Poster, strength: float) -> Post
 
 def _texts(poster: Poster) -> tuple[Element, list[Element]]:
     """The headline, and the other texts that stand on nothing of their own."""
-    texts = [one for one in poster.layout.elements if one.kind == "text"]
-    head = next(one for one in texts if one.role == "headline")
-    return head, [one for one in texts if one.role not in ("headline", "cta")]
+    texts = [element for element in poster.layout.elements if element.kind == "text"]
+    head = next(element for element in texts if element.role == "headline")
+    return head, [element for element in texts if element.role not in ("headline", "cta")]
 
 
 def shift_element(poster: Poster, element: Element, dx: float, dy: float) -> Poster:
     """The poster with one of its elements moved, on record and in its marks."""
     box, frame = (
-        Box(x=one.x + dx, y=one.y + dy, width=one.width, height=one.height) for one in (element.box, element.frame)
+        Box(x=rectangle.x + dx, y=rectangle.y + dy, width=rectangle.width, height=rectangle.height)
+        for rectangle in (element.box, element.frame)
     )
     marks = (Group(poster.layer(element.id).marks, transform=(1.0, 0.0, 0.0, 1.0, dx, dy)),)
     return poster.replace_element(element.model_copy(update={"box": box, "frame": frame}), marks)
@@ -370,13 +375,17 @@ def shows_violation(violation: str, sound: Poster, spoiled: Poster) -> bool:
 
 def _strayed(sound: Poster, spoiled: Poster) -> float:
     """The median text's way sideways from its place in the sound layout, in widths of the poster."""
-    ways = [abs(spoiled.element(one.id).box.x - one.box.x) for one in sound.layout.elements if one.kind == "text"]
+    ways = [
+        abs(spoiled.element(element.id).box.x - element.box.x)
+        for element in sound.layout.elements
+        if element.kind == "text"
+    ]
     return float(np.median(ways)) / COMPARISON_WIDTH
 
 
 def _margin_lost(sound: Poster, spoiled: Poster) -> float:
     """The share of the margin that is gone: the distance of the nearest text from an edge of the poster."""
-    before, after = (min(_to_edge(one.box, poster) for one in poster.layout.elements if one.kind == "text")
+    before, after = (min(_to_edge(element.box, poster) for element in poster.layout.elements if element.kind == "text")
                      for poster in (sound, spoiled))  # fmt: skip
     return 1 - max(after, 0.0) / before if before > 0 else 0.0
 
@@ -392,14 +401,14 @@ def _leveled(sound: Poster, spoiled: Poster) -> float:
 
 
 def _lead(poster: Poster) -> float:
-    sizes = {one.role: one.lettering.size for one in poster.layout.elements if one.lettering}
+    sizes = {element.role: element.lettering.size for element in poster.layout.elements if element.lettering}
     return sizes["headline"] / max(size for role, size in sizes.items() if role != "headline")
 
 
 def _covered(sound: Poster, spoiled: Poster) -> float:
     """The largest share of a text that lies under or over the headline."""
-    head, others = _texts(spoiled)
-    return max((_shared(head.box, one.box) for one in others), default=0.0)
+    head, rest = _texts(spoiled)
+    return max((_shared(head.box, element.box) for element in rest), default=0.0)
 
 
 def _shared(head: Box, box: Box) -> float:

@@ -63,7 +63,7 @@ def make_tasks(
     seed: int = 0,
     *,
     resume: bool = False,
-    progress: Callable[[int, int], None] = lambda done, all: None,
+    progress: Callable[[int, int], None] = lambda completed, total: None,
     processes: int | None = None,
 ) -> list[Path]:
     """Make `n` items of each task under `folder`; the files written, one for each task.
@@ -80,7 +80,7 @@ def make_tasks(
     orders = [(task, number, seed, folder) for task in open for number in range(n)]
     records: dict[str, list[Record]] = {task: [{}] * n for task in open}
     left = dict.fromkeys(open, n)
-    for done, (at, record) in enumerate(map_processes(_drawn, orders, processes=processes), 1):
+    for number_done, (at, record) in enumerate(map_processes(_drawn, orders, processes=processes), 1):
         if isinstance(record, Exception):
             raise record
         task, number, _, _ = orders[at]
@@ -88,7 +88,7 @@ def make_tasks(
         left[task] -= 1
         if not left[task]:
             _write(folder, task, records.pop(task))
-        progress(done, len(orders))
+        progress(number_done, len(orders))
     return [folder / task_named(task).place for task in tasks]
 
 
@@ -107,11 +107,11 @@ def _check(folder: Path, tasks: Sequence[str], n: int, seed: int) -> None:
         raise BadValue(f"a number of items from 1 to {MOST:,} is needed", found=n)
     if seed < 0:
         raise BadValue("a seed of 0 or more is needed", found=seed)
-    held = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else []
-    if held and not set(held) & {*FOLDERS.values(), "pictures"}:
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if names and not set(names) & {*FOLDERS.values(), "pictures"}:
         raise BadFile(
             "a new or empty folder, or one with a made set, is needed",
-            found=", ".join(held[:3]) + (", ..." if len(held) > 3 else ""),
+            found=", ".join(names[:3]) + (", ..." if len(names) > 3 else ""),
             where=str(folder),
             remedy="name another folder",
         )
@@ -144,11 +144,11 @@ def _is_done(folder: Path, task: str, n: int, seed: int, resume: bool) -> bool:
 def _drawn(order: _Order) -> dict[str, Any]:
     """Draw one item, write its picture, give its record."""
     task, number, seed, folder = order
-    made = make_item(task, number, seed)
+    item = make_item(task, number, seed)
     name, path = _name(task, number)
-    if made.pixels is not None:
-        (folder / path).write_bytes(encode_png(made.pixels))
-    return made.record(name, path)
+    if item.pixels is not None:
+        (folder / path).write_bytes(encode_png(item.pixels))
+    return item.record(name, path)
 
 
 def _name(task: str, number: int) -> tuple[str, str]:

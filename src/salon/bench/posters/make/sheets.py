@@ -92,7 +92,7 @@ def simple_ocr(number: int, seed: int) -> MadeItem:
 def hard_ocr(number: int, seed: int) -> MadeItem:
     """Five lines of letters in fancy faces, tilted and in random colors, on what looks like a photograph."""
     rng = chance(seed, "hard_ocr", str(number))
-    texture, wanted, tilt = (
+    texture, contrast, tilt = (
         balanced_choice(options, number, seed, "hard_ocr", name)
         for name, options in (("texture", HARD_TEXTURES), ("contrast", CONTRASTS), ("tilt", TILTS))
     )
@@ -107,10 +107,10 @@ def hard_ocr(number: int, seed: int) -> MadeItem:
         set_line = line_in(text, face, frame, paint="#000000", size=50, align="center")
         shape = paint_marks([Group(set_line.glyphs, transform=turned)], WIDTH, HARD_HEIGHT, "#ffffff")
         covered = 1 - shape[..., :1].astype(float) / 255
-        inks.append(_ink_over(pixels, covered[..., 0] > 0, wanted, rng))
+        inks.append(_ink_over(pixels, covered[..., 0] > 0, contrast, rng))
         pixels = pixels * (1 - covered) + np.array(to_rgb(inks[-1])) * covered
     truth = {"gt": texts, "texts": texts, "font": [f.key for f in faces], "background": kind, "text_color": inks}
-    hard = {"texture": texture, "contrast": wanted, "tilt": abs(tilt)}
+    hard = {"texture": texture, "contrast": contrast, "tilt": abs(tilt)}
     image = np.clip(np.round(pixels), 0, 255).astype(np.uint8)
     return MadeItem("hard ocr", kind, _PROMPT.format(n=LINES), truth, image, hard)
 
@@ -120,10 +120,10 @@ def _joined(face: Face) -> bool:
     return FAMILIES[face.family].kind == "script"
 
 
-def _ink_over(pixels: Pixels, where: np.ndarray, wanted: float, rng: np.random.Generator) -> str:
+def _ink_over(pixels: Pixels, where: np.ndarray, contrast: float, rng: np.random.Generator) -> str:
     """A shade of any color that has this contrast with the mean of what it covers."""
     red, green, blue = (round(float(value)) for value in pixels[where].mean(axis=0))
-    return ink_on(f"#{red:02x}{green:02x}{blue:02x}", wanted, pick(_COLORS, rng))
+    return ink_on(f"#{red:02x}{green:02x}{blue:02x}", contrast, pick(_COLORS, rng))
 
 
 def font_size_ocr(number: int, seed: int) -> MadeItem:
@@ -231,13 +231,13 @@ def _block(align: Align, size: float, ink: str, rng: np.random.Generator) -> Tex
         face = Face(family=pick(PLAIN, rng).family, weight=pick((400, 600), rng))
         frame = Box(x=0, y=0, width=0.78 * BLOCK_WIDTH, height=0.6 * BLOCK_HEIGHT)
         try:
-            done = lines_at([line_of_words(rng, *both) for both in lengths], face, size, frame, paint=ink, align=align)
+            text = lines_at([line_of_words(rng, *both) for both in lengths], face, size, frame, paint=ink, align=align)
         except TooMuchText:
             continue
-        widths = [line.box.width for line in done.lines]
+        widths = [line.box.width for line in text.lines]
         ragged = 1 - min(widths) / max(widths)
         if ragged >= LEAST_RAGGED:
-            return TextBlock(done, round(ragged, 2))
+            return TextBlock(text, round(ragged, 2))
 
 
 def _anywhere(box: Box, rng: np.random.Generator) -> tuple[float, float]:
@@ -325,15 +325,15 @@ Cells = tuple[int, int, int, int]
 def empty_space(number: int, seed: int) -> MadeItem:
     """A sheet with three to eight pieces; the patches without any are asked for, with the grid on it or without."""
     pieces = balanced_choice(PIECES, number, seed, "empty_space")
-    shown = balanced_choice(("grid", "bare"), number, seed, "empty_space", "grid")
+    grid_kind = balanced_choice(("grid", "bare"), number, seed, "empty_space", "grid")
     sheet, shares = _sheet(pieces, number, seed)
-    gt = [int(one) for one in np.flatnonzero(shares == 0)]
+    gt = [int(patch) for patch in np.flatnonzero(shares == 0)]
     truth = {"gt": gt, "background": sheet.ground, "size": [SIDE, SIDE]}
     texture = balanced_choice(TEXTURES, number, seed, "empty_space", "texture")
-    hard = {"pieces": pieces, "empty patches": len(gt), "grid shown": float(shown == "grid"), "texture": texture}
+    hard = {"pieces": pieces, "empty patches": len(gt), "grid shown": float(grid_kind == "grid"), "texture": texture}
     ground = textured_ground(SIDE, SIDE, sheet.ground, texture, chance(seed, "empty_space", str(number), "ground"))
-    pixels = paint_over([*sheet.marks, *(_grid(sheet.ink) if shown == "grid" else ())], ground)
-    return MadeItem("empty space", shown, _prompt(len(gt), shown), truth, pixels, hard)
+    pixels = paint_over([*sheet.marks, *(_grid(sheet.ink) if grid_kind == "grid" else ())], ground)
+    return MadeItem("empty space", grid_kind, _prompt(len(gt), grid_kind), truth, pixels, hard)
 
 
 @dataclass(frozen=True)
@@ -356,7 +356,7 @@ def _sheet(pieces: int, number: int, seed: int) -> tuple[PieceSheet, np.ndarray]
         ground = pick(GROUNDS, rng)
         ink = ink_on(ground, 5.0, pick(GROUNDS, rng))
         cells = _cells(pieces, rng)
-        sheet = PieceSheet(ground, ink, tuple(mark for one in cells for mark in _piece(one, ground, ink, rng)))
+        sheet = PieceSheet(ground, ink, tuple(mark for cell in cells for mark in _piece(cell, ground, ink, rng)))
         shares = ink_shares(sheet.painted(), ground)
         clear = ((shares == 0) | (shares >= LEAST_INK)).all()
         if clear and len(cells) == pieces and 4 <= (shares == 0).sum() <= 41:
@@ -381,9 +381,9 @@ def ink_shares(pixels: np.ndarray, ground: str) -> np.ndarray:
     return shares
 
 
-def _prompt(count: int, shown: str) -> str:
-    grid = "This poster lies under" if shown == "grid" else "Think of this poster as"
-    but = "but the background (and the grid with its numbers)" if shown == "grid" else "but the background"
+def _prompt(count: int, grid_kind: str) -> str:
+    grid = "This poster lies under" if grid_kind == "grid" else "Think of this poster as"
+    but = "but the background (and the grid with its numbers)" if grid_kind == "grid" else "but the background"
     return (
         f"{grid} a grid of {GRID} by {GRID} equal patches, numbered from 0 to {GRID * GRID - 1} row by row: 0 is the "
         f"upper left one, 6 the upper right one, 48 the lower right one. A patch is empty when nothing {but} is in it. "
@@ -393,15 +393,15 @@ def _prompt(count: int, shown: str) -> str:
 
 def _cells(count: int, rng: np.random.Generator) -> list[Cells]:
     """Rectangles of patches that do not overlap."""
-    taken = np.zeros((GRID, GRID), bool)
-    found: list[Cells] = []
+    occupied = np.zeros((GRID, GRID), bool)
+    rectangles: list[Cells] = []
     for _ in range(200):
         wide, high = pick(((1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (2, 3), (3, 3), (4, 2)), rng)
         x, y = int(rng.integers(GRID - wide + 1)), int(rng.integers(GRID - high + 1))
-        if len(found) < count and not taken[y : y + high, x : x + wide].any():
-            taken[y : y + high, x : x + wide] = True
-            found.append((x, y, wide, high))
-    return found
+        if len(rectangles) < count and not occupied[y : y + high, x : x + wide].any():
+            occupied[y : y + high, x : x + wide] = True
+            rectangles.append((x, y, wide, high))
+    return rectangles
 
 
 def _piece(cells: Cells, ground: str, ink: str, rng: np.random.Generator) -> tuple[Mark, ...]:
