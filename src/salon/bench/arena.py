@@ -1,7 +1,15 @@
-"""Who beats whom: for every two generators the share of answers won, and the chance that a fit gives it.
+"""What raters say of generators: win matrices, boards by criterion and category, and which generator fits which job.
 
-A share weighs every answer alike (a tie is half an answer for each side); its interval is the score interval over
-prompts of `stats.prompt_means`, or Wilson's over answers where there are no two prompts. Neither is ever of zero width.
+    BOARD/arena/0001.json     the first snapshot; a later fit gets a later number, and no snapshot ever changes
+
+A win matrix gives, for every two generators, the share of answers won. Every answer weighs the same, and a tie is half
+an answer for each side. The interval is the score interval over prompts of `stats.prompt_means`, or Wilson's over
+answers where there are fewer than two prompts. Neither ever has zero width.
+
+The score of a generator for a job is the weighted mean of its scores on the boards of the job's criteria. All boards
+rest on the same prompts and raters, so their errors are correlated. Therefore all boards are fitted again without each
+block of prompts, and the error of a weighted mean follows from how the means move (a jackknife). Where raters are also
+drawn anew, blocks of raters are left out too, and `stats.two_way` combines the two.
 """
 
 from __future__ import annotations
@@ -135,15 +143,7 @@ def _duel(
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Which generator for which job: criteria weighed against each other, category by category.
-#
-# The score of a generator for a job is the weighted mean of its scores on the boards of the job's criteria. The same
-# prompts and raters stand behind all boards, so their errors go together: the boards are fitted again without each
-# block
-# of prompts, all at once, and the error of a weighted mean follows from how the means move (a jackknife). Where raters
-# are drawn anew too, so are they left out, and the two are put together (stats/pair_errors.py).
-# --------------------------------------------------------------------------------------------------
+# -- jobs --------------------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 
@@ -337,11 +337,7 @@ def _ranks(fit: BoardFit, level: float, seed: int) -> RankIntervals | None:
         return None
 
 
-# --------------------------------------------------------------------------------------------------
-# What raters say of generators: boards by criterion and category, as one numbered snapshot.
-#
-# BOARD/arena/0001.json     the first snapshot; a later fit is a later number, and none is ever changed
-# --------------------------------------------------------------------------------------------------
+# -- boards and snapshots ----------------------------------------------------------------------------------------------
 
 FORMAT: Final = "salon.arena/1"
 FOLDER = "arena"

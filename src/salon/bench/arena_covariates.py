@@ -111,7 +111,10 @@ def adjusted_board(
     try:
         return _adjusted(study, complete, z[is_complete], covariates, left_out, prior=prior, level=level, seed=seed)
     except StatsError as error:
-        reason = _told(error, covariates.names)
+        message = str(error.found or "")
+        for number, covariate in enumerate(covariates.names):
+            message = message.replace(f"covariate {number}:", f"{covariate}:")
+        reason = "; ".join(part for part in (error.needed, f"found {message}", error.remedy or "") if part)
         return AdjustedBoard(
             places=(), plain=(), effects=(), method="", answers=len(complete), left_out=left_out, reason=reason
         )
@@ -238,11 +241,3 @@ def _effects(
         )
         for name, beta, se, df, t in zip(covariates.names, fit.beta, errors.beta, freedom, quantiles)
     )
-
-
-def _told(error: StatsError, names: Sequence[str]) -> str:
-    """The maths knows covariates by number."""
-    message = str(error.found or "")
-    for number, name in enumerate(names):
-        message = message.replace(f"covariate {number}:", f"{name}:")
-    return "; ".join(part for part in (error.needed, f"found {message}", error.remedy or "") if part)

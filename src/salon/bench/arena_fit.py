@@ -1,7 +1,7 @@
-"""What the raters of a study say of its generators: boards by criterion and category, who beats whom, who for what.
+"""Fit the boards of an arena: scores by criterion and category, win matrices, and a routing table.
 
-Composes `fuse` (scores, intervals, ranks), `stats` (covariates) and `bench` (win matrix, routing, the snapshot). Raters
-may be people, models or simulated: the snapshot says which.
+`fuse` gives scores, intervals and ranks; `stats` gives the effects of covariates. Raters may be people, models or
+simulated; the snapshot says which.
 """
 
 from __future__ import annotations
@@ -113,6 +113,10 @@ def arena_snapshot(
         progress(board_scores.part.criterion)
         boards.append(_board(study, board_scores, fits.get(place), covariate_values, settings))
     signature = _signature(study, settings, criteria, by_category, covariate_values, weights)
+    policies = (
+        words for board_scores in scored if board_scores.report is not None for words in board_scores.report.policies
+    )
+    fused_policies = tuple(dict.fromkeys(policies))
     return ArenaSnapshot(
         study=study.name,
         study_hash=study.hash,
@@ -122,7 +126,7 @@ def arena_snapshot(
         covariates=() if covariate_values is None else covariate_values.names,
         boards=tuple(boards),
         routing=_routing(boards, fits, weights, settings),
-        policies=(*POLICIES, *_fused_policies(scored)),
+        policies=(*POLICIES, *fused_policies),
         signature=signature,
         signature_line=str(signature),
     )
@@ -159,14 +163,6 @@ def _signature(
     return Signature(
         method="arena", data=study.hash[:12], revision=study.revision, settings=options, seed=settings.seed
     )
-
-
-def _fused_policies(scored: Sequence[BoardScores]) -> tuple[str, ...]:
-    """What the fusions did with answers, each sentence once."""
-    policies = (
-        words for board_scores in scored if board_scores.report is not None for words in board_scores.report.policies
-    )
-    return tuple(dict.fromkeys(policies))
 
 
 # -- one board ---------------------------------------------------------------------------------------------------------
@@ -309,15 +305,7 @@ def _single_job(board: ArenaBoard, fit: BoardFit | None, level: float) -> Routin
         weights={board.criterion: 1.0},
         category=board.category,
         candidates=tuple(
-            RoutingCandidate(
-                generator=place.generator,
-                score=place.score,
-                rank=place.rank,
-                rank_low=place.rank_low,
-                rank_high=place.rank_high,
-                tier=place.tier,
-                error=place.error,
-            )
+            RoutingCandidate(**{name: getattr(place, name) for name in RoutingCandidate.model_fields})
             for place in board.places
         ),
         recommended=first[0] if first else None,
@@ -327,9 +315,7 @@ def _single_job(board: ArenaBoard, fit: BoardFit | None, level: float) -> Routin
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# One part of a study as a board's scores; and all boards fitted again without each block of prompts, at once.
-# --------------------------------------------------------------------------------------------------
+# -- scores of one part, and refits of all boards without each block of prompts ----------------------------------------
 
 LOGIT = "logit"
 
@@ -364,15 +350,14 @@ def score_part(part: StudyPart, settings: FuseSettings, progress: Callable[[str]
     try:
         report = fuse_study(part.study, fuse, criteria=[part.criterion], progress=progress)
     except (StatsError, DesignError) as error:
-        return BoardScores(part, fuse, group, None, _told(error))
+        parts = [error.needed, f"found {error.found}" if error.found else "", error.remedy or ""]
+        told = "; ".join(part for part in parts if part)
+        return BoardScores(part, fuse, group, None, told)
     assert group is not None  # what is scored has a group
-    return BoardScores(part, fuse, _members_with_score(group, report), report, None)
-
-
-def _told(error: StatsError | DesignError) -> str:
-    """An error as one line; where it happened is known."""
-    parts = [error.needed, f"found {error.found}" if error.found else "", error.remedy or ""]
-    return "; ".join(part for part in parts if part)
+    scored = {row.generator for row in report.scores}
+    has_score = np.array([member in scored for member in group.members])
+    members_with_score = group if has_score.all() else group.among(has_score)
+    return BoardScores(part, fuse, members_with_score, report, None)
 
 
 def _method(part: StudyPart, settings: FuseSettings) -> str:
@@ -382,13 +367,6 @@ def _method(part: StudyPart, settings: FuseSettings) -> str:
     outcome = part.study.comparisons.outcome
     tied = (outcome if settings.both_bad == "tie" else outcome[outcome != BOTH_BAD]) >= TIE
     return "davidson" if tied.any() and not tied.all() else "bradley-terry"
-
-
-def _members_with_score(group: FuseGroup, report: FuseReport) -> FuseGroup:
-    """The group with the generators that have a score."""
-    scored = {row.generator for row in report.scores}
-    has_score = np.array([member in scored for member in group.members])
-    return group if has_score.all() else group.among(has_score)
 
 
 # -- all boards at once ------------------------------------------------------------------------------------------------

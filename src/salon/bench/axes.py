@@ -1,4 +1,25 @@
-"""One axis of one entry as a column over prompts, and how a suite makes figures of it."""
+"""The axes of an entry: Capability, EPS, and how a suite makes figures of them.
+
+Capability. The rule of a point's route (`salon.study.point.agreed`) decides each point of each picture twice: once
+with every missing answer taken as FAIL, once as PASS. If both agree, the point is settled; otherwise it is open.
+
+    holds          the rule says PASS with open answers as FAIL
+    may hold       the rule says PASS with open answers as PASS
+    a picture      passes if all its points hold (`passes = "all"`), or counts with the share of points that hold
+
+A missing picture fails every point, and an unreadable answer is not a PASS. Removing a picture or an answer therefore
+never raises a number.
+
+EPS: how often a picture would be preferred to the frozen reference of its prompt.
+
+    EPS = 100 mean over eligible prompts p, mean over pictures k of p, of P(k preferred to the reference of p)
+    P   = s(mu_k - mu_ref(p)),  s(x) = 1/(1 + e^-x)                    as ImageBench, sigma dropped
+    P   = E[s(z)], z ~ N(mu_k - mu_ref, sigma_k^2 + sigma_ref^2)       `integrate`, as HPSv3 defines its logits
+
+P is exactly 1/2 for a picture at the reference under both formulas. P = 0 for a missing picture and for one that could
+not be scored. A picture that is not scored yet has P = 0, and 1 at best. EPS needs a scorer whose card declares logits,
+and only scores by the scorer of the frozen reference can be compared with it.
+"""
 
 from __future__ import annotations
 
@@ -79,19 +100,7 @@ def percent(estimate: Estimate) -> Estimate:
     return estimate.transform(lambda end: round(100 * end, DIGITS))
 
 
-# --------------------------------------------------------------------------------------------------
-# Capability: what the judges of every route say of every point of every picture.
-#
-# A point of a picture is settled twice, by the rule of its route (`salon.study.answers.agreed`): once with every answer
-# that is not there yet taken as FAIL, once as PASS. What holds both times is settled; the rest is open.
-#
-#     holds          the rule says PASS with open answers as FAIL
-#     may hold       the rule says PASS with open answers as PASS
-#     a picture      passes where all its points hold (`passes = "all"`), or counts with the share that do
-#
-# A missing picture fails every point; an answer that could not be read is no PASS. So taking away a picture or an
-# answer never raises anything.
-# --------------------------------------------------------------------------------------------------
+# -- Capability --------------------------------------------------------------------------------------------------------
 
 AnswerWord = Literal["pass", "fail", "unread"]
 Status = Literal["pass", "fail", "unread", "open"]
@@ -241,17 +250,7 @@ def _status(verdicts: Mapping[str, AnswerWord], route: Route) -> Status:
     return "unread" if best is None and "unread" in verdicts.values() else "fail"
 
 
-# --------------------------------------------------------------------------------------------------
-# EPS: how often a picture would be preferred to the frozen reference of its prompt.
-#
-#     EPS = 100 mean over eligible prompts p, mean over pictures k of p, of P(k preferred to the reference of p)
-#     P   = s(mu_k - mu_ref(p)),  s(x) = 1/(1 + e^-x)                    as ImageBench, sigma dropped
-#     P   = E[s(z)], z ~ N(mu_k - mu_ref, sigma_k^2 + sigma_ref^2)       `integrate`, as HPSv3 defines its logits
-#
-# P is exactly 1/2 for a picture at the reference, under both. A missing picture and one that could not be scored have
-# P = 0; one not scored yet has P = 0, and 1 at best. Only scorers whose card declares logits have such a P, and only
-# scores by the very scorer the reference was frozen with can be compared with it.
-# --------------------------------------------------------------------------------------------------
+# -- EPS ---------------------------------------------------------------------------------------------------------------
 
 CHANCE_DIGITS = 12
 """Chances are published to so many digits: the last ones of a logistic function differ between machines."""

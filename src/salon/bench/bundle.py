@@ -1,7 +1,10 @@
-"""Bundles: an entry's card and pictures as one file to send, and the way onto a board.
+"""Bundles: an entry's card and pictures as one file to send, and adding it to a board.
 
-NAME.salon.zip holds entry.json, images/PROMPT__SEED.png and LICENCE.txt; no answers and no scores: whoever keeps a
-board asks its judges again. Two bundles of the same pictures and words are the same bytes.
+NAME.salon.zip holds entry.json, images/PROMPT__SEED.png and LICENCE.txt. It holds no answers and no scores: the keeper
+of a board asks its judges again. Two bundles of the same pictures and words are the same bytes.
+
+A bundle comes from a stranger. What it may hold is checked before anything is unpacked, and nothing is ever extracted
+under a name that the file chose.
 """
 
 from __future__ import annotations
@@ -156,7 +159,11 @@ def add_entry(board: Board, submission: Submission) -> Path:
         with whole_folder(folder) as new:
             for picture in entry.pictures:
                 if picture.image is not None:
-                    _write(new / picture.image, submission.read(picture))
+                    path = new / picture.image
+                    data = submission.read(picture)
+                    path.parent.mkdir(exist_ok=True)
+                    with whole_file(path) as file:
+                        file.write(data)
             _write_study(board.suite, entry, new)
             write_entry(new, entry)
     return folder
@@ -174,12 +181,6 @@ def _lock_entries(board: Board) -> Iterator[None]:
         yield
 
 
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(exist_ok=True)
-    with whole_file(path) as file:
-        file.write(data)
-
-
 def _write_study(suite: Suite, entry: Entry, folder: Path) -> None:
     """The entry's pictures as the items of a study, so that galleries, judges and scorers can work on it."""
     items = [
@@ -195,10 +196,7 @@ def _write_study(suite: Suite, entry: Entry, folder: Path) -> None:
         write_table(kind, study.table(kind), folder / f"{kind}.parquet")
 
 
-# --------------------------------------------------------------------------------------------------
-# Reading a zip file from a stranger: what it may hold is known before anything of it is opened, and nothing is
-# ever extracted under a name that the file chose.
-# --------------------------------------------------------------------------------------------------
+# -- reading an untrusted zip file -------------------------------------------------------------------------------------
 
 CARD, LICENCE = "entry.json", "LICENCE.txt"
 MOST_FILES = 20_000

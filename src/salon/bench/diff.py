@@ -1,7 +1,11 @@
-"""Why a number of an entry is not what it was: everything that decides it, compared prompt by prompt.
+"""Compare two boards, or two versions of one: what moved on each axis, by how much, and why.
 
-Only roots are named. Where the picture is another one, other answers and scores are what follows from it; where a point
-is asked in other words or of other judges, so are the answers to it.
+The change of a mean splits exactly into its prompts: prompt p adds v'(p) / n' - v(p) / n, where v is its value and n
+the number of prompts that count, before and after. Each share goes to what differs for that prompt. If several things
+differ, they share it.
+
+Only root causes are named. If the picture changed, new answers and scores follow from it; if a point has other words or
+other judges, so do the answers to it.
 """
 
 from __future__ import annotations
@@ -294,14 +298,7 @@ def _listed(names: Iterable[str]) -> str:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Two boards, or two versions of one: what moved on each axis, by how much, and why.
-#
-# The change of a mean splits into its prompts without a rest: prompt p adds v'(p) / n' - v(p) / n, where v is its value
-# and n the number of prompts that count, before and after. Each share goes to what differs for that prompt; where
-# several
-# things do, they share it.
-# --------------------------------------------------------------------------------------------------
+# -- boards ------------------------------------------------------------------------------------------------------------
 
 FORMAT: Final = "salon.diff/1"
 _SAME = 1e-12

@@ -1,4 +1,4 @@
-"""The files of one entry's folder: its card, what judges and scorers said, and its result once published."""
+"""The files of an entry's folder: its card, answers, scores, pictures, and its result once published."""
 
 from __future__ import annotations
 
@@ -204,9 +204,7 @@ def _hash(lines: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-# --------------------------------------------------------------------------------------------------
-# The pictures of an entry: what a generator's record says of them, and whether they are still what it was.
-# --------------------------------------------------------------------------------------------------
+# -- pictures ----------------------------------------------------------------------------------------------------------
 
 OUTAGES = ("timeout", "budget", "error")
 """Kinds of a missing picture that another run may heal: until then, or until told otherwise, nothing is published."""

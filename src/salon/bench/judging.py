@@ -1,8 +1,22 @@
-"""Judges on the points of a suite: who answers which, one entry at a time, and what is made of their answers.
+"""Judges and scorers on the pictures of an entry: who is asked what, and what their answers become.
 
 An answer that was given but cannot be read (a refusal, a text without a verdict, a picture the judge cannot open) is
-*unread*, and counts as a failure. A question that got no answer because of an outage is left out: it is open, the entry
-is provisional, and the next run asks again. Answers in the call store are never bought twice.
+*unread* and counts as a failure. A question that got no answer because of an outage stays open: the entry is
+provisional, and the next run asks again. Answers in the call store are never bought twice.
+
+Judges are named on the command line as ROLE=KIND:NAME.
+
+    pixels=measured:pixels                    rules of points, answered from pixels alone
+    layout=measured:layout                    the same from the records of the built-in generators: an oracle
+    gpt=openai:gpt-4o                         a model that speaks the OpenAI chat protocol
+    qwen=openai:qwen@http://localhost:8000/v1 the same at another server
+    qwen=transformers:./Qwen3-VL-8B           a VLM in this process
+    eye=scripted:answers.jsonl                answers from a file of JSON lines
+    eye=plugin:NAME, eye=python:MODULE:NAME   a judge of another package, or of your own
+    eye=simulated:accuracy=0.8                no judge at all: says PASS in this share of all cases, by chance
+
+A role that has the name of a measuring judge needs no --judge. All calls of a run share one budget, and their answers
+are kept beside the board.
 """
 
 from __future__ import annotations
@@ -118,12 +132,12 @@ def _criterion(id: str) -> Criterion:
 def plan_role(study: Study, folder: Path, points: Sequence[Point]) -> JudgePlan | None:
     """Every question to one judge about an entry; None where there is nothing to ask about."""
     prompts = {item.prompt for item in study.nouns("items")}
-    mine = [_owned(point) for point in points if (point.prompt is None and prompts) or point.prompt in prompts]
+    mine = [
+        point if point.criterion else point.model_copy(update={"criterion": POINTS_CRITERION.id})
+        for point in points
+        if (point.prompt is None and prompts) or point.prompt in prompts
+    ]
     return plan_run(study, folder, SETTINGS, points=mine, looks=False) if mine else None
-
-
-def _owned(point: Point) -> Point:
-    return point if point.criterion else point.model_copy(update={"criterion": POINTS_CRITERION.id})
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------
@@ -179,7 +193,10 @@ def role_answers(folder: Path, role: str, entry: Entry, points: Sequence[Point])
     items = {picture.item: picture.prompt for picture in entry.pictures if picture.image is not None}
     point_keys = {(point.prompt, point.id) for point in points}
     samples_by_point: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in _verdicts(folder, role):
+    table = read_verdicts(judge_folder(folder, role))
+    columns = ("a", "point", "value", "unparsed", "failed", "text")
+    verdicts = iter(table.select(columns).to_pylist())
+    for row in verdicts:
         item, point = row["a"], row["point"]
         if item in items and ((items[item], point) in point_keys or (None, point) in point_keys):
             samples_by_point.setdefault((item, point), []).append(row)
@@ -189,12 +206,6 @@ def role_answers(folder: Path, role: str, entry: Entry, points: Sequence[Point])
         if (verdict := _said(samples)) is not None
     ]
     return pa.Table.from_pylist(rows, ANSWERS)
-
-
-def _verdicts(folder: Path, role: str) -> Iterator[dict[str, Any]]:
-    table = read_verdicts(judge_folder(folder, role))
-    columns = ("a", "point", "value", "unparsed", "failed", "text")
-    return iter(table.select(columns).to_pylist())
 
 
 def _said(samples: Sequence[dict[str, Any]]) -> str | None:
@@ -225,22 +236,7 @@ def _stated(text: str) -> str:
     return next((str(parsed[key]) for key in _WHY if parsed.get(key)), "")
 
 
-# --------------------------------------------------------------------------------------------------
-# Judges of a suite from the words that name them: ROLE=KIND:NAME.
-#
-#     pixels=measured:pixels                    rules of points, answered from pixels alone
-#     layout=measured:layout                    the same from the records of the built-in generators: an oracle
-#     gpt=openai:gpt-4o                         a model that speaks the OpenAI chat protocol
-#     qwen=openai:qwen@http://localhost:8000/v1 the same at another server
-#     qwen=transformers:./Qwen3-VL-8B           a VLM in this process
-#     eye=scripted:answers.jsonl                answers from a file of JSON lines
-#     eye=plugin:NAME, eye=python:MODULE:NAME   a judge of another package, or of your own
-#     eye=simulated:accuracy=0.8                no judge at all: says PASS in this share of all cases, by chance
-#
-# A role that is called as a judge that measures needs no words. All that is bought in a run is bought from one purse,
-# and
-# kept beside the board.
-# --------------------------------------------------------------------------------------------------
+# -- judges from the command line --------------------------------------------------------------------------------------
 
 MEASURED = ("pixels", "layout")
 KINDS = {
@@ -378,9 +374,7 @@ def _measured(role: str, name: str) -> SuiteJudge:
     return SuiteJudge(opened)
 
 
-# --------------------------------------------------------------------------------------------------
-# Scorers on the pictures of an entry: logits for the columns of EPS.
-# --------------------------------------------------------------------------------------------------
+# -- scorers: logits for the columns of EPS ----------------------------------------------------------------------------
 
 
 def check_scorers(suite: Suite, scorers: Mapping[str, Scorer]) -> None:

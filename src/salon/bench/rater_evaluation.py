@@ -1,6 +1,10 @@
-"""Scorers and judges as raters, held against people on one study or several.
+"""Scorers and judges as raters: against the people of studies, and on the field's released test sets.
 
-Composes `judge` (accuracies, ceilings: `evaluate.judges`) and `stats` (the order of generators).
+Accuracies and ceilings come from `evaluate.judges`, the order of generators from `stats`.
+
+Released tests (HPSv3's Tables 3 and 4) are counted as the released evaluations count. The preferred picture of every
+record is known. A scorer is right if that picture has the higher number; equal numbers are wrong. Every record counts,
+also one that repeats a pair.
 """
 
 from __future__ import annotations
@@ -23,7 +27,6 @@ from salon.bench.rater_tables import (
     RaterTables,
 )
 from salon.errors import BadFile, DesignError, StatsError, TooFew, UnknownReference
-from salon.evaluate.answers import PairJudge
 from salon.evaluate.judge_figures import JudgeOnPanel, judge_on_panels
 from salon.evaluate.judges import find_judges, report_judges
 from salon.evaluate.people import ItemOrder, VotePanel, is_person, item_generators, vote_panels
@@ -38,7 +41,7 @@ from salon.stats.rank_agreement import generator_ranks
 from salon.stats.result import Estimate
 from salon.store.formats import recognize
 from salon.store.formats.hpd import CRITERION, PictureFiles
-from salon.store.formats.preference_tests import READERS, LabelledPair, PreferenceTest, read_preference_test
+from salon.store.formats.preference_tests import READERS, PreferenceTest, read_preference_test
 from salon.study import Item, Prompt, Signature, Study
 from salon.study.interfaces import Scorer, ScorerCard
 from salon.study.tables import JUDGMENTS
@@ -94,7 +97,7 @@ def rater_tables(
     return RaterTables(
         level=settings.level,
         studies=tuple(_panel_study(evaluation, settings) for evaluation in evaluations),
-        raters=tuple(sorted(rows, key=lambda row: (-_mean_accuracy(row), row.rater))),
+        raters=_best_first(rows),
         policies=(*_policies(evaluations), ORDER_POLICY),
         warnings=(
             *warnings,
@@ -103,6 +106,16 @@ def rater_tables(
         signature=signature,
         signature_line=str(signature),
     )
+
+
+def _best_first(rows: Sequence[RaterResult]) -> tuple[RaterResult, ...]:
+    """By mean accuracy over studies, then by name."""
+
+    def order(row: RaterResult) -> tuple[float, str]:
+        accuracies = [result.accuracy.value for result in row.studies if result.accuracy is not None]
+        return -float(np.mean(accuracies or [0.0])), row.rater
+
+    return tuple(sorted(rows, key=order))
 
 
 def _policies(evaluations: Sequence[EvaluatedStudy]) -> list[str]:
@@ -134,7 +147,11 @@ def _held(
     judges = find_judges(study, folder, settings)
     here = [judge.name for judge in judges if judge.name in names]
     if names and not here:
-        raise TooFew("one of the raters asked for is needed", found=_listed(judges), where=f"study {name!r}")
+        raise TooFew(
+            "one of the raters asked for is needed",
+            found=", ".join(judge.name for judge in judges) or "none",
+            where=f"study {name!r}",
+        )
     report = report_judges(
         study, folder, settings, names=here, check=check, progress=lambda step: progress(f"{name}, {step}")
     )
@@ -145,10 +162,6 @@ def _held(
     reported = {figures.judge for figures in report.judges}
     met = {judge.name: judge_on_panels(judge, voted) for judge in judges if judge.name in reported}
     return EvaluatedStudy(name, study, voted, places, report, met)
-
-
-def _listed(judges: Sequence[PairJudge]) -> str:
-    return ", ".join(judge.name for judge in judges) or "none"
 
 
 def _signature(evaluations: Sequence[EvaluatedStudy], settings: ReportSettings, names: Sequence[str]) -> Signature:
@@ -169,37 +182,23 @@ def _signature(evaluations: Sequence[EvaluatedStudy], settings: ReportSettings, 
 
 
 def _panel_study(evaluation: EvaluatedStudy, settings: ReportSettings) -> PanelStudy:
+    from_people = is_person(evaluation.study)
+    tables = (evaluation.study.tables[kind] for kind in JUDGMENTS if kind in evaluation.study.tables)
+    codes = [evaluation.study.codes("raters", table.column("rater")) for table in tables]
+    answering = int(from_people[np.unique(np.concatenate(codes))].sum()) if codes else 0
     return PanelStudy(
         study=evaluation.name,
         data=evaluation.study.hash,
         simulated=evaluation.study.simulated,
-        raters=_answering(evaluation.study),
+        raters=answering,
         generators=len(item_generators(evaluation.study)[0]),
         criteria=tuple(
-            PanelCriterion(
-                criterion=criterion.criterion,
-                name=criterion.name,
-                votes=criterion.votes,
-                pairs=criterion.pairs,
-                tied=criterion.tied,
-                next_rater=criterion.next_rater,
-                oracle=criterion.oracle,
-                no_ceiling=criterion.no_ceiling,
-                signal=criterion.signal,
-            )
+            PanelCriterion(**{name: getattr(criterion, name) for name in PanelCriterion.model_fields})
             for criterion in evaluation.report.panel
         ),
         next_rater=_pooled_ceiling(evaluation, settings),
         signature_line=evaluation.report.signature_line,
     )
-
-
-def _answering(study: Study) -> int:
-    """People (or crowds) with an answer."""
-    from_people = is_person(study)
-    tables = (study.tables[kind] for kind in JUDGMENTS if kind in study.tables)
-    codes = [study.codes("raters", table.column("rater")) for table in tables]
-    return int(from_people[np.unique(np.concatenate(codes))].sum()) if codes else 0
 
 
 def _pooled_ceiling(evaluation: EvaluatedStudy, settings: ReportSettings) -> Estimate | None:
@@ -235,10 +234,6 @@ def _rows(evaluations: Sequence[EvaluatedStudy], settings: ReportSettings) -> li
     ]
 
 
-def _mean_accuracy(row: RaterResult) -> float:
-    return float(np.mean([result.accuracy.value for result in row.studies if result.accuracy is not None] or [0.0]))
-
-
 def _on_study(evaluation: EvaluatedStudy, judge: JudgeFigures, settings: ReportSettings) -> RaterOnStudy:
     by_criterion = {criterion.criterion: criterion.figures for criterion in judge.criteria}
     figures = {criterion.criterion: by_criterion.get(criterion.criterion) for criterion in evaluation.report.panel}
@@ -266,19 +261,31 @@ def _generator_order(evaluation: EvaluatedStudy, judge: str, settings: ReportSet
             spearman=None, kendall=None, nmse=None, generators=len(present), pairs=len(first),
             reason="items do not name two generators" if len(names) < 2 else "no pair of two generators was answered",
         )  # fmt: skip
-    sides = pair.reshape(2, -1)
-    tables = [
-        generator_points(sides, cluster, len(present), points)
-        for points in (votes, rater_shares, np.full(len(rater_shares), 0.5))
-    ]
     rng = settings.rng(f"{judge}\norder of generators")
-    ranks = generator_ranks(tables[0], tables[1], 2 * tables[2], draws=settings.draws, rng=rng, level=settings.level)
+    return _agreement(pair.reshape(2, -1), cluster, len(present), votes, rater_shares, rng, settings)
+
+
+def _agreement(
+    sides: Ints,
+    cluster: Ints,
+    generators: int,
+    people_shares: Floats,
+    rater_shares: Floats,
+    rng: np.random.Generator,
+    settings: ReportSettings,
+) -> GeneratorAgreement:
+    """Agreement on the order of generators: `sides` are pairs of them, shares are those of the first of each pair."""
+    people, rater, half = (
+        generator_points(sides, cluster, generators, points)
+        for points in (people_shares, rater_shares, np.full(len(rater_shares), 0.5))
+    )
+    ranks = generator_ranks(people, rater, 2 * half, draws=settings.draws, rng=rng, level=settings.level)
     return GeneratorAgreement(
         spearman=ranks.spearman,
         kendall=ranks.kendall,
         nmse=ranks.nmse,
-        generators=len(present),
-        pairs=len(first),
+        generators=generators,
+        pairs=len(rater_shares),
         reason=ranks.reason,
     )
 
@@ -303,12 +310,7 @@ def generator_points(sides: Ints, cluster: Ints, generators: int, points: Floats
     return table
 
 
-# --------------------------------------------------------------------------------------------------
-# Scorers on the field's test sets, counted as the released evaluations count: HPSv3's Tables 3 and 4.
-#
-# Of every record the preferred picture is known. A scorer is right where that picture has the higher number; where both
-# have the same number it is wrong, as in the released evaluation. Every record counts, also one that repeats a pair.
-# --------------------------------------------------------------------------------------------------
+# -- released test sets ------------------------------------------------------------------------------------------------
 
 NO_CEILING = "a record has one label, as in the released evaluation: no ceiling can be given"
 POLICIES = (
@@ -378,16 +380,12 @@ def released_test_tables(
     return RaterTables(
         level=settings.level,
         studies=tuple(_panel(test, settings) for test in tests),
-        raters=tuple(sorted(rows, key=lambda row: (-_mean(row), row.rater))),
+        raters=_best_first(rows),
         policies=(*POLICIES, MISSING[settings.missing], ORDER_POLICY),
         warnings=tuple(warnings),
         signature=signature,
         signature_line=str(signature),
     )
-
-
-def _mean(row: RaterResult) -> float:
-    return float(np.mean([result.accuracy.value for result in row.studies if result.accuracy is not None] or [0.0]))
 
 
 def _margins(
@@ -445,16 +443,8 @@ def _order(
     place = {model: number for number, model in enumerate(names)}
     sides = np.array([[place[str(model)] for model in models[k]] for k in rows], np.int64).T
     chosen = (np.sign(margins[rows]) + 1) / 2
-    tables = [
-        generator_points(sides, group[rows], len(names), points)
-        for points in (np.ones(len(rows)), chosen, np.full(len(rows), 0.5))
-    ]
     rng = settings.rng(f"{test.name}\n{name}\norder of generators")
-    ranks = generator_ranks(tables[0], tables[1], 2 * tables[2], draws=settings.draws, rng=rng, level=settings.level)
-    return GeneratorAgreement(
-        spearman=ranks.spearman, kendall=ranks.kendall, nmse=ranks.nmse,
-        generators=len(names), pairs=len(rows), reason=ranks.reason,
-    )  # fmt: skip
+    return _agreement(sides, group[rows], len(names), np.ones(len(rows)), chosen, rng, settings)
 
 
 def _panel(test: PreferenceTest, settings: ReportSettings) -> PanelStudy:
@@ -467,7 +457,7 @@ def _panel(test: PreferenceTest, settings: ReportSettings) -> PanelStudy:
         data=test.sha256,
         simulated=False,
         raters=1,
-        generators=len(_models(test.pairs)),
+        generators=len({model for pair in test.pairs for model in (pair.preferred_model, pair.other_model) if model}),
         criteria=(criterion,),
         next_rater=None,
         count="records",
@@ -476,13 +466,7 @@ def _panel(test: PreferenceTest, settings: ReportSettings) -> PanelStudy:
     )
 
 
-def _models(pairs: Sequence[LabelledPair]) -> set[str]:
-    return {model for pair in pairs for model in (pair.preferred_model, pair.other_model) if model}
-
-
-# --------------------------------------------------------------------------------------------------
-# Numbers of one scorer for pictures that are in no study's folder, kept as `salon score` keeps them.
-# --------------------------------------------------------------------------------------------------
+# -- scores of pictures that are in no study folder --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,13 @@
     mu_ref(p)    = median over entries of the field of the mean logit of the entry's pictures for p
     sigma_ref(p) = median of the means of their sigmas, where the scorer states them
 
-An odd field's reference is one entry's value; an even field's is the midpoint between the two in the middle, a picture
-nobody made. The entries of the field are inside their own reference. An entry without a scored picture for a prompt is
-left out there, and `n` says how many were not.
+The reference of an odd field is one entry's value; that of an even field is the midpoint between the two in the middle,
+which nobody made. The entries of the field are inside their own reference. An entry without a scored picture for a
+prompt is left out there, and `n` says how many were not.
+
+Before a reference is frozen, a board has Capability alone; its entries are scored all the same. The suite with the
+reference in it is another suite with another hash, so it has a board of its own. Entries go there with their pictures,
+answers and scores; nothing is made or asked again.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from salon.bench import entry as files
-from salon.bench.axes import Logit, Logits, index_logits, require_logits
+from salon.bench.axes import Logits, index_logits, require_logits
 from salon.bench.board import Board, check_new_name, entry_folder
 from salon.bench.entry import Entry, EntryPicture, required_pictures
 from salon.bench.entry_files import PUBLISHED, read_answers, read_logits, write_answers, write_logits
@@ -119,7 +123,16 @@ def _point(column: str, prompt: str, field_scores: Sequence[_FieldScores]) -> Re
     sigmas: list[list[float]] = []
     stated = True
     for _, pictures, logits in field_scores:
-        scored = _of_prompt(column, prompt, pictures, logits)
+        prompt_logits = (
+            logits.get((column, logit_of_picture.item))
+            for logit_of_picture in pictures
+            if logit_of_picture.prompt == prompt and logit_of_picture.image is not None
+        )
+        scored = [
+            logit_of_picture
+            for logit_of_picture in prompt_logits
+            if logit_of_picture is not None and logit_of_picture.value is not None
+        ]
         if scored:
             values.append(float(np.mean([logit.value for logit in scored])))
             sigmas.append([logit.sigma for logit in scored if logit.sigma is not None])
@@ -139,22 +152,7 @@ def _point(column: str, prompt: str, field_scores: Sequence[_FieldScores]) -> Re
     )
 
 
-def _of_prompt(column: str, prompt: str, pictures: Sequence[EntryPicture], logits: Logits) -> list[Logit]:
-    prompt_logits = (
-        logits.get((column, picture.item))
-        for picture in pictures
-        if picture.prompt == prompt and picture.image is not None
-    )
-    return [picture for picture in prompt_logits if picture is not None and picture.value is not None]
-
-
-# --------------------------------------------------------------------------------------------------
-# From a field of entries to a frozen reference, and entries carried over to the board of the suite that has it.
-#
-# Before a reference is frozen a board has Capability alone. Its entries are scored all the same; their median logits,
-# prompt by prompt, become the reference. The suite with the reference in it is another suite, with another hash, so it
-# has a board of its own: entries go there with their pictures, answers and scores, and nothing is made or asked again.
-# --------------------------------------------------------------------------------------------------
+# -- freezing a reference ----------------------------------------------------------------------------------------------
 
 
 def field_reference(board: Board, note: str = "", tables: Mapping[str, TableScorer] | None = None) -> Reference:
@@ -257,12 +255,12 @@ def carry_entries(source: Board, target: Board) -> list[str]:
     names = [entry.name for entry in source.entries if entry.name not in there]
     for name in names:
         check_new_name(target, name)
-        _carry(entry_folder(source, name), entry_folder(target, name), same_points=_same_points(source, target))
+        _carry(
+            entry_folder(source, name),
+            entry_folder(target, name),
+            same_points=all(source.suite.hashes[name] == target.suite.hashes[name] for name in (POINTS, ROUTES)),
+        )
     return names
-
-
-def _same_points(source: Board, target: Board) -> bool:
-    return all(source.suite.hashes[name] == target.suite.hashes[name] for name in (POINTS, ROUTES))
 
 
 def _carry(source: Path, target: Path, *, same_points: bool) -> None:

@@ -1,11 +1,25 @@
-"""What an entry is worth: a pure function of the suite, the entry's own pictures, and the answers and scores they got.
+"""The result of an entry, and the standings of all entries of a board.
 
     Capability = 100 mean over prompts of the share of its pictures that pass        (salon.bench.axes)
     EPS        = 100 mean over eligible prompts of the chance against the reference  (salon.bench.axes)
     Overall    = w_c Capability + w_e EPS, one draw of prompts for both
 
-Intervals: salon.stats.intervals, by the suite's `interval`, `level`, `draws` and `seed`. No other entry, no name, no
-clock and no order of rows enters, so that nothing anybody else does can move a published number.
+Intervals: salon.stats.prompt_means, by the suite's `interval`, `level`, `draws` and `seed`. A result is a pure function
+of the suite, the entry's own pictures, and their answers and scores. No other entry, no name, no clock and no order of
+rows enters, so nothing that anybody else does can move a published number.
+
+Standings compare entries prompt by prompt, for all answered the same prompts. With u_ie what prompt i adds to the error
+of entry e's mean (salon.stats.prompt_means), n prompts and E entries,
+
+    C = n/(n - 1) u'u + I f^2,   f = 1/(2n)        covariance of the values, shared prompts included
+
+n counts the prompts of the axis; of Overall, u = sum_j c_j sqrt(n_j/(n_j - 1)) u_j and f^2 = sum_j (c_j/2n_j)^2. f is
+the error of one prompt that turned out differently by half. So a difference that rests on a single prompt is never
+significant, and entries that passed everything are not thereby known exactly. Ranks, rank intervals, tiers and groups
+of entries that cannot be told apart: salon.stats.tiers, all pairs at once, t tails with n - 1 degrees of freedom.
+
+Standings depend on which entries are compared, so they are computed when shown and are no part of a result. Only
+complete results have a place; provisional ones are listed without. The caller leaves out retracted entries.
 """
 
 from __future__ import annotations
@@ -41,7 +55,6 @@ from salon.bench.axes import (
 )
 from salon.bench.entry import (
     AxisResult,
-    Coverage,
     Entry,
     EntryPicture,
     EntryResult,
@@ -73,13 +86,17 @@ def entry_result(suite: Suite, entry: Entry, answers: pa.Table, logits: pa.Table
     verdicts, scores = index_answers(answers, pictures, suite.points), index_logits(logits, suite, pictures)
     axes = _judged(suite, pictures, verdicts, scores)
     measure = AxisEstimator(suite.card)
-    digest = inputs_digest(pictures, verdicts=_used(suite, verdicts), logits=scores)
+    judges = judges_by_point(suite)
+    used = {key: word for key, word in verdicts.items() if key[2] in judges[key[1]] or key[2] == suite.card.oracle}
+    digest = inputs_digest(pictures, verdicts=used, logits=scores)
     signature = _result_signature(suite, digest)
     return EntryResult(
         entry=entry.name,
         suite=f"{suite.card.name}/{suite.card.version}",
         suite_hash=suite.hash,
-        status="complete" if _complete(axes) else "provisional",
+        status="complete"
+        if not any(axis.coverage.open for axis in (axes.capability, *axes.eps.values()))
+        else "provisional",
         capability=measure.result(axes.capability),
         points=measure.result(axes.points),
         eps={name: measure.result(axis) for name, axis in axes.eps.items()},
@@ -136,11 +153,16 @@ def _judged(suite: Suite, pictures: Sequence[EntryPicture], verdicts: Answers, s
         if reference is not None:
             columns[rule.id] = eps_column(suite, rule, reference, scores, pictures)
     by_prompt = _by_prompt(settled)
+    holds, may_hold, points = (
+        np.array([sum(of(picture) for picture in group) for group in by_prompt.values()], np.float64)
+        for of in (lambda picture: picture.holds, lambda picture: picture.may_hold, lambda picture: len(picture.points))
+    )
+    points_axis = PromptAxis(holds / points, may_hold / points, points, capability_coverage(settled))
     return _EntryAxes(
         settled=by_prompt,
         columns=columns,
         capability=_capability_axis(by_prompt, settled),
-        points=_points_axis(by_prompt, settled),
+        points=points_axis,
         eps={name: _eps_axis(suite, column) for name, column in columns.items()},
         headline=next((rule.id for rule in suite.card.preferences if rule.headline and rule.id in columns), None),
     )
@@ -164,15 +186,6 @@ def _capability_axis(
     )
 
 
-def _points_axis(by_prompt: Mapping[str, Sequence[SettledPicture]], settled: Sequence[SettledPicture]) -> PromptAxis:
-    """Every point counts once: a prompt counts with its number of points."""
-    holds, may_hold, points = (
-        np.array([sum(of(picture) for picture in group) for group in by_prompt.values()], np.float64)
-        for of in (lambda picture: picture.holds, lambda picture: picture.may_hold, lambda picture: len(picture.points))
-    )
-    return PromptAxis(holds / points, may_hold / points, points, capability_coverage(settled))
-
-
 def _eps_axis(suite: Suite, column: EpsColumn) -> PromptAxis:
     row = {suite_prompt.prompt.id: place for place, suite_prompt in enumerate(suite.prompts)}
     rows = [row[picture.prompt] for picture in column.pictures]
@@ -189,17 +202,15 @@ def _overall(suite: Suite, entry_axes: _EntryAxes, measure: AxisEstimator) -> Ax
     axes = entry_axes.capability, entry_axes.eps[entry_axes.headline]
     shares = suite.card.weights[CAPABILITY], suite.card.weights[EPS]
     bound = sum(share * at_best(axis) for share, axis in zip(shares, axes, strict=True))
+    capability = axes[0].coverage
+    eps = axes[1].coverage
+    added = {name: getattr(capability, name) + getattr(eps, name) for name in ("asked", "given", "unread", "open")}
+    both = capability.model_copy(update=added)
     return AxisResult(
         figure=measure.figure(*axes, shares=shares),
         at_best=round(bound, DIGITS),
-        coverage=_both(axes[0].coverage, axes[1].coverage),
+        coverage=both,
     )
-
-
-def _both(capability: Coverage, eps: Coverage) -> Coverage:
-    """Capability counts every picture; answers and scores add up."""
-    added = {name: getattr(capability, name) + getattr(eps, name) for name in ("asked", "given", "unread", "open")}
-    return capability.model_copy(update=added)
 
 
 def _oracle(
@@ -210,10 +221,6 @@ def _oracle(
         return None
     settled = settle_by_judge(judge, suite, verdicts, pictures)
     return measure.result(_capability_axis(_by_prompt(settled), settled))
-
-
-def _complete(entry_axes: _EntryAxes) -> bool:
-    return not any(axis.coverage.open for axis in (entry_axes.capability, *entry_axes.eps.values()))
 
 
 # -- groups, prompts and pictures ------------------------------------------------------------------------------------
@@ -318,12 +325,6 @@ def _picture(
 # -- what it was made from -------------------------------------------------------------------------------------------
 
 
-def _used(suite: Suite, verdicts: Answers) -> Answers:
-    """Answers that count: by judges of the point's route, and by the oracle."""
-    judges = judges_by_point(suite)
-    return {key: word for key, word in verdicts.items() if key[2] in judges[key[1]] or key[2] == suite.card.oracle}
-
-
 def _result_signature(suite: Suite, digest: str) -> Signature:
     card = suite.card
     settings = {
@@ -341,23 +342,7 @@ def _result_signature(suite: Suite, digest: str) -> Signature:
     return Signature(method="bench.result", data=digest[:12], settings=settings, seed=card.seed)
 
 
-# --------------------------------------------------------------------------------------------------
-# Standings: ranks of the entries of a board on one axis, with what is not known about them.
-#
-# Every entry answered the same prompts, so entries are compared prompt by prompt. With u_ie what prompt i adds to the
-# error of entry e's mean (salon.stats.intervals), n prompts and E entries,
-#
-#     C = n/(n - 1) u'u + I f^2,   f = 1/(2n)        covariance of the values, shared prompts included
-#
-# n counts the prompts of the axis; of Overall, u = sum_j c_j sqrt(n_j/(n_j - 1)) u_j and f^2 = sum_j (c_j/2n_j)^2.
-# f is the error of one prompt that turned out otherwise by half: a difference that rests on a single prompt is never
-# one
-# that counts, and entries that passed everything are not thereby known exactly. Ranks, rank intervals, tiers and groups
-# of entries that cannot be told apart: salon.stats.ranks, all pairs at once, t tails with n - 1 degrees of freedom.
-#
-# Standings depend on who stands there, so they are computed when shown and are no part of a result. Only complete
-# results have a place; provisional ones are listed without. Retracted entries are left out by the caller, who knows.
-# --------------------------------------------------------------------------------------------------
+# -- standings ---------------------------------------------------------------------------------------------------------
 
 POINTS = "points"
 SEED = 0
@@ -398,6 +383,10 @@ def standings(results: Sequence[EntryResult], axis: str = OVERALL) -> Standings:
     ranked, prompts = _ranked(complete, axes, axis)
     order = sorted(range(len(complete)), key=lambda place: ranked.rank[place]) if ranked else range(len(complete))
     names = [result.entry for result in complete]
+    digests = "".join(f"{result.entry}\0{result.digest}\0" for result in complete)
+    settings = {"axis": axis, "entries": len(complete), "frozen": complete[0].suite_hash[:12] if complete else None}
+    data = hashlib.sha256(digests.encode()).hexdigest()[:12]
+    standings_signature = Signature(method="bench.standings", data=data, settings=settings, seed=SEED)
     return Standings(
         axis=axis,
         places=tuple(_place(place, names, axes, ranked, order) for place in order),
@@ -406,7 +395,7 @@ def standings(results: Sequence[EntryResult], axis: str = OVERALL) -> Standings:
         prompts=prompts,
         level=axes[0].figure.level if axes else 0.95,
         method=_method(ranked, prompts),
-        signature_line=str(_standings_signature(complete, axis)),
+        signature_line=str(standings_signature),
     )
 
 
@@ -474,14 +463,6 @@ def _method(ranked: RankIntervals | None, prompts: int) -> str:
     if ranked is None:
         return "no ranks: fewer than two complete entries"
     return ranked.method if prompts > 1 else ONE_PROMPT
-
-
-def _standings_signature(results: Sequence[EntryResult], axis: str) -> Signature:
-    """Of the results that have a place."""
-    digests = "".join(f"{result.entry}\0{result.digest}\0" for result in results)
-    settings = {"axis": axis, "entries": len(results), "frozen": results[0].suite_hash[:12] if results else None}
-    data = hashlib.sha256(digests.encode()).hexdigest()[:12]
-    return Signature(method="bench.standings", data=data, settings=settings, seed=SEED)
 
 
 def _shares(result: EntryResult, axis: str) -> dict[str, float]:

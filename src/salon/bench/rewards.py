@@ -1,7 +1,11 @@
-"""What a scorer gives to generators: mean reward by generator and category, ranked (the table of HPSv3's benchmark).
+"""What scorers give to generators: mean reward by generator and category, ranked (the table of HPSv3's benchmark).
 
 With several scorers, such as the criteria of a model trained on a panel, the rows of one generator are its quality
 report: where it is ahead of the others and where behind (TASTE, section 7.2, use iii).
+
+Order of generators (HPSv3's Table 3): do mean rewards put generators in the order that people do? People's value of a
+generator is its share of votes over pairs of two generators, a tie half for either; a scorer's is its mean over the
+prompts of the benchmark. The two need not have a prompt in common, so each is drawn again by itself.
 """
 
 from __future__ import annotations
@@ -124,11 +128,7 @@ class RewardTables(Noun):
         return [(board, place) for board in self.boards for place in board.places if place.generator == generator]
 
 
-# --------------------------------------------------------------------------------------------------
-# Tables of scores of a study as boards of its generators: mean reward by generator and category, ranked.
-#
-# Composes `judge` (tables written by `salon score`), `stats` (means over the same prompts) and `bench` (the table).
-# --------------------------------------------------------------------------------------------------
+# -- boards ------------------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -483,13 +483,7 @@ def _signature(
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Do mean rewards put generators in the order that people do? HPSv3's Table 3.
-#
-# People's value of a generator is its share of votes over pairs of two generators, a tie half for either; a scorer's is
-# its mean over the prompts of the benchmark. The two need not have a prompt in common, so each is drawn again by
-# itself.
-# --------------------------------------------------------------------------------------------------
+# -- order of generators -----------------------------------------------------------------------------------------------
 
 DRAWS = 2000
 ORDER_POLICY = (

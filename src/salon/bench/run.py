@@ -1,4 +1,9 @@
-"""What a run of a suite reports: entry by entry, judge by judge, and why something is still open."""
+"""Run a suite: generators make its pictures, judges answer its points, scorers give logits, results are published.
+
+Every step keeps what it has before the next begins, and does nothing twice. Whatever ends a run (an outage, a spent
+budget, Ctrl-C, kill -9), the same call continues where it stopped. An entry whose result is published is not touched
+again. `plan_suite` counts what a run would make, ask and spend.
+"""
 
 from __future__ import annotations
 
@@ -103,9 +108,7 @@ class SuiteRun(Noun):
         return all(entry.status != "provisional" for entry in self.entries)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a run of a suite would make, ask and spend: counted before anything is.
-# --------------------------------------------------------------------------------------------------
+# -- planning ----------------------------------------------------------------------------------------------------------
 
 _UNMADE = "images/not-made-yet.png"
 
@@ -242,14 +245,7 @@ def _priced(plan: JudgePlan, vlm: OpenAIChat) -> tuple[int, float | None]:
     return cast.stored, float(cast.cost + more)
 
 
-# --------------------------------------------------------------------------------------------------
-# A suite at work: generators make its pictures, judges answer its points, scorers give logits, results are published.
-#
-# Composes `generate`, `judge` and `bench`. Every step keeps what it has before the next begins, and does nothing twice:
-# whatever ends a run (an outage, a spent budget, Ctrl-C, kill -9), the same call goes on where it stopped. An entry
-# whose
-# result is published is not touched again.
-# --------------------------------------------------------------------------------------------------
+# -- running -----------------------------------------------------------------------------------------------------------
 
 Watch = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""

@@ -1,7 +1,10 @@
-"""Pictures somebody brings for a suite: looked at one by one, and made an entry's card.
+"""Pictures that somebody submits for a suite: checked one by one, and made an entry's card.
 
-Missing pictures are counted and fail. One that cannot be read, has another size or belongs to no prompt is refused,
-because whoever sent it can put it right.
+Missing pictures are counted and fail. A picture that cannot be read, has another size or belongs to no prompt is
+refused, because the sender can put it right.
+
+A folder holds PROMPT.png (the first seed) or PROMPT__SEED.png. A table (CSV or JSONL) has the columns prompt and file,
+and seed if there are several; files stand relative to it. An entry's folder has its entry.json.
 """
 
 from __future__ import annotations
@@ -85,7 +88,14 @@ def read_submission(
     check_licence(suite, terms)
     _check_known(source, suite)
     looked, faults = _looked_at(source, suite, suite.private if publish else frozenset(), watch or _nobody)
-    _refuse(faults, source.where)
+    if faults:
+        summary = "; ".join(f"{len(names):,} {kind} ({first_few(names)})" for kind, names in faults.items())
+        raise BadFile(
+            "pictures as the suite asks for them are needed",
+            found=summary,
+            where=source.where,
+            remedy="put them right or leave them out: a missing picture counts as a failure",
+        )
     if not looked:
         raise BadFile("pictures of the suite's prompts are needed", found="none", where=source.where,
                       remedy="name them PROMPT.png, or PROMPT__SEED.png")  # fmt: skip
@@ -191,13 +201,6 @@ def _check_size(size: str | None, width: int, height: int) -> None:
         raise _RefusedPicture(f"are not {size}", f"{width}x{height}")
 
 
-def _refuse(faults: Mapping[str, list[str]], where: str) -> None:
-    if faults:
-        summary = "; ".join(f"{len(names):,} {kind} ({first_few(names)})" for kind, names in faults.items())
-        raise BadFile("pictures as the suite asks for them are needed", found=summary, where=where,
-                      remedy="put them right or leave them out: a missing picture counts as a failure")  # fmt: skip
-
-
 def first_few(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
     return ", ".join(names[:_MOST_LISTED]) + (
@@ -232,13 +235,7 @@ def _again(source: SubmittedFiles, picture: EntryPicture) -> bytes:
     return data
 
 
-# --------------------------------------------------------------------------------------------------
-# Where pictures that somebody brings come from.
-#
-# A folder holds PROMPT.png (the first seed) or PROMPT__SEED.png. A table (CSV or JSONL) has the columns prompt and
-# file,
-# and seed where there are several; files stand relative to it. An entry's folder has its entry.json.
-# --------------------------------------------------------------------------------------------------
+# -- where pictures come from ------------------------------------------------------------------------------------------
 
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif"})
 TABLES = frozenset({".csv", ".jsonl"})
@@ -250,9 +247,16 @@ def submitted_files(place: Path, suite: Suite) -> SubmittedFiles:
     if (place / entry_names.CARD).is_file():
         return submitted_entry(place, read_entry(place), suite)
     if place.is_dir():
-        return _folder_source(place, suite)
+        prompt_ids = {suite_prompt.prompt.id for suite_prompt in suite.prompts}
+        names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
+        pictures = [name for name in names if Path(name).suffix.lower() in PICTURES]
+        ignored = [name for name in names if name not in set(pictures)]
+        pairs = [(_key(Path(name).stem, prompt_ids, suite.seeds.start), name) for name in pictures]
+        notes = (f"{len(ignored):,} files are no pictures: {first_few(ignored)}",) if ignored else ()
+        return SubmittedFiles(str(place), _each_once(pairs, str(place)), lambda name: _inside(place, name), notes=notes)
     if place.suffix.lower() in TABLES and place.is_file():
-        return _table_source(place, suite)
+        rows = [_row(record, where, suite.seeds.start) for where, record in _table_rows(place)]
+        return SubmittedFiles(str(place), _each_once(rows, str(place)), lambda name: _inside(place.parent, name))
     raise BadFile(
         "a bundle, a folder of pictures, a table of files (.csv, .jsonl) or an entry's folder is needed",
         found=f"a file {place.name!r}" if place.exists() else "nothing there",
@@ -298,26 +302,11 @@ def _inside(folder: Path, name: str) -> bytes:
     return read_bytes(path)
 
 
-def _folder_source(folder: Path, suite: Suite) -> SubmittedFiles:
-    prompt_ids = {suite_prompt.prompt.id for suite_prompt in suite.prompts}
-    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-    pictures = [name for name in names if Path(name).suffix.lower() in PICTURES]
-    ignored = [name for name in names if name not in set(pictures)]
-    pairs = [(_key(Path(name).stem, prompt_ids, suite.seeds.start), name) for name in pictures]
-    notes = (f"{len(ignored):,} files are no pictures: {first_few(ignored)}",) if ignored else ()
-    return SubmittedFiles(str(folder), _each_once(pairs, str(folder)), lambda name: _inside(folder, name), notes=notes)
-
-
 def _key(stem: str, prompt_ids: set[str], first: int) -> Key:
     if stem in prompt_ids:
         return stem, first
     match = _NAME.fullmatch(stem)
     return (match["prompt"], int(match["seed"] or first)) if match else (stem, first)
-
-
-def _table_source(path: Path, suite: Suite) -> SubmittedFiles:
-    rows = [_row(record, where, suite.seeds.start) for where, record in _table_rows(path)]
-    return SubmittedFiles(str(path), _each_once(rows, str(path)), lambda name: _inside(path.parent, name))
 
 
 def _table_rows(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:

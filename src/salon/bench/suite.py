@@ -189,9 +189,7 @@ class Suite:
         return {suite_prompt.prompt.id: tags[suite_prompt.tag] for suite_prompt in self.prompts}
 
 
-# --------------------------------------------------------------------------------------------------
-# Whether the parts of a suite fit each other: every fault is found, counted and told at once.
-# --------------------------------------------------------------------------------------------------
+# -- checks: do the parts of a suite fit each other? Every fault is counted --------------------------------------------
 
 ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_)){0,79}")
 """Ids of prompts are names of files in bundles: PROMPT__SEED.png."""

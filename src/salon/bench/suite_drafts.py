@@ -1,4 +1,4 @@
-"""A suite of your own to start from: a copy of another one, or prompts with a first point each."""
+"""Drafts of suites: a copy of another suite or prompts with a first point each, and making prompts private."""
 
 from __future__ import annotations
 
@@ -127,9 +127,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-")
 
 
-# --------------------------------------------------------------------------------------------------
-# Making prompts of a draft private: their texts and points leave the suite's folder for its keeper's file.
-# --------------------------------------------------------------------------------------------------
+# -- private prompts: their texts and points leave the folder for the keeper's file ------------------------------------
 
 
 def hide_prompts(folder: Path, prompts: Iterable[str], keeper: Path) -> Suite:

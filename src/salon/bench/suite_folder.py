@@ -1,8 +1,13 @@
-"""A suite as a folder: read, write, hash and freeze.
+"""A suite as a folder: read, write, hash and freeze; private prompts; built-in suites; small text files.
 
-Hashes are of what the files say, not of their bytes: line ends, the order of keys and defaults that are spelled out
-change nothing, everything else does. A frozen suite has a suite.lock; a file that no longer says what was locked is
-refused with the hash that was expected and the one that was found.
+Hashes are of what the files say, not of their bytes: line ends, the order of keys and spelled-out defaults change
+nothing, everything else does. A frozen suite has a suite.lock; a file that no longer says what was locked is refused
+with the expected hash and the hash that was found.
+
+Nobody can train on private prompts: a suite shows their digests, and its keeper has their texts and points.
+digest = SHA-256 of the salt (32 hex digits), the text a generator is given, and for each point in order of ids a line
+break and the point as JSON. Whoever later sees the keeper's line can check that nothing was changed. Without the salt,
+guessed texts cannot be tried against the digest.
 """
 
 from __future__ import annotations
@@ -251,8 +256,14 @@ def save_suite(suite: Suite, folder: Path) -> Suite:
 
 def suite_texts(suite: Suite) -> dict[str, str]:
     """The files of a suite by name."""
+    record = suite.card.record()
+    del record["preferences"]
+    inner = {name: record.pop(name) for name in ("weights", "metrics")}
+    card_toml = "\n".join(
+        [tomli_w.dumps(record), _tables_toml("preferences", suite.card.preferences), tomli_w.dumps(inner)]
+    )
     texts = {
-        CARD: _card_toml(suite.card),
+        CARD: card_toml,
         TAGS: _tables_toml("tag", suite.tags),
         PROMPTS: _jsonl(public_record(suite_prompt) for suite_prompt in suite.prompts),
         POINTS: _jsonl(public_point(point, suite.private).record() for point in suite.points),
@@ -263,13 +274,6 @@ def suite_texts(suite: Suite) -> dict[str, str]:
     if suite.frozen:
         texts[LOCK] = lock_text(suite)
     return texts
-
-
-def _card_toml(card: SuiteCard) -> str:
-    record = card.record()
-    del record["preferences"]
-    inner = {name: record.pop(name) for name in ("weights", "metrics")}
-    return "\n".join([tomli_w.dumps(record), _tables_toml("preferences", card.preferences), tomli_w.dumps(inner)])
 
 
 def _tables_toml(name: str, nouns: Iterable[Noun]) -> str:
@@ -300,13 +304,7 @@ def _check_may_replace(suite: Suite, folder: Path) -> None:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Prompts that nobody can train on: a suite shows their digests, its keeper has their texts and their points.
-#
-# digest = SHA-256 of the salt (32 hex digits), the text a generator is given, and for each point in order of ids a line
-# break and the point as JSON. Whoever is later shown the keeper's line can check that nothing was changed; without the
-# salt, guessed texts cannot be tried against the digest.
-# --------------------------------------------------------------------------------------------------
+# -- private prompts ---------------------------------------------------------------------------------------------------
 
 _TEXTS = ("text", *PARTS)
 
@@ -393,7 +391,13 @@ def _kept(prompt: Prompt, points: Iterable[Point], before: PrivateText | None) -
 
 def read_private_texts(path: Path) -> dict[str, PrivateText]:
     """A keeper's file, by prompt."""
-    return _by_id((PrivateText.parse(record, where=where) for where, record in read_lines(path)), path)
+    texts = (PrivateText.parse(record, where=where) for where, record in read_lines(path))
+    by_id: dict[str, PrivateText] = {}
+    for text in texts:
+        if text.id in by_id:
+            raise DuplicateJudgment("each private prompt may stand once", found=repr(text.id), where=str(path))
+        by_id[text.id] = text
+    return by_id
 
 
 def fill_private(suite: Suite, path: Path) -> Suite:
@@ -410,21 +414,13 @@ def fill_private(suite: Suite, path: Path) -> Suite:
     return replace(
         suite,
         prompts=tuple(_filled(part, texts, path) for part in suite.prompts),
-        points=tuple(_filled_point(point, points_by_id) if point.prompt in texts else point for point in suite.points),
+        points=tuple(
+            (point.model_copy(update=dict(points_by_id[point.id])) if point.id in points_by_id else point)
+            if point.prompt in texts
+            else point
+            for point in suite.points
+        ),
     )
-
-
-def _filled_point(point: Point, points_by_id: Mapping[str, PrivatePoint]) -> Point:
-    return point.model_copy(update=dict(points_by_id[point.id])) if point.id in points_by_id else point
-
-
-def _by_id(texts: Iterable[PrivateText], path: Path) -> dict[str, PrivateText]:
-    by_id: dict[str, PrivateText] = {}
-    for text in texts:
-        if text.id in by_id:
-            raise DuplicateJudgment("each private prompt may stand once", found=repr(text.id), where=str(path))
-        by_id[text.id] = text
-    return by_id
 
 
 def _filled(suite_prompt: SuitePrompt, texts: Mapping[str, PrivateText], path: Path) -> SuitePrompt:
@@ -445,9 +441,7 @@ def _filled(suite_prompt: SuitePrompt, texts: Mapping[str, PrivateText], path: P
     return suite_prompt.model_copy(update={"prompt": private_text.prompt(suite_prompt.prompt)})
 
 
-# --------------------------------------------------------------------------------------------------
-# Suites that come with Salon.
-# --------------------------------------------------------------------------------------------------
+# -- built-in suites ---------------------------------------------------------------------------------------------------
 
 
 def builtin_suites() -> dict[str, str]:
@@ -480,9 +474,7 @@ def _about(folder: Path) -> str:
     return str(card.get("title", ""))
 
 
-# --------------------------------------------------------------------------------------------------
-# Reading the small text files of suites and boards: TOML, JSON and JSONL, with the place of every fault.
-# --------------------------------------------------------------------------------------------------
+# -- small text files: TOML, JSON and JSONL, with the place of every fault ---------------------------------------------
 
 LARGEST = 200_000_000
 """Bytes of the largest file that is read."""

@@ -133,20 +133,17 @@ def _board_checks(path: Path, recompute: Recompute) -> Iterator[VerifyCheck]:
 
 def _entry_checks(board: Board, entry: Entry, recompute: Recompute) -> Iterator[VerifyCheck]:
     folder = board.folder / ENTRIES / folder_name(entry.name)
-    yield _picture_check(board.suite, entry, folder)
+    faults = list(_picture_faults(board.suite, entry, folder))
+    there = sum(picture.image is not None for picture in entry.pictures)
+    message = f"{there:,} of {len(required_keys(board.suite)):,} there, hashes as recorded"
+    picture_check = VerifyCheck(
+        where=entry.name, what="pictures", holds=not faults, told=first_few(faults) if faults else message
+    )
+    yield picture_check
     try:
         yield from _result_checks(board.suite, entry, folder, recompute)
     except SalonError as error:
         yield _failed(entry.name, "result", error)
-
-
-def _picture_check(suite: Suite, entry: Entry, folder: Path) -> VerifyCheck:
-    faults = list(_picture_faults(suite, entry, folder))
-    there = sum(picture.image is not None for picture in entry.pictures)
-    message = f"{there:,} of {len(required_keys(suite)):,} there, hashes as recorded"
-    return VerifyCheck(
-        where=entry.name, what="pictures", holds=not faults, told=first_few(faults) if faults else message
-    )
 
 
 def _picture_faults(suite: Suite, entry: Entry, folder: Path) -> Iterator[str]:

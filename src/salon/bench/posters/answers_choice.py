@@ -198,13 +198,9 @@ def _letter(value: Any, options: Sequence[str]) -> Answer:
 
 
 def _several(line: str, options: Sequence[str], besides: str | None = None) -> bool:
-    return len(_named(line, options) | ({besides} if besides else set())) > 1
-
-
-def _named(line: str, options: Sequence[str]) -> set[str]:
-    """The options that stand in a line as capitals; the words "I" and "A" are none."""
     letters = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", line)) if match[1] in options}
-    return letters - ({"A"} if re.match(r"A [a-z]", line) and len(re.findall(r"\bA\b", line)) == 1 else set())
+    named = letters - ({"A"} if re.match(r"A [a-z]", line) and len(re.findall(r"\bA\b", line)) == 1 else set())
+    return len(named | ({besides} if besides else set())) > 1
 
 
 def _claimed(sentence: str, options: Sequence[str]) -> Answer | None:

@@ -1,8 +1,8 @@
-"""Lists of words that a response gives: the color and effects of lettering, and the attributes a judge sees in it.
+"""Lists of words in a response (the color and effects of lettering, attributes), and the verdicts of judges.
 
-A list is read whole or not at all, in whatever hand: JSON, Python, brackets without quotes, bullets, lines, commas.
-Words that are on no menu stay in it, so that nothing is lost; prose is read only where it has no words but those of the
-menu and such as carry no meaning here ("the letters look modern and strong").
+A list is read whole or not at all, in any notation: JSON, Python, brackets without quotes, bullets, lines, commas.
+Words that are on no menu stay in it, so nothing is lost. Prose is read only if all its words are on the menu or carry
+no meaning here ("the letters look modern and strong").
 """
 
 from __future__ import annotations
@@ -349,9 +349,7 @@ def _joined(words: str, menu_words: set[str]) -> list[str] | None:
     return items if not unknown or menu_words - option_spellings(COLORS).keys() else None
 
 
-# --------------------------------------------------------------------------------------------------
-# What a judge said of an answer or a poster: yes or no for a point, a style, a list of attributes.
-# --------------------------------------------------------------------------------------------------
+# -- verdicts of a judge: yes or no, a style ---------------------------------------------------------------------------
 
 __all__ = ["read_attributes", "read_style", "read_yes"]
 

@@ -1,4 +1,14 @@
-"""Numbers a response states: a rating from 0 to 10, and ids of patches on a grid."""
+"""Numbers in a response: a rating from 0 to 10, ids of patches on a grid, and boxes.
+
+Boxes are read by one declared convention. No other reading is tried to see which one scores best.
+
+    share 0-1 · percent 0-100 · thousand 0-1000 · pixel of the picture that was shown
+
+Boxes are four numbers x1, y1, x2, y2 in brackets, under keys or on a line, as two corners, or as a corner with width
+and height under keys; with or without the text they are for. A box that is inverted, empty, far outside the picture or
+not made of numbers is unread, and its place stays empty. A box that sticks out by less than a twentieth is cut at the
+edge.
+"""
 
 from __future__ import annotations
 
@@ -239,16 +249,7 @@ def _spoken_ids(text: str) -> frozenset[int] | None:
     return frozenset(ids)
 
 
-# --------------------------------------------------------------------------------------------------
-# Boxes in a response, read by one declared convention: nothing is tried out to see which reading scores best.
-#
-#     share 0-1 · percent 0-100 · thousand 0-1000 · pixel of the picture that was shown
-#
-# Boxes are four numbers x1, y1, x2, y2 in brackets, under keys or on a line, as two corners, or as a corner with width
-# and height under keys; with or without the text they are for. A box that is inverted, empty, far outside the picture
-# or
-# not made of numbers is unread: its place stays empty. One that sticks out by less than a twentieth is cut at the edge.
-# --------------------------------------------------------------------------------------------------
+# -- boxes -------------------------------------------------------------------------------------------------------------
 
 Convention = Literal["share", "percent", "thousand", "pixel"]
 SCALES: dict[str, float] = {"share": 1.0, "percent": 100.0, "thousand": 1000.0}

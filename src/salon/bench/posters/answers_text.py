@@ -1,11 +1,15 @@
-"""What every parser starts from: the part of a response that answers, and the statements in it.
+"""The text of a response: the part that answers, the statements in it, and the texts it reads off a poster.
 
 A response is read from its end, at most 100,000 characters of it, without the thoughts a model may put first. Every
-pattern here runs over single lines of bounded length, so that no text, however long or odd, takes long to read.
+pattern runs over single lines of bounded length, so no text takes long to read.
 
-Models write the same answer in many hands. `plain` brings letters, numbers and lists into one: Markdown, HTML and LaTeX
-around an answer, curly quotes, full-width signs and Chinese punctuation. Texts that were read off a poster are never
-changed like that.
+Models write the same answer in many notations. `in_ascii` removes Markdown, HTML and LaTeX around letters, numbers and
+lists, and replaces curly quotes, full-width signs and Chinese punctuation. Texts read off a poster are never changed
+like that.
+
+In texts read off a poster, invisible characters (spaces, line ends, controls, joiners) never count, and equal forms of
+a character are one (Unicode NFC). If the prompt asks for the text exactly as it stands (`is_exact`), case, accents and
+punctuation count. If it asks for plain words, as the public prompts do, only letters and digits count.
 """
 
 from __future__ import annotations
@@ -261,14 +265,7 @@ def explicit_statements(text: str) -> Iterator[tuple[str, int]]:
         yield strip_marks(match[1]), match.start()
 
 
-# --------------------------------------------------------------------------------------------------
-# What a response reads off a poster: one text, or many.
-#
-# Invisible characters (spaces, line ends, controls, joiners) never count, and equal looks of one character are one
-# (Unicode NFC). What else counts is what the prompt asked for. Where it wants the text exactly as it stands
-# (`is_exact`),
-# case, accents and punctuation count. Where it wants plain words, as the public prompts do, letters and digits count.
-# --------------------------------------------------------------------------------------------------
+# -- texts read off a poster -------------------------------------------------------------------------------------------
 
 UNIT = 5
 """Characters of a unit of word recall."""

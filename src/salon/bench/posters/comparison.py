@@ -1,4 +1,12 @@
-"""Items on which contestants differ most, with everybody's answer: what a comparison looks like from near."""
+"""Several contestants on the same items: their reports side by side, and how far each is behind the best.
+
+Items are drawn again in the same way for everybody (same seed, task and number of items). So the distance of two
+contestants has an interval of its own, from the difference on the same draws; it is narrower than their two separate
+intervals suggest.
+
+If a judge still owes verdicts on a contestant, its value is shown but not ranked. If contestants were judged by
+different protocols, nobody is ranked.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +19,13 @@ import numpy as np
 from pydantic import Field
 
 from salon.bench.posters.compat import with_released
-from salon.bench.posters.files import JudgeCard, PosterFile, find_picture
-from salon.bench.posters.item_scores import ItemScore, score_item
+from salon.bench.posters.files import JudgeCard, PosterFile
+from salon.bench.posters.item_scores import ItemScore
 from salon.bench.posters.judge_protocol import JudgingRecord, judging_record, protocol_warnings, protocols_differ
 from salon.bench.posters.metrics import FloatArray, MetricDraws, draw_metrics, figure_of
 from salon.bench.posters.paper_tables import PosterPaperTable, chosen_names, owed_in, paper_tables, tasks_of
 from salon.bench.posters.results import PosterReport, PosterScoreSettings
-from salon.bench.posters.score import describe_answer, item_worth, score_files
+from salon.bench.posters.score import describe_answer, item_worth, score_files, score_items
 from salon.bench.posters.tasks import GENERATION, GROUPS, TASKS
 from salon.errors import BadFile, BadValue
 from salon.stats.result import Estimate
@@ -88,17 +96,7 @@ def _case(answers: Sequence[ItemScore | None]) -> ComparisonCase:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Several contestants on the same items, side by side: their reports, and how far each is behind the best.
-#
-# Items are drawn again alike for everybody (the same seed, task and number of items), so the distance of two
-# contestants
-# has an interval of its own: that of the difference on the same draws, narrower than two intervals apart suggest.
-#
-# A contestant whose verdicts a judge still owes is not ranked where they count: its value is shown, and is nobody's
-# best.
-# Where contestants were judged by different protocols, nobody is ranked.
-# --------------------------------------------------------------------------------------------------
+# -- all metrics and groups --------------------------------------------------------------------------------------------
 
 FORMAT: Final = "salon.posters-compared/1"
 OVERALL = "Overall"
@@ -192,12 +190,15 @@ def compare_files(
     judging = tuple(judging_record(c.name, c.files, c.judges) for c in contestants)
     if compat:
         reports = tuple(with_released(report, c.files, c.pictures) for report, c in zip(reports, contestants))
-    scored = [{file.task.name: _scored(file, c) for file in c.files} for c in contestants]
+    scored = [{file.task.name: score_items(file, c.settings, c.pictures) for file in c.files} for c in contestants]
     draws = [
         {file.task.name: draw_metrics(file.task, by_task[file.task.name], c.settings) for file in c.files}
         for by_task, c in zip(scored, contestants)
     ]
     level = contestants[0].settings.level
+    owed = {report.contestant: sum(task.owed for task in report.tasks) for report in reports}
+    owing = ", ".join(f"{name} ({n:,})" for name, n in owed.items() if n)
+    provisional = [f"Provisional: a judge owes verdicts on {owing}; not ranked where they count."] if owing else []
     return ComparisonReport(
         contestants=tuple(names),
         judged=judging,
@@ -208,20 +209,13 @@ def compare_files(
         cases=compared_cases(scored),
         reports=reports,
         policies=(
-            *_provisional(reports),
+            *provisional,
             *protocol_warnings(judging),
             *([PUBLISHED] if published else []),
             *POLICIES,
             *reports[0].policies,
         ),
     )
-
-
-def _provisional(reports: Sequence[PosterReport]) -> list[str]:
-    """Whose values may still rise, because a judge owes verdicts."""
-    owed = {report.contestant: sum(task.owed for task in report.tasks) for report in reports}
-    names = ", ".join(f"{name} ({n:,})" for name, n in owed.items() if n)
-    return [f"Provisional: a judge owes verdicts on {names}; not ranked where they count."] if names else []
 
 
 def _check_items(contestants: Sequence[PosterContestant]) -> None:
@@ -239,22 +233,6 @@ def _check_items(contestants: Sequence[PosterContestant]) -> None:
 
 
 ByTask = Mapping[str, Sequence[MetricDraws]]
-
-
-def _scored(file: PosterFile, contestant: PosterContestant) -> list[ItemScore]:
-    return [
-        score_item(
-            item,
-            contestant.settings.boxes,
-            shown_pixels=contestant.settings.shown_pixels,
-            picture=_is_there(item.path, contestant),
-        )
-        for item in file.items
-    ]
-
-
-def _is_there(path: str, contestant: PosterContestant) -> bool | None:
-    return None if contestant.pictures is None else find_picture(contestant.pictures, path) is not None
 
 
 def _rows(

@@ -1,5 +1,5 @@
-"""Several contestants on one page: who leads, the paper's tables with a radar, every metric, difficulty curves, answers
-side by side with their pictures, and what each left unanswered.
+"""The page of a comparison: who leads, the paper's tables with a radar, every metric, difficulty curves, answers
+side by side with their pictures, and what each contestant left unanswered.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from salon.bench.posters.comparison import (
 )
 from salon.bench.posters.judge_protocol import protocol_warnings
 from salon.bench.posters.paper_tables import PaperCell, PaperRow, PosterPaperTable
-from salon.bench.posters.results import DifficultyCurve, PosterReport
-from salon.bench.posters.score_report import small_pictures
-from salon.bench.posters.tasks import metric_title, task_named
+from salon.bench.posters.score_report import curve_chart, small_pictures
+from salon.bench.posters.tasks import task_named
 from salon.report import (
     SMALL,
     WIDE,
@@ -57,6 +56,10 @@ def compared_page(
     """The page; `pictures` is the folder of what was asked about, `made` those with generators' posters."""
     here = located(report)
     first = report.reports[0]
+    rows = [{"group": row.title, **_cells(row)} for row in here.groups]
+    columns = [Column("group", "Group"), *_columns(here)]
+    intro = "“Not told apart”: the interval of the difference to the best, on the same items, holds 0."
+    group_section = Section("Groups", [Table(columns, rows, caption="Means of groups", sortable=False)], intro)
     return Page(
         title="Poster tasks",
         tab="Posters: " + ", ".join(brief(name) for name in report.contestants),
@@ -68,7 +71,7 @@ def compared_page(
             *_leading_section(here),
             *_judge_sections(here),
             *table_sections(here),
-            _group_section(here),
+            group_section,
             _task_section(here),
             *_curve_sections(here),
             *case_sections(here, pictures, generated or [None] * len(report.contestants)),
@@ -169,13 +172,6 @@ def _judge_sections(report: ComparisonReport) -> list[Section]:
     return [Section("Judge protocols", [Table(columns, rows, caption="How judged tasks were judged")], intro)]
 
 
-def _group_section(report: ComparisonReport) -> Section:
-    rows = [{"group": row.title, **_cells(row)} for row in report.groups]
-    columns = [Column("group", "Group"), *_columns(report)]
-    intro = "“Not told apart”: the interval of the difference to the best, on the same items, holds 0."
-    return Section("Groups", [Table(columns, rows, caption="Means of groups", sortable=False)], intro)
-
-
 def _task_section(report: ComparisonReport) -> Section:
     columns = [
         Column("task", "Task"),
@@ -203,33 +199,17 @@ def _curve_sections(report: ComparisonReport) -> list[Section]:
     if not keys:
         return []
     width = SMALL if len(keys) > 1 else WIDE
-    figures = [_figure(report.reports, task, difficulty, width) for task, difficulty in keys]
+    figures = []
+    for key in keys:
+        curves = [
+            (brief(contestant_report.contestant), curve)
+            for contestant_report in report.reports
+            for curve in contestant_report.curves
+            if (curve.task, curve.difficulty) == key
+        ]
+        figures.append(curve_chart(curves[:_MOST_CURVES], width, _LOW))
     block = ChartRow(figures) if len(figures) > 1 else figures[0]
     return [Section("Difficulty", [block], "Where they begin to fail; bands are intervals.")]
-
-
-def _figure(reports: Sequence[PosterReport], task: str, difficulty: str, width: int) -> Chart:
-    curves = [
-        (report.contestant, curve)
-        for report in reports
-        for curve in report.curves
-        if (curve.task, curve.difficulty) == (task, difficulty)
-    ][:_MOST_CURVES]
-    title = curves[0][1].title
-    ends = [min(point.figure.value, point.figure.low or 0.0) for _, curve in curves for point in curve.points]
-    drawing = charts.line_curves(
-        [_curve(name, curve) for name, curve in curves], title=f"{title} over {difficulty}", x_label=difficulty,
-        y_label=metric_title(task, curves[0][1].metric), y_domain=(min(0.0, *ends), 1.0), height=_LOW, width=width,
-    )  # fmt: skip
-    return Chart(drawing, heading=f"{title}: {difficulty}")
-
-
-def _curve(name: str, curve: DifficultyCurve) -> charts.Curve:
-    figures = [point.figure for point in curve.points]
-    return charts.Curve(
-        brief(name), [point.x for point in curve.points], [figure.value for figure in figures],
-        low=[figure.low for figure in figures], high=[figure.high for figure in figures],
-    )  # fmt: skip
 
 
 def _lacking_sections(report: ComparisonReport) -> list[Section]:
@@ -257,9 +237,7 @@ def _lacking_sections(report: ComparisonReport) -> list[Section]:
     return [Section("Worth nothing", [table], "Everything here stays in the denominator.")]
 
 
-# --------------------------------------------------------------------------------------------------
-# The paper's tables and a radar on the page of a comparison.
-# --------------------------------------------------------------------------------------------------
+# -- the paper's tables ------------------------------------------------------------------------------------------------
 
 _GENERATION = 6
 _OVERALL = 7
@@ -344,9 +322,7 @@ def _name(row: PaperRow) -> str:
     return f"{brief(row.contestant)} (published)" if row.published else brief(row.contestant)
 
 
-# --------------------------------------------------------------------------------------------------
-# Galleries side by side: a picture, what was asked, the truth, and what everybody said.
-# --------------------------------------------------------------------------------------------------
+# -- answers side by side ----------------------------------------------------------------------------------------------
 
 Pictures = Mapping[int, str]
 """Data URLs by the number of their item."""

@@ -1,4 +1,19 @@
-"""Boxes as the released scoring reads them: numbers with a point in fours, each box by the best of four readings."""
+"""The released scoring, with its faults: for comparison with published tables only (`--compat released`).
+
+What it does, and our own scoring does not:
+
+- a letter or a word anywhere in the text counts, so that "AB" and a list of all options are right;
+- items that look like refusals, posters whose texts were found by less than 5%, ratings that were not found and posters
+  that were not made leave the denominator;
+- font effect 1 has four options and is scored as nine; labels of font effect 2 with a space or a hyphen never match;
+- boxes are made of the numbers with a decimal point, and each takes the best of four readings; those that are not
+  given cost nothing; boxes of all posters are put in one pot;
+- style is computed from the accuracy of layout comparison;
+- a judge's error is a no, and so is "Yes." of a judge of posters;
+- a mean over nothing, a record without a response and a list of ids that is none end it with an exception. Such a
+  number is reported as a crash, with the exception's name. Records without a response end every task that looks at
+  them: rotation and alignment look at those of all tasks.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +34,7 @@ from salon.bench.posters.item import Box
 from salon.bench.posters.results import MetricResult, PosterGroup, PosterReport, TaskResult
 from salon.bench.posters.tasks import ATTRIBUTES, FONT_SIZES, GROUPS, task_named
 
-_BoxRecord = dict[str, Any]
-Answered = Sequence[tuple[_BoxRecord, str]]
+Answered = Sequence[tuple[Record, str]]
 """Records with their responses."""
 _LOST = re.compile(r"[^\[\], .\d]")
 """Deleted before numbers are read: what these characters kept apart is joined."""
@@ -72,7 +86,7 @@ def _pairs(answered: Answered, cap: int | None) -> Iterator[tuple[Box, list[Box]
             yield box, readings(raw, size)
 
 
-def _truth(record: _BoxRecord) -> list[list[float]]:
+def _truth(record: Record) -> list[list[float]]:
     result: list[list[float]] = record["text_bbox"] if "text_bbox" in record else record["gt"]
     return result
 
@@ -102,11 +116,7 @@ def _ratio(truth: Box, readings: Sequence[Box]) -> float:
     return 1 / nearest if nearest > 1 else nearest
 
 
-# --------------------------------------------------------------------------------------------------
-# The rules of the released scoring, task by task: records in, numbers out; they raise where the released code does.
-#
-# Records without a response end every task that looks at them: rotation and alignment look at those of all tasks.
-# --------------------------------------------------------------------------------------------------
+# -- the rules, task by task -------------------------------------------------------------------------------------------
 
 LEAST_POSTER = 0.05
 """Posters below this share of texts found were dropped."""
@@ -405,25 +415,7 @@ SCORERS: Mapping[str, Callable[[Sequence[Record]], Numbers]] = {
 }  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# The released scoring, with its faults: for comparison with published tables only (`--compat released`).
-#
-# What it does, and the house's own scoring does not:
-#
-# - a letter or a word anywhere in the text counts, so that "AB" and a list of all options are right;
-# - items that look like refusals, posters whose texts were found by less than 5%, ratings that were not found and
-# posters
-#   that were not made leave the denominator;
-# - font effect 1 has four options and is scored as nine; labels of font effect 2 with a space or a hyphen never match;
-# - boxes are made of the numbers with a decimal point, and each takes the best of four readings; those that are not
-#   given cost nothing; boxes of all posters are put in one pot;
-# - style is computed from the accuracy of layout comparison;
-# - a judge's error is a no, and so is "Yes." of a judge of posters;
-# - a mean over nothing, a record without a response and a list of ids that is none end it with an exception. Such a
-#   number is reported as a crash, with the exception's name.
-#
-# The rules themselves are in `compat_rules`.
-# --------------------------------------------------------------------------------------------------
+# -- reports -----------------------------------------------------------------------------------------------------------
 
 _OURS = {"strict", "assigned"}
 """Metrics that the released scoring does not have."""
@@ -508,9 +500,9 @@ def _records(file: PosterFile, pictures: Path | None) -> list[Record]:
 
 def _in_order(files: Sequence[PosterFile]) -> list[Record]:
     """The records of all files in one list: in the order of the list they were merged in, where there is one."""
-    records = [
+    placed_records = [
         (str(file.path), place, record)
         for file in files
         for place, record in zip(file.merged_at or [0] * len(file.records), file.records, strict=True)
     ]
-    return [record for *_, record in sorted(records, key=lambda row: row[:2])]
+    return [record for *_, record in sorted(placed_records, key=lambda row: row[:2])]

@@ -1,4 +1,4 @@
-"""Contestants that need no pictures: they show what a number is worth.
+"""Contestants that show what a number is worth: perfect, random and fixed answers, and OCR engines.
 
 perfect          says the truth, in the plainest form
 random           draws an answer of the right kind, seeded
@@ -6,7 +6,11 @@ always-a         gives every item the first option (or the whole picture, or the
 list-everything  names every option there is
 empty            says nothing
 
-Perfect also fills in a judge's yes for every point; the others leave open what needs a judge.
+These need no pictures. `perfect` also fills in a judge's yes for every point; the others leave open what needs a judge.
+
+OCR engines (RapidOCR and Tesseract, default settings) answer tasks about text and its place. An engine gives lines with
+their boxes. Tasks that ask for text get the lines. A task that asks where given texts stand gets, for each text, the
+lines that make it up, or else the most similar line, or no box.
 """
 
 from __future__ import annotations
@@ -97,7 +101,10 @@ def _random(item: PosterItem, rng: np.random.Generator, effects: Sequence[str]) 
         case "letter" | "label":
             return str(rng.choice(task.options))
         case "effects":
-            return [str(rng.choice(task.options)), *_some_effects(len(item.truth) - 1, rng, effects)]
+            return [
+                str(rng.choice(task.options)),
+                *[_all_effects(effects)[at] for at in rng.choice(_EFFECTS, len(item.truth) - 1, replace=False)],
+            ]
         case "boxes" | "layout":
             corners = np.sort(rng.random((len(item.truth), 2, 2)), axis=1)
             return [(float(b[0, 0]), float(b[0, 1]), float(b[1, 0]), float(b[1, 1])) for b in corners]
@@ -105,20 +112,15 @@ def _random(item: PosterItem, rng: np.random.Generator, effects: Sequence[str]) 
             return {int(patch) for patch in rng.choice(GRID**2, len(item.truth), replace=False)}
         case "rating":
             return round(float(rng.uniform(0, 10)), 1)
-    return ["".join(rng.choice(_LETTERS, 12)) for _ in range(5)] if task.answer != "text" else _word(rng)
-
-
-def _some_effects(n: int, rng: np.random.Generator, effects: Sequence[str]) -> list[str]:
-    """As many of the 48 as are asked for; those that no item of the file has are all wrong alike."""
-    return [_all_effects(effects)[at] for at in rng.choice(_EFFECTS, n, replace=False)]
+    return (
+        ["".join(rng.choice(_LETTERS, 12)) for _ in range(5)]
+        if task.answer != "text"
+        else "".join(rng.choice(_LETTERS, 8))
+    )
 
 
 def _all_effects(effects: Sequence[str]) -> list[str]:
     return [*effects, *(f"another effect {i}" for i in range(_EFFECTS - len(effects)))]
-
-
-def _word(rng: np.random.Generator) -> str:
-    return "".join(rng.choice(_LETTERS, 8))
 
 
 def _always_a(item: PosterItem, rng: np.random.Generator, effects: Sequence[str]) -> Any:
@@ -159,13 +161,7 @@ _ANSWERS: dict[str, Callable[[PosterItem, np.random.Generator, Sequence[str]], A
 }  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# OCR engines as contestants: RapidOCR and Tesseract, at their default settings, on tasks about text and its place.
-#
-# An engine gives lines with their boxes. Tasks that ask for text get the lines; a task that asks where given texts
-# stand
-# gets, for each, the lines that make it up, or else the line most like it, or no box.
-# --------------------------------------------------------------------------------------------------
+# -- OCR engines -------------------------------------------------------------------------------------------------------
 
 EngineName = Literal["rapidocr", "tesseract"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
@@ -208,7 +204,15 @@ def tesseract(path: Path) -> list[OcrLine]:
     )  # fmt: skip
     if process.returncode:
         raise SalonError("Tesseract reads the picture", found=process.stderr.decode(errors="replace"), where=str(path))
-    return _lines(process.stdout.decode("utf-8", "replace"), picture.width, picture.height)
+    table = process.stdout.decode("utf-8", "replace")
+    words: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
+        if row["level"] == "5" and row["text"].strip():
+            words.setdefault((row["block_num"], row["par_num"], row["line_num"]), []).append(row)
+    return [
+        OcrLine(" ".join(word["text"] for word in line), _around(line, picture.width, picture.height))
+        for line in words.values()
+    ]
 
 
 READERS: dict[EngineName, Callable[[Path], list[OcrLine]]] = {"rapidocr": rapidocr, "tesseract": tesseract}
@@ -254,15 +258,6 @@ def place_of(text: str, lines: Sequence[OcrLine]) -> Box | None:
     likeness = [SequenceMatcher(None, target, key, autojunk=False).ratio() for key in keys]
     best = int(np.argmax(likeness)) if likeness else -1
     return lines[best].box if best >= 0 and likeness[best] >= COVERED else None
-
-
-def _lines(table: str, width: int, height: int) -> list[OcrLine]:
-    """Words of Tesseract's table by block, paragraph and line."""
-    words: dict[tuple[str, ...], list[dict[str, str]]] = {}
-    for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
-        if row["level"] == "5" and row["text"].strip():
-            words.setdefault((row["block_num"], row["par_num"], row["line_num"]), []).append(row)
-    return [OcrLine(" ".join(word["text"] for word in line), _around(line, width, height)) for line in words.values()]
 
 
 def _around(words: Sequence[dict[str, str]], width: int, height: int) -> Box:

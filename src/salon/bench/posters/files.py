@@ -1,11 +1,13 @@
-"""The public JSON files of the benchmark, read and written without loss.
+"""The public JSON files of the benchmark, read and written without loss, and the cards of a run beside them.
 
-A file is a JSON list of records. What is not changed is never written anew: an edit replaces or adds the text of one
-field of one record, in the file's own hand (indentation, separators, line ends, escapes). So a file that is read and
-written back is the same bytes, whoever made it.
+A file is a JSON list of records. Unchanged text is never written anew: an edit replaces or adds the text of one field
+of one record, in the file's own style (indentation, separators, line ends, escapes). So a file that is read and written
+back has the same bytes, whoever wrote it.
 
 The released runners merge all tasks in one list (`MODEL_bench.json`, `MODEL_score.json`, `merge.json`). Such a list is
-read as one file for each task; `write_back` puts what is added into the list that the records came from.
+read as one file for each task; `write_back` puts additions into the list that the records came from.
+
+OUT/run.json says whose answers a folder holds, OUT/judges.json who judged them.
 """
 
 from __future__ import annotations
@@ -271,7 +273,11 @@ def _parse(text: str, path: Path) -> tuple[tuple[tuple[int, int], ...], tuple[Re
 
 def _edited(text: str, spans: Sequence[tuple[int, int]], changes: Mapping[int, Mapping[str, Any]]) -> str:
     """The text with fields of some of its records set, in its own hand."""
-    hand = _hand(text, spans)
+    members = list(_members(text, spans[0][0]))
+    first, second = members[0], members[1]  # a record has several fields: it was read
+    hand = _FileStyle(
+        text[first.end : second.key_start], text[first.key_end : first.start], text.isascii() and "\\u" in text
+    )
     edits = [edit for number, fields in changes.items() for edit in _edits(text, spans[number][0], fields, hand)]
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
@@ -331,14 +337,6 @@ def _cut(members: Sequence[_Member], member: _Member) -> tuple[int, int, str]:
     return member.key_start, members[1].key_start if len(members) > 1 else member.end, ""
 
 
-def _hand(text: str, spans: Sequence[tuple[int, int]]) -> _FileStyle:
-    members = list(_members(text, spans[0][0]))
-    first, second = members[0], members[1]  # a record has several fields: it was read
-    return _FileStyle(
-        text[first.end : second.key_start], text[first.key_end : first.start], text.isascii() and "\\u" in text
-    )
-
-
 def _plain(value: Any) -> bool:
     """Whether the value can stand in a UTF-8 file as it is: half a surrogate pair cannot."""
     try:
@@ -354,9 +352,7 @@ def _skip(text: str, at: int) -> int:
     return gap.end()
 
 
-# --------------------------------------------------------------------------------------------------
-# Whose answers a folder holds, and who judged them: OUT/run.json and OUT/judges.json, read by the scoring.
-# --------------------------------------------------------------------------------------------------
+# -- cards of runs and judges ------------------------------------------------------------------------------------------
 
 POSTERS = "posters"
 """The study with a generator's pictures, inside its folder."""

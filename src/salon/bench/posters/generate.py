@@ -18,7 +18,6 @@ from typing import Any
 from pydantic import Field
 
 from salon.bench.posters.files import POSTERS, PosterFile, RunCard, claim_folder, open_run_file
-from salon.bench.posters.item import PosterItem
 from salon.errors import BadValue
 from salon.generate.record import GenerateReport, GenerateSettings, Generation, item_id, read_generations
 from salon.generate.registry import CallTerms, make_generator
@@ -119,16 +118,11 @@ def _prompts(files: Sequence[PosterFile]) -> Iterator[tuple[str, int, Prompt]]:
     for file in files:
         names: set[str] = set()
         for item in file.items:
-            name = _id(file, item)
+            stem = PurePosixPath(item.name.replace("\\", "/")).stem or str(item.number)
+            name = stem if stem.startswith(file.task.name) else f"{file.task.name}-{stem}"
             name = name if name not in names else f"{name}-{item.number}"
             names.add(name)
             yield file.task.name, item.number, Prompt(id=name, text=item.prompt, category="posters")
-
-
-def _id(file: PosterFile, item: PosterItem) -> str:
-    """The record's name, with that of its task: names of two files may be the same."""
-    stem = PurePosixPath(item.name.replace("\\", "/")).stem or str(item.number)
-    return stem if stem.startswith(file.task.name) else f"{file.task.name}-{stem}"
 
 
 def _led(

@@ -1,7 +1,7 @@
-"""A record of a public file as an item of its task: the truth in one form for each kind of answer, whatever the file's.
+"""A record of a public file as an item of its task, with its truth in one form for each kind of answer.
 
-Truths are held differently from file to file: under gt or another field, alone or in a list, as a list or as text that
-looks like one. Here they become one of
+Files hold truths differently: under gt or another field, alone or in a list, as a list or as text that looks like one.
+Here a truth becomes one of
 
     text str · texts, lines, effects, points tuple of str · letter, label one of the options · rating float
     boxes, layout tuple of (x1, y1, x2, y2) as shares of the picture · patches frozenset of int · attributes None
@@ -231,9 +231,7 @@ def _bad(needed: str, value: Any, where: str) -> BadValue:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Boxes against boxes, all as shares of the picture: overlap, distance of centers, ratio of areas, assignment.
-# --------------------------------------------------------------------------------------------------
+# -- boxes, as shares of the picture -----------------------------------------------------------------------------------
 
 FARTHEST = math.sqrt(2)
 """The largest distance of two centers: what a missing box counts as."""

@@ -1,6 +1,6 @@
-"""What each single answer is worth, 0 to 1 (a center bias: 0 to √2). What is missing or unread is worth nothing.
+"""What each single answer is worth, 0 to 1 (a center bias: 0 to √2). Missing and unread answers are worth nothing.
 
-`blind` is what an answer given without looking gets: 1/k of k options; m/48 for m effects of 48, whatever number of
+`blind` is the worth of an answer given without looking: 1/k of k options; m/48 for m effects of 48, whatever number of
 effects is named; the whole picture as every box; every patch of the grid.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from salon.bench.posters import item as boxes
 from salon.bench.posters.answers_choice import read_label, read_letter
@@ -28,6 +28,7 @@ from salon.bench.posters.answers_text import (
 )
 from salon.bench.posters.files import PosterFile
 from salon.bench.posters.item import Box, PosterItem
+from salon.bench.posters.results import PointCase
 from salon.bench.posters.tasks import ATTRIBUTES, GRID, fold_label
 from salon.errors import BadValue
 from salon.store.pictures import size_within
@@ -199,9 +200,7 @@ def _mean(values: Sequence[float | bool]) -> float:
     return sum(values) / len(values)
 
 
-# --------------------------------------------------------------------------------------------------
-# The answer of an item, read by the parser of its kind. The last statement binds; nothing is guessed.
-# --------------------------------------------------------------------------------------------------
+# -- reading the answer of an item -------------------------------------------------------------------------------------
 
 __all__ = ["ReadAnswer", "UnreadAnswer", "read_answer"]
 
@@ -236,25 +235,10 @@ def read_answer(
     return text if isinstance(text, UnreadAnswer) else ReadAnswer(text)
 
 
-# --------------------------------------------------------------------------------------------------
-# Key points of a poster: what is asked, how it can be measured, what was said of it, and by whom beside.
-# --------------------------------------------------------------------------------------------------
+# -- key points of a poster: rules, verdicts, oracle -------------------------------------------------------------------
 
 ONLY_EYES = "eyes"
 """The kind of a point that nothing but looking can answer."""
-
-
-class PointVerdict(NamedTuple):
-    """One key point of one poster."""
-
-    text: str
-    kind: str
-    """The kind of its rule; `eyes` where it has none."""
-    holds: bool | None
-    """None where the verdict is owed."""
-    why: str
-    oracle: bool | None
-    """What the record of how the poster was drawn says; None where it says nothing."""
 
 
 def point_rules(file: PosterFile, item: PosterItem) -> tuple[Mapping[str, Any] | None, ...]:
@@ -282,13 +266,17 @@ def field_texts(file: PosterFile, item: PosterItem, field: str, n: int) -> list[
     return [str(text or "") for text in (*texts, *[""] * n)][:n]
 
 
-def point_verdicts(file: PosterFile, item: PosterItem) -> list[PointVerdict]:
+def point_verdicts(file: PosterFile, item: PosterItem) -> list[PointCase]:
     """The points of an item with what is known of them."""
     n = len(item.truth)
     verdicts, whys, oracle = (field_texts(file, item, field, n) for field in ("judge", "why", "oracle"))
     return [
-        PointVerdict(
-            text, ONLY_EYES if rule is None else rule["kind"], yes_or_none(verdict), why, yes_or_none(oracle_verdict)
+        PointCase(
+            text=text,
+            kind=ONLY_EYES if rule is None else rule["kind"],
+            holds=yes_or_none(verdict),
+            why=why,
+            oracle=yes_or_none(oracle_verdict),
         )
         for text, rule, verdict, why, oracle_verdict in zip(
             item.truth, point_rules(file, item), verdicts, whys, oracle, strict=True

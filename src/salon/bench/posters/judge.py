@@ -1,7 +1,14 @@
-"""Have a judge look at answers and posters: which points they cover, which style they show, how their letters look.
+"""Have a VLM judge answers and posters, and draw a study in which people check the judge.
 
-A judge is any VLM. Its words go into the records' `judge` field as they are, an entry for each point, empty where there
-was no reply: reading them is the scoring's business. What was answered is not asked again.
+The judge's words go unchanged into the records' `judge` field, an entry for each point, empty where there was no reply;
+the scoring reads them. What was answered is not asked again.
+
+In the study, one item is one verdict: the poster, what was said about it, and the point. The judge is a rater of the
+study with its answers in it, which nobody sees. People tick the same point, and `salon judge report` says how often the
+judge and they agree.
+
+    STUDY/                prompts (what was said and the point), items (posters), the judge's checklists
+    STUDY/studio.toml     one cohort, one checklist
 """
 
 from __future__ import annotations
@@ -173,16 +180,7 @@ def _conversation(item: PosterItem, text: str, pictures: Path | None, protocol: 
     return Conversation(parts=(*sight, text), decoding=Decoding(max_tokens=256))
 
 
-# --------------------------------------------------------------------------------------------------
-# Is the judge right? Some of its verdicts as a study in which people answer the same questions, in the studio.
-#
-# One item of the study is one verdict: the poster, what was said about it, and the point. The judge is a rater of the
-# study and has answered already; nobody sees that. People tick the same point, and `salon judge report` says how often
-# the judge and they agree.
-#
-#     STUDY/                prompts (what was said and the point), items (posters), the judge's checklists
-#     STUDY/studio.toml     one cohort, one checklist
-# --------------------------------------------------------------------------------------------------
+# -- a study in which people check the judge ---------------------------------------------------------------------------
 
 TICK = "The point holds"
 """The one tick of every screen."""

@@ -1,8 +1,12 @@
-"""How a judge is asked about judged tasks: in Salon's words, or in those of the released code.
+"""The questions to a judge: in Salon's words or in those of the released code, and which of them a contestant got.
 
-The released prompts are not Salon's to copy. They are read from the released files themselves, which the user names:
-`und_metric.py`, `gen_metric.py`, or the folder they stand in. The files are parsed, never run. A prompt is a text in
-pieces, with places for the answer and the point; its SHA-256 tells whether it is the released one.
+The released prompts are not Salon's to copy. They are read from the released files, which the user names:
+`und_metric.py`, `gen_metric.py`, or their folder. The files are parsed, never run. A prompt is a text in pieces, with
+places for the answer and the point; its SHA-256 tells whether it is the released one.
+
+A judge that is asked in other words gives other verdicts. So contestants are ranked on judged tasks only if one
+protocol was used for all of them. Tasks without verdicts, and the verdicts of reference contestants, have no protocol
+and differ from none.
 """
 
 from __future__ import annotations
@@ -144,13 +148,7 @@ def _pieces(expression: ast.expr, template: str) -> tuple[str, ...]:
     return (ANSWER,)
 
 
-# --------------------------------------------------------------------------------------------------
-# By whose words contestants were judged, and whether their judged tasks can be held against each other.
-#
-# A judge that is asked in other words gives other verdicts. So contestants are ranked on judged tasks only where one
-# protocol was used for all of them. Tasks without verdicts, and verdicts that a reference contestant brings along, are
-# by no protocol and differ from none.
-# --------------------------------------------------------------------------------------------------
+# -- which protocol a contestant was judged by -------------------------------------------------------------------------
 
 Protocol = Literal["released", "salon", "mixed", "not recorded", "none"]
 
@@ -177,7 +175,12 @@ class JudgingRecord(Noun):
 
 def judging_record(name: str, files: Sequence[PosterFile], judges: Sequence[JudgeCard]) -> JudgingRecord:
     """How a contestant was judged, by the verdicts in its files and by what their folder says of them."""
-    tasks = tuple(file.task.name for file in files if file.task.judged and _has_verdicts(file))
+    tasks = tuple(
+        file.task.name
+        for file in files
+        if file.task.judged
+        and any(item.judge and any(verdict.strip() for verdict in item.judge) for item in file.items)
+    )
     if not tasks or (name in NAMES and not judges):
         return JudgingRecord(contestant=name, protocol="none")
     used = {card.protocol for card in judges}
@@ -206,7 +209,3 @@ def protocol_warnings(records: Sequence[JudgingRecord]) -> list[str]:
         return []
     whose = "; ".join(f"{record.contestant}: {record.title}" for record in records if record.tasks)
     return [f"Judged by different protocols ({whose}): not comparable, and not ranked, where verdicts count."]
-
-
-def _has_verdicts(file: PosterFile) -> bool:
-    return any(item.judge and any(verdict.strip() for verdict in item.judge) for item in file.items)

@@ -1,8 +1,8 @@
 """Judges of posters that need no model: pixels, and the record of how a poster was drawn.
 
 Pixels answer the key points that have a rule they know (is the text readable, is the color there, does it stand where
-it should), and nothing else: other points, styles and lettering stay owed, for a VLM. Their verdicts go into `judge`,
-with what was found into `why`.
+it should), and nothing else. Other points, styles and lettering stay owed, for a VLM. The verdicts go into `judge`, and
+what was found into `why`.
 
 The record (`layout`) is an oracle: it knows what was set, not what can be seen, and only drawn posters have one. Its
 answers go into `oracle` and `oracle_why`. They are shown beside a score and never enter it.
@@ -159,8 +159,8 @@ def _said(file: PosterFile, item: PosterItem, way: Way) -> tuple[list[str], list
 
 
 def _fill(texts: tuple[list[str], list[str]], points: Sequence[int], verdicts: Sequence[tuple[str, str]]) -> None:
-    for point, (verdict, why) in zip(points, verdicts, strict=True):
-        texts[0][point], texts[1][point] = verdict, why
+    for point, (word, reason) in zip(points, verdicts, strict=True):
+        texts[0][point], texts[1][point] = word, reason
 
 
 # -- looking, in a process of its own --------------------------------------------------------------------------------
@@ -196,9 +196,7 @@ def _layout(picture: Path) -> Layout:
         raise BadFile("the record of a poster, as JSON, is needed", found=error, where=str(place)) from None
 
 
-# --------------------------------------------------------------------------------------------------
-# What the record of a drawn poster says beyond the rules of judges: which motif it shows, how its lettering looks.
-# --------------------------------------------------------------------------------------------------
+# -- what only the record of a drawing says: the motif, how the lettering looks ----------------------------------------
 
 DRAWN_ONLY = ("picture",)
 """Kinds of rules that only the record answers: which motif a picture shows is beyond a measurement of pixels."""

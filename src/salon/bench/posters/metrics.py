@@ -1,11 +1,28 @@
-"""What the answers to one task are worth together, with intervals from drawing its items again.
+"""What the answers to a task are worth together, with intervals, means of groups, and difficulty curves.
 
-A metric is the mean worth of the items (over the parts of a task that knows parts: font sizes, the halves of font
-matching), as a k-option score (acc - c)/(1 - c) where it has options, with c the worth of a blind answer: 1/k gives
-(k acc - 1)/(k - 1). Items are drawn again within parts, all metrics of a task on the same draws.
+A metric is the mean worth of the items (over the parts of a task that has parts: font sizes, the halves of font
+matching). If it has options, it is a k-option score (acc - c)/(1 - c) with c the worth of a blind answer; c = 1/k gives
+(k acc - 1)/(k - 1). For intervals, items are drawn again within parts, all metrics of a task on the same draws. If
+every item is worth the same end of the scale, draws show no spread; the interval is then the exact bound of
+`stats.resample`.
 
-Where every item is worth the same end of the scale, draws show no spread: the interval is then the exact bound that
-every mean of the house has there (`stats.resample`).
+Ratings: r is Pearson's correlation of x (given) and y (people's). If missing ratings were left out or filled in with a
+mean, leaving out the embarrassing ones could raise r. Here r is the least value that any filling-in from the scale can
+give it. So one more missing rating never raises it, and with nothing given it is -1.
+
+The least filling-in. Write a for y centered. Over the missing x in a box, r = a·x / (|a| |x - mean x|).
+Where r can be made negative, -r is quasi-concave, and at its maximum the gradient condition makes each missing
+x_i = clip(m - b a_i) with m the mean of all x and some b > 0: one number to search for. Where r stays positive, it is
+quasi-concave itself and least at a corner: every missing rating is at an end of the scale, and for a given number of
+them at the top, those with the lowest y are. That gives as many corners as missing ratings, plus one. All candidates of
+both kinds are computed and the least r is taken.
+
+Groups and the overall score are plain means of means, as in the published table. Tasks are separate files, so their
+draws are independent; metrics of one task are drawn together. A metric without a file is named as absent, and the mean
+is over the others.
+
+A difficulty curve shows where a contestant begins to fail: the first metric of the task that is better when high, over
+what makes items hard (font size, rotation, clutter). Ratings have no curve: a correlation is not a mean of items.
 """
 
 from __future__ import annotations
@@ -202,22 +219,7 @@ def metric_result(metric_draws: MetricDraws, settings: PosterScoreSettings) -> M
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Correlation of ratings with people's where some are missing: what is missing counts as the worst it could have been.
-#
-# r = Pearson's correlation of x (given) and y (people's). Were missing ratings left out, or filled in with a mean,
-# leaving out the embarrassing ones could raise r. Here r is the least value any filling-in from the scale can give it:
-# so
-# another missing rating, which only widens the choice, never raises it. With nothing given at all it is -1.
-#
-# The least filling-in. Write a for y centered. Over the missing x in a box, r = a·x / (|a| |x - mean x|).
-# Where r can be made negative, -r is quasi-concave, and at its maximum the gradient condition makes each missing
-# x_i = clip(m - b a_i) with m the mean of all x and some b > 0: one number to search for. Where r stays positive, it is
-# quasi-concave itself and least at a corner: every missing rating is at an end of the scale, and for a given number of
-# them at the top, those with the lowest y are: as many corners as missing ratings, plus one. All candidates of both
-# kinds
-# are computed and the least r is taken.
-# --------------------------------------------------------------------------------------------------
+# -- ratings with missing values ---------------------------------------------------------------------------------------
 
 LOW, HIGH = 0.0, 10.0
 _STEPS = np.geomspace(1e-2, 1e3, 30)
@@ -280,13 +282,7 @@ def _balanced(x: FloatArray, pull: FloatArray, missing: NDArray[np.bool_]) -> Fl
     return filled
 
 
-# --------------------------------------------------------------------------------------------------
-# Groups of metrics and the overall score, as the published table puts them together: plain means of means.
-#
-# Tasks are separate files, so their draws are independent; metrics of one task are drawn together. A metric that no
-# file
-# was given for is named as absent: the mean is then over the others, and is no mean of the published kind.
-# --------------------------------------------------------------------------------------------------
+# -- groups and the overall score --------------------------------------------------------------------------------------
 
 ByTask = Mapping[str, Sequence[MetricDraws]]
 
@@ -361,12 +357,7 @@ def _items(by_task: ByTask, group: str | None = None) -> int:
     return sum(max((metric_draws.n for metric_draws in by_task.get(name, ())), default=0) for name in tasks)
 
 
-# --------------------------------------------------------------------------------------------------
-# Where a contestant begins to fail: a metric over what makes items hard (font size, rotation, clutter).
-#
-# The metric is the first of its task that is better when high. Ratings have no curve: a correlation is no mean of
-# items.
-# --------------------------------------------------------------------------------------------------
+# -- difficulty curves -------------------------------------------------------------------------------------------------
 
 MOST_POINTS = 14
 """Different difficulties that are points of their own; more are put together."""

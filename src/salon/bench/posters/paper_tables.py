@@ -178,7 +178,11 @@ def _value_cell(report: PosterReport, key: str) -> PaperCell:
     released = report.compat is not None
     owed = owed_in(report, key)
     if key == GAP:
-        return _gap(report, released)
+        if not released:
+            return _either(report.gap, None, False, 0, "" if report.gap else "not asked")
+        both = [_metric(report, f"{task}.wr") for task in ("simple_ocr", "hard_ocr")]
+        values = [metric.released for metric in both if metric is not None and metric.released is not None]
+        return PaperCell(value=values[0] - values[1] if len(values) == 2 else None)
     if key == OVERALL:
         return _either(report.overall, report.overall_released, released, owed)
     if key.startswith(GROUP):
@@ -198,14 +202,6 @@ def _either(figure: Estimate | None, number: float | None, released: bool, owed:
     if released:
         return PaperCell(value=number, owed=owed, why=why)
     return PaperCell(value=None if figure is None else figure.value, figure=figure, owed=owed, why=why)
-
-
-def _gap(report: PosterReport, released: bool) -> PaperCell:
-    if not released:
-        return _either(report.gap, None, False, 0, "" if report.gap else "not asked")
-    both = [_metric(report, f"{task}.wr") for task in ("simple_ocr", "hard_ocr")]
-    values = [metric.released for metric in both if metric is not None and metric.released is not None]
-    return PaperCell(value=values[0] - values[1] if len(values) == 2 else None)
 
 
 def _metric(report: PosterReport, key: str) -> MetricResult | None:

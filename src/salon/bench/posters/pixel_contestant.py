@@ -1,4 +1,23 @@
-"""Ink on a ground: the measurements that rules about pixels are made of."""
+"""A contestant that measures pixels: no network, no reading, only rules about ink on a ground.
+
+It sees what a VLM would be shown, the prompt and the picture, and nothing else of an item: these are the arguments of
+`measured_answer`. Its score shows how much of a task eyes alone can answer.
+
+    alignment          lines are runs of rows with ink; the edge (left, middle, right) that most of them share
+    rotation           the angle at which the ink falls into the sharpest rows
+    empty space        the patches that differ least from the ground, as many as are asked for
+    layout comparison  the half whose strokes keep off its sides, with one text taller than the others, rows left free
+    text localisation  blocks of strokes, the largest first
+    font effect 1      what the lower word has and the upper, plain word has not
+
+Every effect leaves a trace: pixels darker than the ground (shadow), a filled bar (highlight), a word twice as high
+(reflection), half-lit pixels (glow), a second color around the letters (outline) or in them (gradient fill), a row full
+of ink (underline), slanted stems (italic), more ink (bold). In this order no trace can be mistaken for a later one; the
+first one that is there and among the options is the answer.
+
+The rules were made on sets of other seeds than those they are scored on. They expect one word twice, one block, one
+ground. On other posters they guess, and if they do not understand a prompt they say nothing.
+"""
 
 from __future__ import annotations
 
@@ -58,16 +77,7 @@ def runs(marked: Bools) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in zip(np.flatnonzero(steps == 1), np.flatnonzero(steps == -1))]
 
 
-# --------------------------------------------------------------------------------------------------
-# Which of nine classic effects the lower of two words has: each measured against the upper word, which is plain.
-#
-# Every effect leaves a trace: pixels darker than the ground (shadow), a filled bar (highlight), a word twice as high
-# (reflection), half-lit pixels (glow), a second color around the letters (outline) or in them (gradient fill), a row
-# full
-# of ink (underline), slanted stems (italic), more ink (bold). The traces are looked for in this order, in which none
-# can
-# be mistaken for a later one; the first that is there and among the options of the prompt is the answer.
-# --------------------------------------------------------------------------------------------------
+# -- the effect on a word ----------------------------------------------------------------------------------------------
 
 _OPTION = re.compile(r"\b([A-D])[).:] ?([A-Za-z][a-z_ ]*)")
 _SLANTS = np.arange(-0.1, 0.46, 0.02)
@@ -109,7 +119,10 @@ def _seen(upper: Pixels, lower: Pixels, ground: Floats) -> Iterator[str]:
     high, wide = _size(apart > _LIT)
     lit = distance(lower, ground) > _LIT
     high_now, wide_now = _size(lit)
-    own = _own_color(lower, ground, ink, changed).sum() / area
+    nearest = ground + np.clip(changed, 0, 1)[..., None] * (ink - ground)
+    off: Bools = np.abs(lower.astype(float) - nearest).max(axis=2) > _OFF
+    own_color = off
+    own = own_color.sum() / area
     traces = {
         "shadow": (lower.sum(axis=2) < ground.sum() - _LIT).sum() / area > 0.3,
         "highlight": lit.sum() / (high_now * wide_now) > 0.95,
@@ -129,13 +142,6 @@ def _mixed(half: Pixels, ground: Floats, ink: Floats) -> Floats:
     way = ink - ground
     along: Floats = (half.astype(float) - ground) @ way / (way @ way)
     return along
-
-
-def _own_color(half: Pixels, ground: Floats, ink: Floats, along: Floats) -> Bools:
-    """Pixels that no mixture of ground and ink gives."""
-    nearest = ground + np.clip(along, 0, 1)[..., None] * (ink - ground)
-    off: Bools = np.abs(half.astype(float) - nearest).max(axis=2) > _OFF
-    return off
 
 
 def _half(along: Floats) -> int:
@@ -161,22 +167,7 @@ def _stacking(columns: Floats) -> float:
     return float((np.bincount((columns - columns.min()).astype(int)).astype(float) ** 2).sum())
 
 
-# --------------------------------------------------------------------------------------------------
-# A contestant that measures pixels: no network, no reading, only rules about ink on a ground.
-#
-# It sees what a VLM would be shown, the prompt and the picture, and nothing else of an item: that is what
-# `measured_answer` takes. What such rules reach is what a task asks of eyes alone.
-#
-#     alignment          lines are runs of rows with ink; the edge (left, middle, right) that most of them share
-#     rotation           the angle at which the ink falls into the sharpest rows
-#     empty space        the patches that differ least from the ground, as many as are asked for
-#     layout comparison  the half whose strokes keep off its sides, with one text taller than the others, rows left free
-#     text localisation  blocks of strokes, the largest first
-#     font effect 1      what the lower word has that the upper one has not (`measured_effects`)
-#
-# The rules were made looking at sets of other seeds than those they are scored on. They expect one word twice, one
-# block, one ground: on posters that are otherwise they guess, and where a prompt is not understood they say nothing.
-# --------------------------------------------------------------------------------------------------
+# -- rules by task -----------------------------------------------------------------------------------------------------
 
 NAME = "measure"
 SIGNATURE = "measure 1"
@@ -211,13 +202,11 @@ def _alignment(prompt: str, pixels: Pixels) -> str | None:
     if not len(lines):
         return None
     left, right = lines.T
-    alike = [_alike(edge) for edge in (left, (left + right) / 2, right)]
+    alike = [
+        int((np.abs(edge[:, None] - edge[None]) <= SAME_PLACE).sum(axis=1).max())
+        for edge in (left, (left + right) / 2, right)
+    ]
     return ALIGNMENTS[int(np.argmax(alike))]
-
-
-def _alike(edge: NDArray[Any]) -> int:
-    """How many lines share one place with this edge."""
-    return int((np.abs(edge[:, None] - edge[None]) <= SAME_PLACE).sum(axis=1).max())
 
 
 def _extent(ink: Bools) -> tuple[int, int]:
@@ -337,7 +326,14 @@ def _traits(poster: Pixels) -> Sequence[float]:
     shared = (np.abs(starts[:, None] - starts[None]) < 0.006).sum(axis=1) > 1
     free = float((~edges.any(axis=1)).mean())
     rows = len(runs(np.asarray(edges.any(axis=1))))
-    return -_touching(edges), tallest, free, rows, float(shared.mean()) if len(blocks) else 0.0, float(edges.mean())
+    return (
+        -float(np.mean(edges[:, :4].any(axis=1)) + np.mean(edges[:, -4:].any(axis=1))),
+        tallest,
+        free,
+        rows,
+        float(shared.mean()) if len(blocks) else 0.0,
+        float(edges.mean()),
+    )
 
 
 def _framed(half: Pixels) -> Pixels | None:
@@ -349,11 +345,6 @@ def _framed(half: Pixels) -> Pixels | None:
     if not len(rows) or not len(columns):
         return None
     return half[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-
-
-def _touching(edges: Bools) -> float:
-    """Share of the rows whose strokes run into the left or right edge."""
-    return float(np.mean(edges[:, :4].any(axis=1)) + np.mean(edges[:, -4:].any(axis=1)))
 
 
 _RULES: dict[str, Callable[[str, Pixels], str | None]] = {

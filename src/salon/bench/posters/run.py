@@ -1,4 +1,11 @@
-"""What a run over poster tasks would cost, and what it did cost."""
+"""Have a contestant answer the public files; know before what it would cost, and after what it did cost.
+
+    OUT/und_task/NAME.json      the files with responses in them, as PosterIQ's runner leaves them
+    OUT/run.json                who answered
+
+Answers are saved as they come: the same command continues where it was stopped, and asks again what got no answer. A
+reply that the token limit cut off is not an answer. `forecast_named` says what a run would ask and cost.
+"""
 
 from __future__ import annotations
 
@@ -133,15 +140,7 @@ def total_spend(vlm: Vlm) -> Spend | None:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Have a contestant answer the public files, and have a judge say what its answers cover.
-#
-#     OUT/und_task/NAME.json      the files with responses in them, as PosterIQ's runner leaves them
-#     OUT/run.json                who answered
-#
-# Answers are saved as they come: the same command goes on where it was stopped, and asks again what got no answer. A
-# reply that the token limit cut off is no answer. What a run would ask and cost is known before (`forecast_named`).
-# --------------------------------------------------------------------------------------------------
+# -- runs --------------------------------------------------------------------------------------------------------------
 
 _ADDED, _SAME = ("response", "judge"), ("task", "name", "path", "prompt")
 SAVED_EVERY = 25

@@ -17,7 +17,6 @@ from salon.bench.posters.files import JudgeCard, PosterFile, find_picture
 from salon.bench.posters.item_scores import (
     NO_PICTURE,
     ItemScore,
-    PointVerdict,
     ReadAnswer,
     UnreadAnswer,
     field_texts,
@@ -69,8 +68,9 @@ def score_files(
     judges: Sequence[JudgeCard] = (),
 ) -> PosterReport:
     """The report on the responses (and judges' answers) in these files; `pictures` is the folder of their pictures."""
-    scored = {file.task.name: _scored(file, settings, pictures) for file in files}
+    scored = {file.task.name: score_items(file, settings, pictures) for file in files}
     draws = {file.task.name: draw_metrics(file.task, scored[file.task.name], settings) for file in files}
+    signature = _signature(files, settings)
     return PosterReport(
         contestant=contestant,
         settings=settings,
@@ -81,18 +81,18 @@ def score_files(
         curves=tuple(c for file in files for c in difficulty_curves(file.task, scored[file.task.name], settings)),
         judges=tuple(judges),
         policies=POLICIES,
-        signature=_signature(files, settings),
+        signature=signature,
     )
 
 
-def _scored(file: PosterFile, settings: PosterScoreSettings, pictures: Path | None) -> list[ItemScore]:
-    there = None if pictures is None else {i.number: find_picture(pictures, i.path) is not None for i in file.items}
+def score_items(file: PosterFile, settings: PosterScoreSettings, pictures: Path | None) -> list[ItemScore]:
+    """What every answer of a file is worth; `pictures` is the folder that generated posters stand in."""
     return [
         score_item(
             item,
             settings.boxes,
             shown_pixels=settings.shown_pixels,
-            picture=None if there is None else there[item.number],
+            picture=None if pictures is None else find_picture(pictures, item.path) is not None,
         )
         for item in file.items
     ]
@@ -131,7 +131,7 @@ def _metrics(
 ) -> tuple[MetricResult, ...]:
     """The metrics, each with what the oracle would have given, where it could answer everything."""
     beside = oracle_file(file)
-    oracle_scores = [] if beside is None else _scored(beside, settings, pictures)
+    oracle_scores = [] if beside is None else score_items(beside, settings, pictures)
     whole = bool(oracle_scores) and not any(part.owed for part in oracle_scores)
     oracle = {part.metric.id: part.value for part in draw_metrics(file.task, oracle_scores, settings)} if whole else {}
     metrics = (metric_result(part, settings) for part in draws)
@@ -148,9 +148,7 @@ def _signature(files: Sequence[PosterFile], settings: PosterScoreSettings) -> Si
     return Signature(method="poster-tasks", data=data.hexdigest()[:12], settings=options, seed=settings.seed)
 
 
-# --------------------------------------------------------------------------------------------------
-# Answers that went wrong, for the gallery: given and read ones first, the worst of them first.
-# --------------------------------------------------------------------------------------------------
+# -- the worst answers of a task ---------------------------------------------------------------------------------------
 
 MOST_WRONG = 6
 """Failures kept of each task."""
@@ -197,9 +195,9 @@ def describe_answer(task: PosterTask, item_score: ItemScore) -> WrongAnswer:
         number=item_score.item.number,
         name=item_score.item.name,
         path=item_score.item.path,
-        wanted=_short(_words(item_score.item.truth)),
-        said=_short(" ".join(response[:2000].split())),
-        read=_short(
+        wanted=_shorten(_words(item_score.item.truth)),
+        said=_shorten(" ".join(response[:2000].split())),
+        read=_shorten(
             item_score.answer.reason if isinstance(item_score.answer, UnreadAnswer) else _words(item_score.answer.value)
         ),
         worth=item_worth(task, item_score),
@@ -221,16 +219,7 @@ def _words(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_ANSWER else text[: _LONGEST_ANSWER - 1] + "…"
-
-
-# --------------------------------------------------------------------------------------------------
-# Posters that a generator made, point by point: which kinds of points it meets, and what single posters lack.
-#
-# Shares by kind draw posters again, not points: what one poster lacks is often lacking together. A poster that is not
-# there meets nothing. A verdict that is owed counts as no, and is counted.
-# --------------------------------------------------------------------------------------------------
+# -- generated posters: which kinds of points are met, and what single posters lack ------------------------------------
 
 MOST_POSTERS = 12
 """Posters of each task that are kept for the gallery."""
@@ -248,13 +237,17 @@ def point_kinds(file: PosterFile, scored: Sequence[ItemScore], settings: PosterS
     return [_point_kind(kind, posters, weights, settings.level) for kind in kinds]
 
 
-def _shown(file: PosterFile, item_score: ItemScore) -> list[PointVerdict]:
+def _shown(file: PosterFile, item_score: ItemScore) -> list[PointCase]:
     """The points of a poster; none of one that is not there is met."""
     points = point_verdicts(file, item_score.item)
-    return points if item_score.answer != NO_PICTURE else [point._replace(holds=False, oracle=None) for point in points]
+    return (
+        points
+        if item_score.answer != NO_PICTURE
+        else [point.model_copy(update={"holds": False, "oracle": None}) for point in points]
+    )
 
 
-def _point_kind(kind: str, posters: Sequence[Sequence[PointVerdict]], weights: np.ndarray, level: float) -> PointKind:
+def _point_kind(kind: str, posters: Sequence[Sequence[PointCase]], weights: np.ndarray, level: float) -> PointKind:
     asking = [i for i, points in enumerate(posters) if any(point.kind == kind for point in points)]
     chosen = [[point for point in posters[i] if point.kind == kind] for i in asking]
     met = np.array([sum(point.holds is True for point in points) for points in chosen], dtype=float)
@@ -270,7 +263,14 @@ def _point_kind(kind: str, posters: Sequence[Sequence[PointVerdict]], weights: n
     return PointKind(
         kind=kind,
         points=len(flat),
-        met=figure_of(share, draws, len(asking), level, _edge(share, len(asking), level), SHARE)
+        met=figure_of(
+            share,
+            draws,
+            len(asking),
+            level,
+            exact_bound(len(asking), level, at_high=share == 1) if share in (0.0, 1.0) else None,
+            SHARE,
+        )
         if has_verdict
         else None,
         owed=sum(point.holds is None for point in flat),
@@ -278,11 +278,6 @@ def _point_kind(kind: str, posters: Sequence[Sequence[PointVerdict]], weights: n
         agree=sum(point.holds == point.oracle for point in both),
         both=len(both),
     )
-
-
-def _edge(share: float, n: int, level: float) -> tuple[float, float] | None:
-    """The interval where all is met, or nothing: draws show no spread."""
-    return exact_bound(n, level, at_high=share == 1) if share in (0.0, 1.0) else None
 
 
 def poster_cases(file: PosterFile, scored: Sequence[ItemScore]) -> list[PosterCase]:
@@ -308,19 +303,15 @@ def _case(file: PosterFile, item_score: ItemScore, worth: float) -> PosterCase:
         said="" if points else _shorten(" ".join(item.judge or ()), _LONGEST_POINT),
         oracle="" if points else _shorten(" ".join(field_texts(file, item, "oracle", 1)), _LONGEST_POINT),
         points=tuple(
-            PointCase(
-                text=_shorten(p.text, _LONGEST_POINT),
-                kind=p.kind,
-                holds=p.holds,
-                why=_shorten(p.why, _LONGEST_POINT),
-                oracle=p.oracle,
+            point.model_copy(
+                update={"text": _shorten(point.text, _LONGEST_POINT), "why": _shorten(point.why, _LONGEST_POINT)}
             )
-            for p in points
+            for point in points
         ),
     )
 
 
-def _shorten(text: str, most: int) -> str:
+def _shorten(text: str, most: int = _LONGEST_ANSWER) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -1,4 +1,4 @@
-"""The report on poster tasks as one page: groups, tasks, difficulty curves, and what went wrong."""
+"""The report on poster tasks as one page: groups, tasks, difficulty curves, points, and what went wrong."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
     here = located(report)
     sections = [
         _group_section(here),
-        *([_released_section()] if here.compat else []),
+        *([Section("Released scoring", [Note(_WHY_RELEASED)])] if here.compat else []),
         _task_section(here),
         *_curve_sections(here),
         *point_sections(here),
@@ -80,7 +80,20 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
         notes=[
             Markup("Intervals in brackets are at the {} level.").format(level_words(here.settings)),
             f"Boxes are read as {report.settings.boxes}.",
-            *([Markup("Judged by {}.").format(_judges(report))] if report.judges else []),
+            *(
+                [
+                    Markup("Judged by {}.").format(
+                        Markup(", ").join(
+                            Markup("{} ({}, {} protocol)").format(
+                                brief(card.judge), count_noun(card.verdicts, "verdict"), card.protocol
+                            )
+                            for card in report.judges
+                        )
+                    )
+                ]
+                if report.judges
+                else []
+            ),
             *(f"{group.group} is without {', '.join(group.absent)}." for group in report.groups if group.absent),
             *report.policies,
         ],
@@ -116,13 +129,6 @@ def _under(group: PosterGroup) -> Markup:
     )
 
 
-def _judges(report: PosterReport) -> Markup:
-    return Markup(", ").join(
-        Markup("{} ({}, {} protocol)").format(brief(card.judge), count_noun(card.verdicts, "verdict"), card.protocol)
-        for card in report.judges
-    )
-
-
 def _group_section(report: PosterReport) -> Section:
     rows = [
         (group.group, group.figure.value, group.figure.low, group.figure.high, "")
@@ -150,10 +156,6 @@ def _group_section(report: PosterReport) -> Section:
     return Section("Groups", blocks, "Plain means of their tasks’ metrics, as in the published table.")
 
 
-def _released_section() -> Section:
-    return Section("Released scoring", [Note(_WHY_RELEASED)])
-
-
 def _task_section(report: PosterReport) -> Section:
     columns = [
         Column("task", "Task"),
@@ -161,7 +163,11 @@ def _task_section(report: PosterReport) -> Section:
         Column("value", "Value", "estimate", 3),
         Column("chance", "Chance", "number", hint="What an answer gets that is given without looking."),
         Column("fixed", "Fixed answer", "number", hint="What the best single answer for every item gets."),
-        *([Column("oracle", "Oracle", "number", hint=_ORACLE)] if _has_oracle(report) else []),
+        *(
+            [Column("oracle", "Oracle", "number", hint=_ORACLE)]
+            if any(metric.oracle is not None for task in report.tasks for metric in task.metrics)
+            else []
+        ),
         *([Column("released", "Released", "number", hint="By the published code.")] if report.compat else []),
         *(
             [Column("of", "of", "count", hint="Items (or boxes) the published code divides by.")]
@@ -195,30 +201,38 @@ def _row(task: TaskResult, metric: MetricResult, index: int) -> dict[str, object
     }
 
 
-def _has_oracle(report: PosterReport) -> bool:
-    return any(metric.oracle is not None for task in report.tasks for metric in task.metrics)
-
-
 def _curve_sections(report: PosterReport) -> list[Section]:
     if not report.curves:
         return []
     width = SMALL if len(report.curves) > 1 else WIDE
-    figures = [Chart(_drawing(curve, width), heading=f"{curve.title}: {curve.difficulty}") for curve in report.curves]
+    figures = [curve_chart([("", curve)], width, _LOW) for curve in report.curves]
     block = ChartRow(figures) if len(figures) > 1 else figures[0]
     return [Section("Difficulty", [block], "Where it begins to fail; bands are intervals.")]
 
 
-def _drawing(curve: DifficultyCurve, width: int) -> str:
-    points = curve.points
-    line = charts.Curve(
-        "", [point.x for point in points], [point.figure.value for point in points],
-        low=[point.figure.low for point in points], high=[point.figure.high for point in points],
-    )  # fmt: skip
-    lowest = min(0.0, *(min(point.figure.value, point.figure.low or 0.0) for point in points))
-    return charts.line_curves(
-        [line], title=f"{curve.title} over {curve.difficulty}", x_label=curve.difficulty,
-        y_label=metric_title(curve.task, curve.metric), y_domain=(lowest, 1.0), height=_LOW, width=width,
-    )  # fmt: skip
+def curve_chart(curves: Sequence[tuple[str, DifficultyCurve]], width: int, height: int) -> Chart:
+    """Curves of one task over one difficulty, each with its contestant's name."""
+    first = curves[0][1]
+    ends = [min(point.figure.value, point.figure.low or 0.0) for _, curve in curves for point in curve.points]
+    drawing = charts.line_curves(
+        [
+            charts.Curve(
+                name,
+                [point.x for point in curve.points],
+                [point.figure.value for point in curve.points],
+                low=[point.figure.low for point in curve.points],
+                high=[point.figure.high for point in curve.points],
+            )
+            for name, curve in curves
+        ],
+        title=f"{first.title} over {first.difficulty}",
+        x_label=first.difficulty,
+        y_label=metric_title(first.task, first.metric),
+        y_domain=(min(0.0, *ends), 1.0),
+        height=height,
+        width=width,
+    )
+    return Chart(drawing, heading=f"{first.title}: {first.difficulty}")
 
 
 def _lacking_sections(report: PosterReport) -> list[Section]:
@@ -241,25 +255,20 @@ def _lacking_sections(report: PosterReport) -> list[Section]:
 
 
 def _lacking(task: TaskResult) -> dict[str, object]:
+    parts: Sequence[Markup] = [Markup("{} {}").format(reason, fixed(count, 0)) for reason, count in task.unread.items()]
+    reasons = Markup(", ").join(parts) or Markup("–")
     return {
         "task": task.title,
         "missing": task.missing,
         "unread": sum(task.unread.values()),
-        "why": _reasons(task.unread),
+        "why": reasons,
         "boxes": task.bad_boxes,
         "owed": task.owed,
         "pictures": task.no_picture,
     }
 
 
-def _reasons(unread: dict[str, int]) -> Markup:
-    parts: Sequence[Markup] = [Markup("{} {}").format(reason, fixed(count, 0)) for reason, count in unread.items()]
-    return Markup(", ").join(parts) or Markup("–")
-
-
-# --------------------------------------------------------------------------------------------------
-# What went wrong as a gallery: the poster, what was wanted, what was said, and what was read of it.
-# --------------------------------------------------------------------------------------------------
+# -- wrong answers, with their pictures --------------------------------------------------------------------------------
 
 _SIDE = 480
 """Pixels of the longer side of a picture on the page."""
@@ -287,7 +296,11 @@ def gallery_section(report: PosterReport, pictures: Path | None) -> list[Section
     blocks = [
         Details(
             Markup("{} <span class='soft'>{}</span>").format(task.title, count_noun(len(task.failures), "answer")),
-            [FailureGallery(task.failures, _shown(task.failures, pictures))],
+            [
+                FailureGallery(
+                    task.failures, small_pictures({case.number: case.path for case in task.failures}, pictures)
+                )
+            ],
             open=number == 0,
         )
         for number, task in enumerate(tasks)
@@ -295,10 +308,6 @@ def gallery_section(report: PosterReport, pictures: Path | None) -> list[Section
     return (
         [Section("Failures", blocks, "The worst answers of each task, those that were read first.")] if blocks else []
     )
-
-
-def _shown(cases: Sequence[WrongAnswer], folder: Path | None) -> dict[int, str]:
-    return small_pictures({case.number: case.path for case in cases}, folder)
 
 
 def small_pictures(files: Mapping[int, str], folder: Path | None) -> dict[int, str]:
@@ -309,9 +318,7 @@ def small_pictures(files: Mapping[int, str], folder: Path | None) -> dict[int, s
     return {number: url for number, path in paths.items() if path is not None and (url := picture_url(path, _SIDE))}
 
 
-# --------------------------------------------------------------------------------------------------
-# Generated posters on the page: which kinds of points are met, and single posters with the points they lack.
-# --------------------------------------------------------------------------------------------------
+# -- generated posters, with the points they lack ----------------------------------------------------------------------
 
 KINDS = {
     "text": "text readable",
@@ -411,14 +418,10 @@ def poster_sections(report: PosterReport, pictures: Path | None) -> list[Section
             Markup("{} <span class='soft'>{} of {}</span>").format(
                 task.title, len(task.posters), count_noun(task.items, "poster")
             ),
-            [PosterGallery(task.posters, _urls(task.posters, pictures))],
+            [PosterGallery(task.posters, small_pictures({case.number: case.path for case in task.posters}, pictures))],
             open=number == 0,
         )
         for number, task in enumerate(tasks)
     ]
     intro = "The worst of each task, with the points that are not met (✗) or not judged (?)."
     return [Section("Posters", blocks, intro)] if blocks else []
-
-
-def _urls(cases: tuple[PosterCase, ...], folder: Path | None) -> dict[int, str]:
-    return small_pictures({case.number: case.path for case in cases}, folder)

@@ -1,6 +1,7 @@
-"""arena.html: what raters say of the generators, from the newest snapshot.
+"""arena.html and the pages of its boards: what raters say of the generators, from the newest snapshot.
 
-Boards over all categories stand here; those of a category, and all that are too large, have pages of their own.
+Boards over all categories stand on arena.html. Boards of a category, and all that are too large, have pages of their
+own: a win matrix of 24 generators alone takes a quarter of a MB.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cached_property
 
 from markupsafe import Markup
 
-from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot, Duel, RoutingJob
+from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot, Duel
 from salon.bench.site.frame import Listing, ListRow, PageLink, SitePage
 from salon.bench.site.site_data import SiteData, page_names
 from salon.report import Badge, Block, Cell, Chart, Column, Details, Note, Section, Table, charts, numbers
@@ -108,10 +109,15 @@ class ArenaPages:
         for job in self.snapshot.routing.jobs:
             key = (*[id for id, share in job.weights.items() if share], job.category)
             listed_keys.add(key)
-            yield _job_row(job, self.paths.get(key, ""))
+            path = self.paths.get(key, "")
+            alone = Badge("yes", "clear") if len(job.best) == 1 else None
+            words = f"{job.name} {job.category or EVERY} {' '.join(job.best)}"
+            job_row = _row(path, job.name, job.category, job.reason, words, (_names(job.best), job.margin, alone))
+            yield job_row
         for board in self.apart:
             if board.category is not None and (board.criterion, board.category) not in listed_keys:
-                yield _board_row(board, self.paths[board.criterion, board.category])
+                board_row = _board_row(board, self.paths[board.criterion, board.category])
+                yield board_row
 
     def _board(self, board: ArenaBoard) -> Iterator[Block | str]:
         """All of a board, or its chart and the way to the rest."""
@@ -161,12 +167,6 @@ def _summary_row(board: ArenaBoard) -> dict[str, object]:
     }
 
 
-def _job_row(job: RoutingJob, path: str) -> ListRow:
-    alone = Badge("yes", "clear") if len(job.best) == 1 else None
-    words = f"{job.name} {job.category or EVERY} {' '.join(job.best)}"
-    return _row(path, job.name, job.category, job.reason, words, (_names(job.best), job.margin, alone))
-
-
 def _board_row(board: ArenaBoard, path: str) -> ListRow:
     first = [place.generator for place in board.places if place.tier in (1, None)]
     return _row(path, board.name, board.category, board.reason, board.label, (_names(first), None, None))
@@ -203,11 +203,7 @@ def _names(names: Sequence[str]) -> str:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# One board of an arena: who stands where, who beats whom, what else moves answers. Each may have a page of its own.
-#
-# A page holds one board, because a board may be large: a win matrix of 24 generators alone weighs a quarter of a MB.
-# --------------------------------------------------------------------------------------------------
+# -- one board ---------------------------------------------------------------------------------------------------------
 
 ROWS = 40
 """Generators on a board's chart; of more, the best and the worst."""
@@ -299,11 +295,12 @@ def _caterpillar(board: ArenaBoard, places: Sequence[ArenaPlace], title: str, ro
         )
         for place in rows_shown
     ]  # fmt: skip
-    return charts.caterpillar(marks, title=f"{title}: {board.label}", x_label=_scale(board), left_out=left_out)
-
-
-def _scale(board: ArenaBoard) -> str:
-    return f"mean rating, scale {board.scale}" if board.method == "mean" else board.scale
+    return charts.caterpillar(
+        marks,
+        title=f"{title}: {board.label}",
+        x_label=f"mean rating, scale {board.scale}" if board.method == "mean" else board.scale,
+        left_out=left_out,
+    )
 
 
 def win_matrix_chart(board: ArenaBoard, heading: str = "") -> Chart:

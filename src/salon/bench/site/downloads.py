@@ -37,7 +37,11 @@ class Download:
 
 def downloads(site: SiteData) -> Iterator[Download]:
     """Every file, in the order they are listed."""
-    yield Download("board.json", "The board: axes, intervals, ranks, tie groups", _json(board_document(site)))
+    yield Download(
+        "board.json",
+        "The board: axes, intervals, ranks, tie groups",
+        (json.dumps(board_document(site), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode(),
+    )
     yield Download("board.csv", "The same as a table", board_csv(site))
     yield Download("prompts.csv", "Prompts with tags and points", prompts_csv(site))
     for site_entry in (*site.published, *site.provisional):
@@ -202,10 +206,6 @@ def downloads_page(site: SiteData, files: Sequence[tuple[str, str, int]]) -> Sit
 def _noun(noun: Noun) -> bytes:
     """The same JSON, from the noun itself: ten times as fast where there are thousands of answers."""
     return (noun.model_dump_json(indent=1) + "\n").encode()
-
-
-def _json(record: object) -> bytes:
-    return (json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
 
 
 def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

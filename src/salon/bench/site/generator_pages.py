@@ -218,9 +218,7 @@ class GeneratorPages:
         return shot_maker(self.site, self.pictures)
 
 
-# --------------------------------------------------------------------------------------------------
-# Where an entry is strong and weak: its tags beside the middle of the board.
-# --------------------------------------------------------------------------------------------------
+# -- strengths and weaknesses: its tags beside the middle of the board -------------------------------------------------
 
 MOST_NAMES = 6
 
@@ -337,9 +335,7 @@ def _row(site: SiteData, row: TagComparison) -> dict[str, object]:
     }
 
 
-# --------------------------------------------------------------------------------------------------
-# How an entry's prompts spread: the same mean may come from even work, or from triumphs and failures.
-# --------------------------------------------------------------------------------------------------
+# -- how the chances of its prompts spread -----------------------------------------------------------------------------
 
 BINS = 20
 FEWEST = 8

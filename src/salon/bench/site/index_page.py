@@ -1,4 +1,4 @@
-"""The board: a row for each published entry, its axes with intervals, ranges of ranks and tie groups."""
+"""The front page: the board with intervals, ranges of ranks and tie groups, and what the numbers look like together."""
 
 from __future__ import annotations
 
@@ -193,9 +193,7 @@ def _tier(standing: Standing | None) -> str:
     return "" if standing is None else str(standing.tier)
 
 
-# --------------------------------------------------------------------------------------------------
-# Small multiples: one panel for each group of tags, one for each criterion, all on one axis.
-# --------------------------------------------------------------------------------------------------
+# -- small multiples: a panel for each group of tags and each criterion ------------------------------------------------
 
 MOST = 8
 """Rows of a panel; where there are more entries, the best of each panel."""
@@ -265,9 +263,7 @@ def _caption(site: SiteData, axis: str) -> Markup:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The front page: the board, who stands beside it, and what the numbers look like together.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 LEADERS = 3
 """Names on the card of those who lead; the others are counted."""
@@ -279,6 +275,8 @@ BROAD = 1040
 
 def index_page(site: SiteData) -> SitePage:
     """index.html."""
+    policies = site.published[0].computed.policies if site.published else ()
+    notes = [*policies, "Ranks and tie groups depend on who stands on the board; published numbers never do."]
     return SitePage(
         path="index.html",
         title=site.title,
@@ -287,7 +285,7 @@ def index_page(site: SiteData) -> SitePage:
         cards=_cards(site),
         sections=[*_sections(site)],
         kicker=f"{site.suite.card.name}, version {site.suite.card.version}",
-        notes=_notes(site),
+        notes=notes,
         signature=f"suite:{site.suite.hash[:16]}|" + _signature(site),
         wide=True,
     )
@@ -335,7 +333,16 @@ def _leaders(site: SiteData, axis: SiteAxis) -> Iterator[Card]:
 
 
 def _sections(site: SiteData) -> Iterator[Section]:
-    yield Section("The board", [BoardTable(site)] if site.published else [_empty()], _board_words(site))
+    level = numbers.percent(site.suite.card.level)
+    board_words = (
+        f"Bars run from 0 to 100 and show {level} intervals over prompts; under them the interval and, after #, the "
+        "ranks an entry may truly hold. Rows on one line at the left are a tie group: none can be told from its best."
+    )
+    yield Section(
+        "The board",
+        [BoardTable(site)] if site.published else [Note("No entry is published yet.", heading="")],
+        board_words,
+    )
     if site.provisional:
         yield Section(
             "Not published yet", [_provisional(site)], "Judges or scorers still owe answers. Bounds, no ranks."
@@ -343,23 +350,13 @@ def _sections(site: SiteData) -> Iterator[Section]:
     if site.retracted:
         yield Section("Retracted", [_retracted(site)], "Taken back, with the reason.")
     if len(site.axes) > 1 and site.published:
-        yield Section("Capability and preference", [_scatter(site)], _liked(site))
+        note = site.suite.reference.note if site.suite.reference else ""
+        liked = "What can be checked, and what is liked." + (f" {sentence(note)}" if note else "")
+        yield Section("Capability and preference", [_scatter(site)], liked)
     yield from group_multiples(site)
     yield from criterion_multiples(site)
     yield from arena_summary(site)
     yield from raters_summary(site)
-
-
-def _board_words(site: SiteData) -> str:
-    level = numbers.percent(site.suite.card.level)
-    return (
-        f"Bars run from 0 to 100 and show {level} intervals over prompts; under them the interval and, after #, the "
-        "ranks an entry may truly hold. Rows on one line at the left are a tie group: none can be told from its best."
-    )
-
-
-def _empty() -> Note:
-    return Note("No entry is published yet.", heading="")
 
 
 def _provisional(site: SiteData) -> Table:
@@ -408,12 +405,6 @@ def _retracted(site: SiteData) -> Table:
     return Table(columns, rows, sortable=False, label="Retracted")
 
 
-def _liked(site: SiteData) -> str:
-    """What EPS rests on is said where it is first drawn."""
-    note = site.suite.reference.note if site.suite.reference else ""
-    return "What can be checked, and what is liked." + (f" {sentence(note)}" if note else "")
-
-
 def _scatter(site: SiteData) -> Chart:
     headline = next(axis for axis in site.axes if axis.id == site.headline)
     dots = [
@@ -441,11 +432,6 @@ def _scatter(site: SiteData) -> Chart:
 
 def _triple(axis: AxisResult) -> tuple[float, float | None, float | None]:
     return axis.figure.value, axis.figure.low, axis.figure.high
-
-
-def _notes(site: SiteData) -> list[str]:
-    policies = site.published[0].computed.policies if site.published else ()
-    return [*policies, "Ranks and tie groups depend on who stands on the board; published numbers never do."]
 
 
 def entry_link(site: SiteData, site_entry: SiteEntry) -> Markup:

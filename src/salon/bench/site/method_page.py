@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from salon.bench.site.frame import SitePage, clause, code_line, mark_code
 from salon.bench.site.site_data import SiteData
-from salon.bench.suite import CAPABILITY, EPS, PreferenceReference
+from salon.bench.suite import CAPABILITY, EPS
 from salon.report import Block, Cell, Column, Details, Note, Section, Table, numbers
 from salon.report.words import brief, join_names, sentence
 
@@ -148,7 +148,15 @@ def _reference(site: SiteData) -> Iterator[Block | str]:
         + (sentence(reference.note) if reference.note else "")
     )
     titles = {rule.id: rule.title for rule in site.suite.card.preferences}
-    rows = [_reference_row(titles, part) for part in reference.preferences]
+    rows = [
+        {
+            "column": Cell(titles.get(part.id, part.id), under=part.card.measures),
+            "scorer": Cell(part.scorer, under=code_line(part.signature)),
+            "logit": part.card.transform or "declared as logits",
+            "prompts": len(part.points),
+        }
+        for part in reference.preferences
+    ]
     columns = [Column("column", "Column"), Column("scorer", "Scorer"), Column("logit", "Logits"),
                Column("prompts", "Prompts", "count")]  # fmt: skip
     yield Table(columns, rows, sortable=False, label="Scorers")
@@ -164,15 +172,6 @@ def _reference(site: SiteData) -> Iterator[Block | str]:
             )
         ],
     )
-
-
-def _reference_row(titles: dict[str, str], column: PreferenceReference) -> dict[str, object]:
-    return {
-        "column": Cell(titles.get(column.id, column.id), under=column.card.measures),
-        "scorer": Cell(column.scorer, under=code_line(column.signature)),
-        "logit": column.card.transform or "declared as logits",
-        "prompts": len(column.points),
-    }
 
 
 def _signatures(site: SiteData) -> Iterator[Block | str]:

@@ -1,4 +1,4 @@
-"""Pictures with what was said of them: points ticked or not, answers of judges, chances against the reference."""
+"""A page for each prompt with everybody's pictures, the list of all prompts, and tags.html."""
 
 from __future__ import annotations
 
@@ -138,8 +138,18 @@ class ShotMaker:
             href=href,
             alt=alt,
             badge=badge,
-            ticks=_ticks(points, result),
-            answers=_answers(points, result, whys) if whys is not None else (),
+            ticks=[
+                Tick(number, result.points[point.id], point_text(point))
+                for number, point in enumerate(points, 1)
+                if point.id in result.points
+            ],
+            answers=[
+                PointAnswer(number, judge, verdict, shorten(whys.get((result.item, point.id, judge), ""), LONGEST_WHY))
+                for number, point in enumerate(points, 1)
+                for judge, verdict in sorted(result.said.get(point.id, {}).items())
+            ]
+            if whys is not None
+            else (),
             scores=self._scores(result),
             **self._seen(thumb, result),
         )
@@ -172,25 +182,7 @@ def point_text(point: Point) -> str:
     return point.text or point.id
 
 
-def _ticks(points: Sequence[Point], result: PictureResult) -> list[Tick]:
-    return [
-        Tick(number, result.points[point.id], point_text(point))
-        for number, point in enumerate(points, 1)
-        if point.id in result.points
-    ]
-
-
-def _answers(points: Sequence[Point], result: PictureResult, whys: Whys) -> list[PointAnswer]:
-    return [
-        PointAnswer(number, judge, verdict, shorten(whys.get((result.item, point.id, judge), ""), LONGEST_WHY))
-        for number, point in enumerate(points, 1)
-        for judge, verdict in sorted(result.said.get(point.id, {}).items())
-    ]
-
-
-# --------------------------------------------------------------------------------------------------
-# A page for each prompt, with everybody's pictures side by side, and the list of all prompts.
-# --------------------------------------------------------------------------------------------------
+# -- pages of prompts --------------------------------------------------------------------------------------------------
 
 PRIVATE = "A private prompt: its text, its points and its pictures are not shown, so that nobody can train on them."
 TITLE = 160
@@ -418,9 +410,7 @@ def _prompt_row(site: SiteData, suite_prompt: SuitePrompt) -> ListRow:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# tags.html: every tag by every entry, as a grid of shaded numbers.
-# --------------------------------------------------------------------------------------------------
+# -- tags.html: every tag by every entry, as a grid of shaded numbers --------------------------------------------------
 
 STEPS = 10
 """Shades from 0 to 100."""

@@ -1,4 +1,4 @@
-"""What a site is made of: entries in the board's order, their axes, who is on the board and who stands beside it."""
+"""What a site shows: entries in the board's order, their axes, thumbnails, and the names of pages."""
 
 from __future__ import annotations
 
@@ -224,9 +224,7 @@ def _value(axis: AxisResult | None) -> float:
     return axis.figure.value if axis else -1.0
 
 
-# --------------------------------------------------------------------------------------------------
-# Thumbnails of every picture that may be shown, named by what is in them; those of an earlier site are kept.
-# --------------------------------------------------------------------------------------------------
+# -- thumbnails, named by content; those of an earlier site are kept ---------------------------------------------------
 
 FOLDER = "images"
 Pictures = Mapping[tuple[str, str], Thumb | BadFile]
@@ -264,9 +262,7 @@ def _reuse(path: Path, target: Path) -> None:
         shutil.copyfile(path, target)
 
 
-# --------------------------------------------------------------------------------------------------
-# Names of pages that every disk and web server takes, and links that lead nowhere but to the web.
-# --------------------------------------------------------------------------------------------------
+# -- names of pages, and links -----------------------------------------------------------------------------------------
 
 LONGEST = 60
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -278,7 +274,11 @@ def page_names(names: Iterable[str]) -> dict[str, str]:
     pages: dict[str, str] = {}
     used: set[str] = set()
     for name in names:
-        place = name if _is_safe(name) else _hashed(name)
+        place = (
+            name
+            if 0 < len(name) <= LONGEST and not _UNSAFE.search(name) and not _RESERVED.fullmatch(name)
+            else _hashed(name)
+        )
         if place.lower() in used:  # a disk that does not tell A from a
             place = _hashed(name)
         used.add(place.lower())
@@ -293,10 +293,6 @@ def web_link(address: str) -> str | None:
     except ValueError:
         return None
     return address.strip() if parts.scheme.lower() in ("http", "https") and parts.netloc else None
-
-
-def _is_safe(name: str) -> bool:
-    return 0 < len(name) <= LONGEST and not _UNSAFE.search(name) and not _RESERVED.fullmatch(name)
 
 
 def _hashed(name: str) -> str:

@@ -1,7 +1,12 @@
-"""What posters are for: occasions with their texts, and the briefs that chance makes of them.
+"""What posters are for: occasions with their texts, briefs drawn from them, and prompts for generators.
 
-An occasion's texts belong together, so that what a poster wants can be told from what it shows. Dates, places and
-names are drawn anew for every brief.
+The texts of an occasion belong together, so that the purpose of a poster can be told from what it shows. Dates, places
+and names are drawn anew for every brief.
+
+A prompt's record has no picture yet: `path` says where the poster will stand. For each key point of `gt`, `rules` says
+how it can be measured (`text`, `color`, `place`, ... as measuring judges know them), or null if only eyes can tell.
+Prompts are plain words, the same for every generator. The built-in generators read what is asked for out of these
+words; a prompt that they would misread is drawn anew.
 """
 
 from __future__ import annotations
@@ -182,14 +187,7 @@ def _date(rng: np.random.Generator) -> str:
     return f"{pick(_DAYS, rng)} {int(rng.integers(1, 29))} {pick(_MONTHS, rng)}, {hour}:{pick(('00', '15', '30'), rng)}"
 
 
-# --------------------------------------------------------------------------------------------------
-# Prompts for generators, with key points: dense, font, style, composition, intention.
-#
-# A record has no picture yet: `path` says where the poster will stand. Beside each key point of `gt` stands in `rules`
-# how it can be measured (`text`, `color`, `place`, ... as judges that measure know them), or null where only eyes can
-# tell. A prompt is plain words; every generator gets the same. The built-in houses read what it asks for out of these
-# words, and a prompt that they would read otherwise than it is meant is drawn anew.
-# --------------------------------------------------------------------------------------------------
+# -- prompts for generators, with key points ---------------------------------------------------------------------------
 
 Rule = Mapping[str, Any]
 Point = tuple[str, Rule | None]

@@ -1,7 +1,12 @@
-"""Composition: posters to which one of the eight operations was done, sometimes with a second one on the lettering.
+"""Composition and metaphor: posters built from one bold mark on a plain sheet.
 
-Everything is built from one bold mark on a plain sheet, so that what was done to it can be seen and is not done by
-accident anywhere else. Key points say which operation, on what, and how: two for each operation.
+A composition poster has one of the eight operations, sometimes with a second one on the lettering. The sheet is plain,
+so that the operation can be seen and does not happen by accident anywhere else. Key points say which operation, on
+what, and how: two for each operation.
+
+A metaphor poster shows one thing inside the outline of another; together they mean something that neither says alone.
+Its words name the sender and call on the reader; only the picture says what for. Key points are the two things, what
+each stands for, and what the poster wants.
 """
 
 from __future__ import annotations
@@ -286,12 +291,7 @@ def ink_box(alpha: np.ndarray) -> Box:
                height=float(rows[-1] - rows[0] + 1))  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# Posters that speak in pictures: one thing inside the outline of another, which together mean what neither says.
-#
-# The words on such a poster name the sender and call on the reader; what for, only the picture says. Key points are the
-# two things, what each of them stands for, and what the poster wants.
-# --------------------------------------------------------------------------------------------------
+# -- metaphors ---------------------------------------------------------------------------------------------------------
 
 METAPHOR_PROMPT = (
     "What does this poster want to tell? Describe its picture, explain what each thing in it stands for, and say what "

@@ -1,8 +1,12 @@
-"""The 29 font attributes that are impressions, each by a sign that can be seen and that the question names.
+"""Tasks about fonts: nine faces to match, two samples of which one has an attribute, and nine classic effects.
 
-No font file says what is charming. So the question says by which sign a word is meant ("soft, that is, with rounded
-ends and no corners"), and of two samples one plainly has the sign and the other its opposite. The signs are
-stipulations about faces and how they are set; they are no finding about what people feel.
+The font file settles eight attributes: serifs, slant, equal advances, capitals, thin strokes, width, joined script, and
+faces made for headlines only. The other 29 attributes are impressions. No font file says what is charming, so the
+question names a visible sign ("soft, that is, with rounded ends and no corners"). One of two samples plainly has the
+sign and the other its opposite. The signs are stipulations about faces and their setting, not findings about what
+people feel. Everything else about the two samples is as alike as the catalogue allows.
+
+An effect is shown on a word next to the same word without it; two thirds of these stand on a textured ground.
 """
 
 from __future__ import annotations
@@ -137,14 +141,7 @@ IMPRESSIONS: dict[str, Impression] = {
 """Attribute to its sign."""
 
 
-# --------------------------------------------------------------------------------------------------
-# Faces told apart: nine options to match, and two samples of which one has an attribute.
-#
-# Eight attributes are settled by the font file: serifs, slant, equal advances, capitals, thin strokes, width, joined
-# script, and faces made for headlines only. The other 29 are impressions, asked for by a sign that can be seen
-# (`impressions`). Everything else about the two samples is kept as alike as the catalogue allows, and the letter of the
-# right one is dealt.
-# --------------------------------------------------------------------------------------------------
+# -- faces to match and attributes -------------------------------------------------------------------------------------
 
 LETTERS = tuple(ascii_uppercase[:9])
 ALIKE = (0, 2, 4, 6, 8)
@@ -343,9 +340,7 @@ ATTRIBUTES: dict[str, tuple[str, _FACES]] = {
 """Of the attributes that a font file settles: what is asked, and two faces of which the first has it."""
 
 
-# --------------------------------------------------------------------------------------------------
-# The nine classic effects on a word, each next to the word without it; two thirds of them on a textured ground.
-# --------------------------------------------------------------------------------------------------
+# -- classic effects ---------------------------------------------------------------------------------------------------
 
 WIDTH, HEIGHT = 800, 480
 STRENGTHS = (0.4, 0.6, 0.8, 1.0)

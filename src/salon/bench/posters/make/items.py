@@ -1,4 +1,4 @@
-"""One made item: what its record says and the picture it asks about."""
+"""What makers of items share: the item itself, balanced choices, texts to set, and faces."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ def pixel_box(box: Box, width: int, height: int) -> list[int]:
     return [left, top, min(width, -int(-box.right // 1)), min(height, -int(-box.bottom // 1))]
 
 
-# --------------------------------------------------------------------------------------------------
-# Truths dealt like cards: every option equally often, in an order nobody can guess.
-# --------------------------------------------------------------------------------------------------
+# -- balanced choices --------------------------------------------------------------------------------------------------
 
 T = TypeVar("T")
 
@@ -68,9 +66,7 @@ def insert_at(right: T, options: Sequence[T], at: int) -> list[T]:
     return [*options[:at], right, *options[at:]]
 
 
-# --------------------------------------------------------------------------------------------------
-# Texts to set: everyday words, numbers, and names that nobody bears. Only letters, digits and plain punctuation.
-# --------------------------------------------------------------------------------------------------
+# -- texts: everyday words, numbers and invented names -----------------------------------------------------------------
 
 _EVERYDAY = """
     acorn album amber anchor apple april arrow atlas autumn bakery balcony bamboo basket beacon bicycle birch
@@ -153,9 +149,7 @@ def _written(word: str, rng: np.random.Generator) -> str:
     return word.capitalize() if way < 0.3 else word.upper() if way < 0.36 else word
 
 
-# --------------------------------------------------------------------------------------------------
-# Faces by what can be seen of them: from the renderer's catalogue, whose entries are held against the font files.
-# --------------------------------------------------------------------------------------------------
+# -- faces, from the catalogue of the renderer -------------------------------------------------------------------------
 
 TWINS = ("Heebo",)
 """Families whose Latin letters are those of another one."""

@@ -1,4 +1,9 @@
-"""Words on a sheet: lines at an exact size, blocks that fit, colors that stand out by so much, and the painting."""
+"""Words on a sheet: lines at an exact size, colors of a given contrast, painting, and grounds like photographs.
+
+There are four kinds of surface (foliage, pebbles, marble, lights out of focus), drawn from a seed. Each has detail at
+every scale, as photographs have: neighbouring pixels are alike, edges run everywhere, and light and dark lie within the
+height of a letter. Rules about ink on a ground of one color fail on them; eyes do not.
+"""
 
 from __future__ import annotations
 
@@ -67,13 +72,7 @@ def label(text: str, x: float, y: float, size: float = 30, color: str = "#121214
     return lines_at([text], Face(family="Inter", weight=700), size, frame, paint=color).glyphs
 
 
-# --------------------------------------------------------------------------------------------------
-# Grounds that look like photographs: textured, colorful, uneven in light, drawn from a seed and owed to nobody.
-#
-# Four kinds of surface (foliage, pebbles, marble, lights out of focus), each with detail at every scale, as photographs
-# have it: neighbouring pixels are alike, edges run everywhere, and light and dark lie within the height of a letter.
-# Rules about ink on a ground of one color do not see what stands on them; eyes do.
-# --------------------------------------------------------------------------------------------------
+# -- grounds that look like photographs --------------------------------------------------------------------------------
 
 Pixels: TypeAlias = NDArray[np.float64]
 TEXTURES = (0.0, 0.2, 0.4)

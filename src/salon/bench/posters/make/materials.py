@@ -1,4 +1,9 @@
-"""Patterns inside letters: 38 that can be told apart by name, each drawn in one ink over the color of the letters."""
+"""Advanced effects: a word in one of 16 colors under one of 48 effects, all on the menu of the question.
+
+38 effects are patterns inside the letters, drawn in one ink over their color; ten change the form of the letters. Every
+effect goes with every color. Effects that bring a color of their own (gold, fire, ice) are left to the public files,
+whose pictures come from image models.
+"""
 
 from __future__ import annotations
 
@@ -368,13 +373,7 @@ PATTERNS: dict[str, Effect] = {
 """Name of a pattern to what draws it."""
 
 
-# --------------------------------------------------------------------------------------------------
-# Advanced effects: a word in one of 16 colors under one of 48 effects, all on the menu of the question.
-#
-# 38 effects are patterns inside the letters, ten change their form. Every effect goes with every color: what would
-# bring
-# a color of its own (gold, fire, ice) is left to the public files, whose pictures come from image models.
-# --------------------------------------------------------------------------------------------------
+# -- the task, and effects on the form ---------------------------------------------------------------------------------
 
 WIDTH, HEIGHT = 900, 420
 FACES = tuple(

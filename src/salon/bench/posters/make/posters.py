@@ -1,6 +1,15 @@
-"""Whole posters by the renderer: texts to read and to find, places to foresee, styles and intentions to name.
+"""Whole posters by the renderer: texts to read, find and place, styles, intentions, layouts to compare, ratings.
 
 Texts, boxes and styles are those of the layout record that the poster was drawn from.
+
+Comparisons show two layouts of one poster, one of them with a planted violation of place or size: texts out of line,
+crowded, all of one size, on top of one another, or cut by the edge. The renderer plants some and records them as
+defects; the others are done here to the finished poster. Each violation is measured in both layouts; a pair in which it
+hardly shows is not used (MEASURES has the measure and its least value).
+
+Ratings: posters with none to six planted flaws. Their worth is that of `render.quality`, the product of
+(1 - weight x strength) over the flaws that can be seen without the brief, times ten. It is a stipulation, not a finding
+about people.
 """
 
 from __future__ import annotations
@@ -250,16 +259,7 @@ def intentions(brief: Brief, style: str) -> list[str]:
     return points
 
 
-# --------------------------------------------------------------------------------------------------
-# Two layouts of one poster, one of them with a violation that was planted and is named on record.
-#
-# Violations of place and size: texts out of line, crowded, all of one size, on top of one another, cut by the edge.
-# Those
-# that the renderer plants are on its record of defects; the others are done here to the finished poster. Each is
-# measured
-# in the two layouts, and a pair in which it hardly shows is not used: the measure and its least value stand in
-# MEASURES.
-# --------------------------------------------------------------------------------------------------
+# -- layouts to compare ------------------------------------------------------------------------------------------------
 
 COMPARISON_WIDTH = 480
 STRENGTHS = (0.4, 0.6, 0.8, 1.0)
@@ -445,14 +445,7 @@ def _side_by_side(pictures: list[np.ndarray]) -> np.ndarray:
     return whole
 
 
-# --------------------------------------------------------------------------------------------------
-# Overall quality: posters with none to six planted flaws, and what they are worth by the renderer's own account.
-#
-# The worth is that of `render.quality`: the product of (1 - weight x strength) over the flaws, here those that can be
-# seen without knowing the brief, times ten. It is a stipulation and on record as such: what a rater is measured
-# against,
-# not a finding about people.
-# --------------------------------------------------------------------------------------------------
+# -- overall quality ---------------------------------------------------------------------------------------------------
 
 CRITERION = "taste/aesthetics-preference"
 VISIBLE: tuple[DefectKind, ...] = (

@@ -1,11 +1,18 @@
-"""Reading: five plain lines, five hard ones, and six lines at fourteen sizes.
+"""Sheets drawn without the renderer: lines to read, blocks of text, and empty space.
 
-What is set is what is asked for, letter by letter. Plain lines are words in no order that could be guessed; hard lines
-and lines of many sizes are letters in no order. Hard lines are made hard by knobs that are on record: a ground that
-looks like a photograph, colors near it, tilt, and fancy faces.
+Reading: five plain lines, five hard ones, and six lines at fourteen sizes. The truth is what was set, letter by letter.
+Plain lines are words in an order that cannot be guessed; hard lines and lines of many sizes are random letters. Hard
+lines are made hard by recorded knobs: a ground like a photograph, colors near it, tilt, and fancy faces. The rule for
+their difficulty: over the whole set, word recall of a strong OCR engine (RapidOCR) lies between .3 and .8, and is lower
+at the hard end of every knob. `prove/poster_ocr.py` shows it.
 
-How hard they are follows a rule: over the whole set, word recall of a strong OCR engine (RapidOCR) lies between .3 and
-.8, and is lower at the hard end of every knob. `prove/poster_ocr.py` shows it.
+Blocks of text are aligned or turned. Their place says nothing about the alignment, and their lines differ enough in
+length to show it. Two thirds of these sheets have a textured ground; half have signs beside the lines, or fine lines at
+another angle than the text.
+
+Empty space: pieces on a grid of seven by seven patches. Pieces fill whole patches with a little ground around them. A
+patch is empty if every pixel of it is ground; a drawing with a doubtful patch is drawn anew. Two thirds of the sheets
+then get a textured ground.
 """
 
 from __future__ import annotations
@@ -144,12 +151,7 @@ def _row(row: int) -> Box:
     return Box(x=70, y=25 + row * 110, width=WIDTH - 140, height=110)
 
 
-# --------------------------------------------------------------------------------------------------
-# Blocks of text on a sheet: flush to which side, turned which way.
-#
-# Where a block stands says nothing about its alignment, and its lines differ in length enough to show it. Two thirds of
-# the sheets have a textured ground; half have signs beside the lines, or fine lines at another angle than the text.
-# --------------------------------------------------------------------------------------------------
+# -- blocks of text: alignment and rotation ----------------------------------------------------------------------------
 
 BLOCK_WIDTH, BLOCK_HEIGHT = 720, 900
 SIZES = (18.0, 24.0, 32.0, 40.0)
@@ -303,13 +305,7 @@ def _box(box: Box, dx: float, dy: float) -> list[int]:
     return [int(box.x + dx), int(box.y + dy), int(box.right + dx) + 1, int(box.bottom + dy) + 1]
 
 
-# --------------------------------------------------------------------------------------------------
-# Empty space: a poster of pieces that keep to a grid of seven by seven patches; which patches show nothing?
-#
-# Pieces fill whole patches with a breath of ground around them. What is empty is read off the pixels: a patch is empty
-# when every pixel of it is ground. A drawing in which some patch is neither empty nor plainly taken is drawn anew. Two
-# thirds of the sheets then get a textured ground instead of the plain one.
-# --------------------------------------------------------------------------------------------------
+# -- empty space -------------------------------------------------------------------------------------------------------
 
 SIDE = 840
 PATCH = SIDE // GRID
