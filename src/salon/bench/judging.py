@@ -194,9 +194,7 @@ def role_answers(folder: Path, role: str, entry: Entry, points: Sequence[Point])
     point_keys = {(point.prompt, point.id) for point in points}
     samples_by_point: dict[tuple[str, str], list[dict[str, Any]]] = {}
     table = read_verdicts(judge_folder(folder, role))
-    columns = ("a", "point", "value", "unparsed", "failed", "text")
-    verdicts = iter(table.select(columns).to_pylist())
-    for row in verdicts:
+    for row in table.select(("a", "point", "value", "unparsed", "failed", "text")).to_pylist():
         item, point = row["a"], row["point"]
         if item in items and ((items[item], point) in point_keys or (None, point) in point_keys):
             samples_by_point.setdefault((item, point), []).append(row)
@@ -366,10 +364,10 @@ def _measured(role: str, name: str) -> SuiteJudge:
                        remedy=f"one of {', '.join(MEASURED)}")  # fmt: skip
 
     def opened(study: Study, folder: Path, points: Sequence[Any]) -> AbstractContextManager[Vlm]:
-        part = importlib.import_module(f"salon.judge.{name.removesuffix('s')}_judge")
+        measuring = importlib.import_module("salon.judge.measuring_judge")
         if name == "pixels":
-            return nullcontext(part.pixel_judge(role, study, points))
-        return nullcontext(part.layout_judge(role, study, folder, points))
+            return nullcontext(measuring.pixel_judge(role, study, points))
+        return nullcontext(measuring.layout_judge(role, study, folder, points))
 
     return SuiteJudge(opened)
 
