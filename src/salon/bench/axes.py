@@ -221,7 +221,16 @@ def _picture(
     share = suite.card.passes == "share"
     if not has_image(picture):
         return SettledPicture(picture, {point.id: "fail" for point in points}, 0, {}, 0, share)
-    verdicts = {point.id: _said(picture.item, point.id, route[point.id], answers) for point in points}
+    verdicts = {
+        point.id: (
+            {
+                judge: answers[picture.item, point.id, judge]
+                for judge in route[point.id].judges
+                if (picture.item, point.id, judge) in answers
+            }
+        )
+        for point in points
+    }
     states = {point.id: _status(verdicts[point.id], route[point.id]) for point in points}
     return SettledPicture(
         picture=picture,
@@ -231,10 +240,6 @@ def _picture(
         expected=sum(len(route[point.id].judges) for point in points),
         share=share,
     )
-
-
-def _said(item: str, point: str, route: Route, answers: Answers) -> dict[str, AnswerWord]:
-    return {judge: answers[item, point, judge] for judge in route.judges if (item, point, judge) in answers}
 
 
 def _status(verdicts: Mapping[str, AnswerWord], route: Route) -> Status:
@@ -294,8 +299,22 @@ def index_logits(logits: pa.Table, suite: Suite, pictures: Sequence[EntryPicture
             raise UnknownReference("scores are of the entry's pictures, in the suite's columns", found=where)
         if key in by_key:
             raise ConflictingJudgment("one score of every picture in a column", found="two", where=where)
-        by_key[key] = _logit(row, where)
-    _one_scorer(by_key)
+        value, sigma, unscored = row["value"], row["sigma"], row["unscored"]
+        if (value is None) == (unscored is None):
+            raise BadValue("a score has a value or a reason for having none", found=dict(row), where=where)
+        if value is not None and not abs(value) <= FARTHEST:
+            raise BadValue(f"a logit is a finite number, {FARTHEST:g} at most", found=value, where=where)
+        if sigma is not None and not 0 <= sigma <= FARTHEST:
+            raise BadValue(f"a sigma is a finite number from 0 up, {FARTHEST:g} at most", found=sigma, where=where)
+        by_key[key] = Logit(value, sigma, row["scorer"])
+    first: dict[str, str | None] = {}
+    for (column, item), logit in by_key.items():
+        if first.setdefault(column, logit.scorer) != logit.scorer:
+            raise DesignError(
+                "one scorer for all pictures of a column",
+                found=f"{first[column]} and {logit.scorer}",
+                where=f"column {column!r}, item {item!r}",
+            )
     return by_key
 
 
@@ -375,28 +394,6 @@ class _LogitRow(TypedDict):
     sigma: float | None
     unscored: str | None
     scorer: str | None
-
-
-def _logit(row: _LogitRow, where: str) -> Logit:
-    value, sigma, unscored = row["value"], row["sigma"], row["unscored"]
-    if (value is None) == (unscored is None):
-        raise BadValue("a score has a value or a reason for having none", found=dict(row), where=where)
-    if value is not None and not abs(value) <= FARTHEST:
-        raise BadValue(f"a logit is a finite number, {FARTHEST:g} at most", found=value, where=where)
-    if sigma is not None and not 0 <= sigma <= FARTHEST:
-        raise BadValue(f"a sigma is a finite number from 0 up, {FARTHEST:g} at most", found=sigma, where=where)
-    return Logit(value, sigma, row["scorer"])
-
-
-def _one_scorer(logits: Logits) -> None:
-    first: dict[str, str | None] = {}
-    for (column, item), logit in logits.items():
-        if first.setdefault(column, logit.scorer) != logit.scorer:
-            raise DesignError(
-                "one scorer for all pictures of a column",
-                found=f"{first[column]} and {logit.scorer}",
-                where=f"column {column!r}, item {item!r}",
-            )
 
 
 def _reference_points(suite: Suite, reference: PreferenceReference) -> dict[str, ReferencePoint]:

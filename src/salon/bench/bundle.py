@@ -164,7 +164,19 @@ def add_entry(board: Board, submission: Submission) -> Path:
                     path.parent.mkdir(exist_ok=True)
                     with whole_file(path) as file:
                         file.write(data)
-            _write_study(board.suite, entry, new)
+            items = [
+                Item(id=picture.item, prompt=picture.prompt, generator=entry.name, image=picture.image)
+                for picture in entry.pictures
+                if picture.image is not None
+            ]
+            study = Study.build(
+                entry.name,
+                [],
+                tables={"prompts": [suite_prompt.prompt for suite_prompt in board.suite.prompts], "items": items},
+            )
+            write_metadata(new, Metadata.of(study))
+            for kind in study.counts:
+                write_table(kind, study.table(kind), new / f"{kind}.parquet")
             write_entry(new, entry)
     return folder
 
@@ -179,21 +191,6 @@ def _lock_entries(board: Board) -> Iterator[None]:
             raise BadFile("one writer at a time may add to a board", found="another one at work",
                           where=str(board.folder), remedy="wait until it is done") from None  # fmt: skip
         yield
-
-
-def _write_study(suite: Suite, entry: Entry, folder: Path) -> None:
-    """The entry's pictures as the items of a study, so that galleries, judges and scorers can work on it."""
-    items = [
-        Item(id=picture.item, prompt=picture.prompt, generator=entry.name, image=picture.image)
-        for picture in entry.pictures
-        if picture.image is not None
-    ]
-    study = Study.build(
-        entry.name, [], tables={"prompts": [suite_prompt.prompt for suite_prompt in suite.prompts], "items": items}
-    )
-    write_metadata(folder, Metadata.of(study))
-    for kind in study.counts:
-        write_table(kind, study.table(kind), folder / f"{kind}.parquet")
 
 
 # -- reading an untrusted zip file -------------------------------------------------------------------------------------

@@ -209,7 +209,14 @@ NOT_LISTED = "not among the entry's pictures"
 
 def required_pictures(suite: Suite, entry: Entry) -> list[EntryPicture]:
     """Every picture that the suite asks for, in its order; one that the entry does not list is missing."""
-    _same_prompts(suite, entry)
+    needed = prompts_hash(suite)
+    if entry.suite != needed:
+        raise BadFile(
+            f"an entry made for the prompts of {suite.card.name}/{suite.card.version} ({needed[:12]}) is needed",
+            found=f"one made for other prompts ({entry.suite[:12]})",
+            where=f"entry {entry.name!r}",
+            remedy="run the entry again with this suite, or score it with the suite it was made for",
+        )
     by_key = {(picture.prompt, picture.seed): picture for picture in entry.pictures}
     if len(by_key) < len(entry.pictures) or len({picture.item for picture in entry.pictures}) < len(entry.pictures):
         raise BadValue(
@@ -231,17 +238,6 @@ def required_pictures(suite: Suite, entry: Entry) -> list[EntryPicture]:
 def has_image(picture: EntryPicture) -> bool:
     """Whether there is an image."""
     return picture.image is not None
-
-
-def _same_prompts(suite: Suite, entry: Entry) -> None:
-    needed = prompts_hash(suite)
-    if entry.suite != needed:
-        raise BadFile(
-            f"an entry made for the prompts of {suite.card.name}/{suite.card.version} ({needed[:12]}) is needed",
-            found=f"one made for other prompts ({entry.suite[:12]})",
-            where=f"entry {entry.name!r}",
-            remedy="run the entry again with this suite, or score it with the suite it was made for",
-        )
 
 
 def _missing(prompt: str, seed: int) -> EntryPicture:

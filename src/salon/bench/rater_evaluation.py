@@ -81,7 +81,9 @@ def rater_tables(
     settings = settings or ReportSettings()
     evaluations, warnings = [], []
     for number, (study, folder) in enumerate(studies):
-        name = _name([evaluation.name for evaluation, _ in studies[:number]], study.name)
+        earlier_names = [evaluation.name for evaluation, _ in studies[:number]]
+        again = earlier_names.count(study.name)
+        name = f"{study.name} #{again + 1}" if again else study.name
         try:
             evaluations.append(_held(name, study, folder, settings, names, check, progress))
         except TooFew as error:
@@ -127,12 +129,6 @@ def _policies(evaluations: Sequence[EvaluatedStudy]) -> list[str]:
         for words in evaluation.report.policies
     ]
     return list(dict.fromkeys(policies))
-
-
-def _name(earlier_names: Sequence[str], name: str) -> str:
-    """Two studies of one name are told apart by a number."""
-    again = earlier_names.count(name)
-    return f"{name} #{again + 1}" if again else name
 
 
 def _held(

@@ -53,7 +53,18 @@ def make_reference(
     note: str = "",
 ) -> Reference:
     """The reference of every column of the suite, from entries with their LOGITS tables."""
-    _check_field(field)
+    names = [entry.name for entry, _ in field]
+    if len(field) < LEAST:
+        raise TooFew(
+            f"a reference needs a field of at least {LEAST} entries",
+            found=f"{len(field)}: {', '.join(names) or 'an empty field'}",
+            remedy="add entries to the board before freezing",
+        )
+    if len(set(names)) < len(names):
+        raise BadValue("every entry of a field once", found=f"{len(names)} entries with {len(set(names))} names")
+    retracted = [entry.name for entry, _ in field if entry.retracted is not None]
+    if retracted:
+        raise BadValue("a field holds no retracted entries", found=", ".join(retracted))
     field_scores = [
         _scored(suite, entry, logits, scorers)
         for entry, logits in sorted(field, key=lambda suite_prompt: suite_prompt[0].name)
@@ -83,21 +94,6 @@ def make_reference(
 
 
 _FieldScores = tuple[Entry, list[EntryPicture], Logits]
-
-
-def _check_field(field: Sequence[tuple[Entry, pa.Table]]) -> None:
-    names = [entry.name for entry, _ in field]
-    if len(field) < LEAST:
-        raise TooFew(
-            f"a reference needs a field of at least {LEAST} entries",
-            found=f"{len(field)}: {', '.join(names) or 'an empty field'}",
-            remedy="add entries to the board before freezing",
-        )
-    if len(set(names)) < len(names):
-        raise BadValue("every entry of a field once", found=f"{len(names)} entries with {len(set(names))} names")
-    retracted = [entry.name for entry, _ in field if entry.retracted is not None]
-    if retracted:
-        raise BadValue("a field holds no retracted entries", found=", ".join(retracted))
 
 
 def _scored(suite: Suite, entry: Entry, logits: pa.Table, scorers: Mapping[str, FieldScorer]) -> _FieldScores:

@@ -89,7 +89,20 @@ def entry_result(suite: Suite, entry: Entry, answers: pa.Table, logits: pa.Table
     judges = judges_by_point(suite)
     used = {key: word for key, word in verdicts.items() if key[2] in judges[key[1]] or key[2] == suite.card.oracle}
     digest = inputs_digest(pictures, verdicts=used, logits=scores)
-    signature = _result_signature(suite, digest)
+    card = suite.card
+    settings = {
+        "suite": f"{card.name}/{card.version}",
+        "frozen": suite.hash[:12] or None,
+        "passes": card.passes,
+        "sigma": "integrated" if card.integrate else "dropped",
+        "interval": card.interval,
+        "level": card.level,
+        "weights": "+".join(f"{weight:g} {name}" for name, weight in card.weights.items()),
+        "metrics": ",".join(f"{name}{number}" for name, number in sorted(card.metrics.items())),
+    }
+    if card.interval == "bootstrap":
+        settings["draws"] = card.draws
+    signature = Signature(method="bench.result", data=digest[:12], settings=settings, seed=card.seed)
     return EntryResult(
         entry=entry.name,
         suite=f"{suite.card.name}/{suite.card.version}",
@@ -233,7 +246,17 @@ def _groups(suite: Suite, entry_axes: _EntryAxes, measure: AxisEstimator, scores
     for place, suite_prompt in enumerate(suite.prompts):
         tags.setdefault(suite_prompt.tag, []).append(place)
         groups.setdefault(suite.tag_of(suite_prompt.prompt.id).group, []).append(place)
-    rewards = _rewards(suite, entry_axes, scores)
+    rewards = {
+        rule.id: np.array(
+            [
+                fmean(
+                    _logit_or_nan(scores, rule.id, settled.picture) for settled in entry_axes.settled[prompt.prompt.id]
+                )
+                for prompt in suite.prompts
+            ]
+        )
+        for rule in suite.card.preferences
+    }
     return tuple(
         GroupResult(
             id=group,
@@ -252,21 +275,6 @@ def _groups(suite: Suite, entry_axes: _EntryAxes, measure: AxisEstimator, scores
         for kind, rows_by_id in (("tag", tags), ("group", groups))
         for group, rows in rows_by_id.items()
     )
-
-
-def _rewards(suite: Suite, entry_axes: _EntryAxes, scores: Logits) -> dict[str, Floats]:
-    """By column the mean logit of every prompt; NaN where a picture has none."""
-    return {
-        rule.id: np.array(
-            [
-                fmean(
-                    _logit_or_nan(scores, rule.id, settled.picture) for settled in entry_axes.settled[prompt.prompt.id]
-                )
-                for prompt in suite.prompts
-            ]
-        )
-        for rule in suite.card.preferences
-    }
 
 
 def _logit_or_nan(scores: Logits, column: str, picture: EntryPicture) -> float:
@@ -323,23 +331,6 @@ def _picture(
 
 
 # -- what it was made from -------------------------------------------------------------------------------------------
-
-
-def _result_signature(suite: Suite, digest: str) -> Signature:
-    card = suite.card
-    settings = {
-        "suite": f"{card.name}/{card.version}",
-        "frozen": suite.hash[:12] or None,
-        "passes": card.passes,
-        "sigma": "integrated" if card.integrate else "dropped",
-        "interval": card.interval,
-        "level": card.level,
-        "weights": "+".join(f"{weight:g} {name}" for name, weight in card.weights.items()),
-        "metrics": ",".join(f"{name}{number}" for name, number in sorted(card.metrics.items())),
-    }
-    if card.interval == "bootstrap":
-        settings["draws"] = card.draws
-    return Signature(method="bench.result", data=digest[:12], settings=settings, seed=card.seed)
 
 
 # -- standings ---------------------------------------------------------------------------------------------------------

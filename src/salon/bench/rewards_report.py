@@ -8,7 +8,6 @@ from salon.bench.rewards import RewardBoard, RewardPlace, RewardTables, Verdict
 from salon.report import Badge, Cell, Chart, Column, Page, Section, Table, charts, located
 from salon.report.numbers import count, estimate
 from salon.report.words import SIMULATED, brief, join_names, one_way, sentence
-from salon.stats.result import Estimate
 
 ALL = "All"
 _BADGES: dict[Verdict, Badge] = {
@@ -58,9 +57,9 @@ def _scorer_section(tables: RewardTables, name: str) -> Section:
     rows = [_row(place, boards) for place in boards[0].places] if boards else []
     about = sentence(scorer.measures) if scorer.measures else ""
     unit = "Logits: one more is odds of e to one." if scorer.is_logit else "On the scorer's own scale."
-    return Section(
-        brief(name), [Table(columns, rows, label=f"Rewards by {name}"), *_reasons(boards)], f"{about} {unit}"
-    )
+    reasons = [f"{board.category or ALL}: {board.reason}." for board in boards if board.reason]
+    left = [f"{board.category or ALL}: {count(board.left_out)} prompts left out." for board in boards if board.left_out]
+    return Section(brief(name), [Table(columns, rows, label=f"Rewards by {name}"), *reasons, *left], f"{about} {unit}")
 
 
 def _row(first: RewardPlace, boards: Sequence[RewardBoard]) -> dict[str, object]:
@@ -88,12 +87,6 @@ def _lacking(place: RewardPlace) -> str:
 
 def _rank(place: RewardPlace) -> tuple[int, int | None, int | None] | None:
     return None if place.rank is None else (place.rank, place.rank_low, place.rank_high)
-
-
-def _reasons(boards: Sequence[RewardBoard]) -> list[str]:
-    reasons = [f"{board.category or ALL}: {board.reason}." for board in boards if board.reason]
-    left = [f"{board.category or ALL}: {count(board.left_out)} prompts left out." for board in boards if board.left_out]
-    return [*reasons, *left]
 
 
 def _order_section(tables: RewardTables) -> Section:
@@ -156,16 +149,13 @@ def _lead_section(tables: RewardTables, generator: str) -> Section:
                 )
             )
         ]
-    return Section("In short", [_sentence(leads), *drawings], "Its mean less that of all others on the same prompts.")
-
-
-def _sentence(leads: Sequence[tuple[RewardBoard, RewardPlace, Estimate]]) -> str:
     parts = []
     for verdict in ("ahead", "behind", "not told apart"):
         names = [brief(board.scorer) for board, place, _ in leads if place.verdict == verdict]
         if names:
             parts.append(f"{verdict} under {join_names(names).unescape()}")
-    return f"Over all categories: {'; '.join(parts)}."
+    summary = f"Over all categories: {'; '.join(parts)}."
+    return Section("In short", [summary, *drawings], "Its mean less that of all others on the same prompts.")
 
 
 def _report_section(tables: RewardTables, generator: str) -> Section:

@@ -56,7 +56,6 @@ from salon.generate.record import GenerateSettings, item_id, read_generations
 from salon.generate.run import generate_items
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.plan import JudgePlan
-from salon.judge.run import JudgeRun
 from salon.judge.scorers.registry import TableScorer
 from salon.judge.verdicts import UnreadLimits
 from salon.judge.vlm import Vlm
@@ -477,7 +476,13 @@ def _judged(run: _SuiteRunState, entry: Entry, folder: Path, role: str) -> RoleR
         return None
 
     def check(vlm: Vlm) -> None:
-        check_same_judge(role, vlm, _published(run.board))
+        places = {
+            entry.name: entry_folder(run.board, entry.name)
+            for entry in open_board(run.board.folder).entries
+            if not entry.retracted
+        }
+        published_folders = {name: folder for name, folder in places.items() if read_published(folder) is not None}
+        check_same_judge(role, vlm, published_folders)
 
     try:
         judge_run = judge_entry(
@@ -491,18 +496,6 @@ def _judged(run: _SuiteRunState, entry: Entry, folder: Path, role: str) -> RoleR
         return None
     rows = role_answers(folder, role, entry, points)
     write_answers(folder, _with(read_answers(folder), "judge", role, rows))
-    return _role_run(role, judge_run, rows)
-
-
-def _published(board: Board) -> dict[str, Path]:
-    """The folders of published entries, those published in this run too."""
-    places = {
-        entry.name: entry_folder(board, entry.name) for entry in open_board(board.folder).entries if not entry.retracted
-    }
-    return {name: folder for name, folder in places.items() if read_published(folder) is not None}
-
-
-def _role_run(role: str, judge_run: JudgeRun, rows: pa.Table) -> RoleRun:
     return RoleRun(
         role=role,
         questions=judge_run.questions,

@@ -100,7 +100,10 @@ def read_submission(
         raise BadFile("pictures of the suite's prompts are needed", found="none", where=source.where,
                       remedy="name them PROMPT.png, or PROMPT__SEED.png")  # fmt: skip
     pictures = tuple(
-        _pictured(key, terms.name, looked.get(key), _why(key, source, suite)) for key in required_keys(suite)
+        _pictured(
+            key, terms.name, looked.get(key), source.missing.get(key, WITHHELD if key[0] in suite.private else MISSING)
+        )
+        for key in required_keys(suite)
     )
     entry = Entry.parse({**terms.record(), "suite": prompts_hash(suite), "pictures": pictures}, where=source.where)
     changed = [f"{key[0]}__{key[1]}: {'; '.join(checked.notes)}" for key, checked in looked.items() if checked.notes]
@@ -210,10 +213,6 @@ def first_few(names: Sequence[str]) -> str:
 
 def _nobody(completed: int, total: int) -> None:
     """Watches nothing."""
-
-
-def _why(key: Key, source: SubmittedFiles, suite: Suite) -> str:
-    return source.missing.get(key, WITHHELD if key[0] in suite.private else MISSING)
 
 
 def _pictured(key: Key, name: str, looked: _CheckedPicture | None, missing: str) -> EntryPicture:

@@ -65,6 +65,9 @@ def suite_from_prompts(prompts: Sequence[Prompt], name: str) -> Suite:
     tags = {category: _slug(category) for prompt in distinct if (category := prompt.category)}
     plain = _slug("all prompts")
     title = name.encode("utf-8", "replace").decode()  # a folder may have a name that is no text
+    rest = plain if any(not prompt.category for prompt in distinct) else None
+    category_tags = [Tag(id=id, group="Categories", name=category) for category, id in tags.items()]
+    suite_tags = (*category_tags, *([Tag(id=rest, group="Others", name="All prompts")] if rest else []))
     return with_hashes(
         Suite(
             card=SuiteCard(
@@ -72,7 +75,7 @@ def suite_from_prompts(prompts: Sequence[Prompt], name: str) -> Suite:
                 title=title,
                 preferences=(PreferenceRule(id="eps"),),
             ),
-            tags=_tags(tags, plain if any(not prompt.category for prompt in distinct) else None),
+            tags=suite_tags,
             prompts=tuple(
                 SuitePrompt(prompt=prompt, tag=tags.get(prompt.category or "", plain)) for prompt in distinct
             ),
@@ -97,11 +100,6 @@ def write_draft(suite: Suite, folder: Path) -> Suite:
 def suite_name(text: str) -> str:
     """`text` as the name of a suite."""
     return _slug(text) or "suite"
-
-
-def _tags(tags: dict[str, str], rest: str | None) -> tuple[Tag, ...]:
-    category_tags = [Tag(id=id, group="Categories", name=category) for category, id in tags.items()]
-    return (*category_tags, *([Tag(id=rest, group="Others", name="All prompts")] if rest else []))
 
 
 def _different(prompts: Sequence[Prompt]) -> list[Prompt]:

@@ -193,24 +193,20 @@ def lock_suite(folder: Path, reference: Reference | None = None) -> Suite:
     with wait_turn(folder / CARD):  # of two at once the second would lock what the first one's reference replaced
         suite = read_suite(folder)
         if reference is not None and reference != suite.reference:
-            suite = _with_reference(suite, reference, folder)
+            if suite.frozen:
+                raise BadFile(
+                    "a suite that is not frozen is needed for a new reference",
+                    found=f"one that is frozen as {suite.hash[:16]}",
+                    where=str(folder),
+                    remedy="salon bench new FOLDER --from this one, then freeze that",
+                )
+            updated = with_hashes(replace(suite, reference=reference))
+            check_suite(updated, where=str(folder))
+            _write(folder / REFERENCE, suite_texts(updated)[REFERENCE])
+            suite = updated
         check_suite(suite, where=str(folder))
         _write(folder / LOCK, lock_text(suite))
     return replace(suite, frozen=True)
-
-
-def _with_reference(suite: Suite, reference: Reference, folder: Path) -> Suite:
-    if suite.frozen:
-        raise BadFile(
-            "a suite that is not frozen is needed for a new reference",
-            found=f"one that is frozen as {suite.hash[:16]}",
-            where=str(folder),
-            remedy="salon bench new FOLDER --from this one, then freeze that",
-        )
-    updated = with_hashes(replace(suite, reference=reference))
-    check_suite(updated, where=str(folder))
-    _write(folder / REFERENCE, suite_texts(updated)[REFERENCE])
-    return updated
 
 
 def lock_text(suite: Suite) -> str:

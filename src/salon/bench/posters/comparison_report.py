@@ -311,15 +311,17 @@ def _radars(report: ComparisonReport, table: PosterPaperTable) -> list[Chart]:
     ]
     if len(axis_numbers) < 3:
         return []
-    spokes = [charts.Spokes(_name(row), [row.cells[places[at]].value for at in axis_numbers]) for row in drawn_rows]
+    spokes = [
+        charts.Spokes(
+            f"{brief(row.contestant)} (published)" if row.published else brief(row.contestant),
+            [row.cells[places[at]].value for at in axis_numbers],
+        )
+        for row in drawn_rows
+    ]
     drawing = charts.radar([axes[at] for at in axis_numbers], spokes, title=f"{table.title}: radar")
     more = f" The first {MOST_CONTESTANTS} rows are drawn." if len(valued) > MOST_CONTESTANTS else ""
     words = "From the center (0, an answer given without looking, or worse) to the outer ring (1, perfect)."
     return [Chart(drawing, words + more)]
-
-
-def _name(row: PaperRow) -> str:
-    return f"{brief(row.contestant)} (published)" if row.published else brief(row.contestant)
 
 
 # -- answers side by side ----------------------------------------------------------------------------------------------

@@ -110,7 +110,18 @@ def _truth(task: PosterTask, record: Mapping[str, Any], size: tuple[int, int] | 
     if value is None:
         raise _bad(f"the truth of {task.title} under {' or '.join(task.truth)}", None, where)
     if size is not None:
-        return _boxes(value, size, where)
+        if not isinstance(value, list) or not value:
+            raise _bad("a list of boxes", value, where)
+        width, height = size
+        boxes: list[Box] = []
+        for box in value:
+            if not isinstance(box, list) or len(box) != 4 or not all(_is_number(number) for number in box):
+                raise _bad("boxes of four numbers, in pixels", box, where)
+            x1, y1, x2, y2 = box
+            if x2 <= x1 or y2 <= y1:
+                raise _bad("boxes with x1 < x2 and y1 < y2", box, where)
+            boxes.append((x1 / width, y1 / height, x2 / width, y2 / height))
+        return tuple(boxes)
     if task.answer in ("letter", "label"):
         return _option(task, value, where)
     return _READERS[task.answer](value, where)
@@ -141,21 +152,6 @@ def _option(task: PosterTask, value: Any, where: str) -> str:
     if not isinstance(value, str) or fold_label(value) not in ways:
         raise _bad(f"one of {', '.join(task.options)}", value, where)
     return ways[fold_label(value)]
-
-
-def _boxes(value: Any, size: tuple[int, int], where: str) -> tuple[Box, ...]:
-    if not isinstance(value, list) or not value:
-        raise _bad("a list of boxes", value, where)
-    width, height = size
-    boxes: list[Box] = []
-    for box in value:
-        if not isinstance(box, list) or len(box) != 4 or not all(_is_number(number) for number in box):
-            raise _bad("boxes of four numbers, in pixels", box, where)
-        x1, y1, x2, y2 = box
-        if x2 <= x1 or y2 <= y1:
-            raise _bad("boxes with x1 < x2 and y1 < y2", box, where)
-        boxes.append((x1 / width, y1 / height, x2 / width, y2 / height))
-    return tuple(boxes)
 
 
 def _patches(value: Any, where: str) -> frozenset[int]:

@@ -252,7 +252,14 @@ def people_study(
         )  # fmt: skip
     chosen = np.sort(np.random.default_rng(seed).choice(len(there), n, replace=False))
     sample = [there[int(at)] for at in chosen]
-    save_study(_study(default_name(out), judge, sample), out)
+    prompts = [Prompt(id=verdict.id, text=_asked(verdict)) for verdict in sample]
+    items = [Item(id=verdict.id, prompt=verdict.id, category=verdict.task, image=_place(verdict)) for verdict in sample]
+    ticks = [
+        Checklist(rater=judge, criterion=COVERED.id, item=verdict.id, points=(TICK,), answers=(verdict.holds,))
+        for verdict in sample
+    ]
+    tables = {"prompts": prompts, "items": items, "raters": [Rater(id=judge, kind="model")], "checklists": ticks}
+    save_study(Study.build(default_name(out), [COVERED], tables=tables), out)
     for verdict in sample:
         place = out / _place(verdict)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -281,24 +288,14 @@ def _verdicts(file: PosterFile, pictures: Path, left_out: Counter[str]) -> Itera
                 left_out["picture"] += 1
             else:
                 yield _Verdict(
-                    task=item.task.name, number=item.number, point=point, text=text, response=_said(item),
-                    picture=picture, holds=verdict.value,
-                )  # fmt: skip
-
-
-def _said(item: PosterItem) -> str | None:
-    return None if item.task.side == "generation" else (item.response or "")[:_LONGEST_SHOWN]
-
-
-def _study(name: str, judge: str, sample: Sequence[_Verdict]) -> Study:
-    prompts = [Prompt(id=verdict.id, text=_asked(verdict)) for verdict in sample]
-    items = [Item(id=verdict.id, prompt=verdict.id, category=verdict.task, image=_place(verdict)) for verdict in sample]
-    ticks = [
-        Checklist(rater=judge, criterion=COVERED.id, item=verdict.id, points=(TICK,), answers=(verdict.holds,))
-        for verdict in sample
-    ]
-    tables = {"prompts": prompts, "items": items, "raters": [Rater(id=judge, kind="model")], "checklists": ticks}
-    return Study.build(name, [COVERED], tables=tables)
+                    task=item.task.name,
+                    number=item.number,
+                    point=point,
+                    text=text,
+                    response=None if item.task.side == "generation" else (item.response or "")[:_LONGEST_SHOWN],
+                    picture=picture,
+                    holds=verdict.value,
+                )
 
 
 def _asked(verdict: _Verdict) -> str:

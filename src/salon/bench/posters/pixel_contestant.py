@@ -120,9 +120,7 @@ def _seen(upper: Pixels, lower: Pixels, ground: Floats) -> Iterator[str]:
     lit = distance(lower, ground) > _LIT
     high_now, wide_now = _size(lit)
     nearest = ground + np.clip(changed, 0, 1)[..., None] * (ink - ground)
-    off: Bools = np.abs(lower.astype(float) - nearest).max(axis=2) > _OFF
-    own_color = off
-    own = own_color.sum() / area
+    own = (np.abs(lower.astype(float) - nearest).max(axis=2) > _OFF).sum() / area  # no mixture of ground and ink
     traces = {
         "shadow": (lower.sum(axis=2) < ground.sum() - _LIT).sum() / area > 0.3,
         "highlight": lit.sum() / (high_now * wide_now) > 0.95,

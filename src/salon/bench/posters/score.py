@@ -70,7 +70,6 @@ def score_files(
     """The report on the responses (and judges' answers) in these files; `pictures` is the folder of their pictures."""
     scored = {file.task.name: score_items(file, settings, pictures) for file in files}
     draws = {file.task.name: draw_metrics(file.task, scored[file.task.name], settings) for file in files}
-    signature = _signature(files, settings)
     return PosterReport(
         contestant=contestant,
         settings=settings,
@@ -81,7 +80,7 @@ def score_files(
         curves=tuple(c for file in files for c in difficulty_curves(file.task, scored[file.task.name], settings)),
         judges=tuple(judges),
         policies=POLICIES,
-        signature=signature,
+        signature=_signature(files, settings),
     )
 
 
@@ -159,7 +158,16 @@ def worst_answers(task: PosterTask, scored: Sequence[ItemScore]) -> list[WrongAn
     """The worst answers of a task."""
     wrong = sorted(
         (item_score for item_score in scored if item_worth(task, item_score) < 1),
-        key=lambda item_score: (_answer_order(item_score), item_worth(task, item_score)),
+        key=lambda item_score: (
+            (
+                0
+                if isinstance(item_score.answer, ReadAnswer)
+                else 2
+                if item_score.answer.reason in ("missing", "no picture")
+                else 1
+            ),
+            item_worth(task, item_score),
+        ),
     )
     return [describe_answer(task, item_score) for item_score in wrong[:MOST_WRONG]]
 
@@ -173,17 +181,6 @@ def item_worth(task: PosterTask, item_score: ItemScore) -> float:
     if worth is None:
         return 0.0
     return 1 - worth if metric.better == "low" else worth
-
-
-def _answer_order(item_score: ItemScore) -> int:
-    """Answers that were read before those that were not, and items without an answer last."""
-    return (
-        0
-        if isinstance(item_score.answer, ReadAnswer)
-        else 2
-        if item_score.answer.reason in ("missing", "no picture")
-        else 1
-    )
 
 
 def describe_answer(task: PosterTask, item_score: ItemScore) -> WrongAnswer:

@@ -68,6 +68,10 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
         *gallery_section(report, pictures),
     ]
     items = sum(task.items for task in report.tasks)
+    judges = Markup(", ").join(
+        Markup("{} ({}, {} protocol)").format(brief(card.judge), count_noun(card.verdicts, "verdict"), card.protocol)
+        for card in report.judges
+    )
     return Page(
         title="Poster tasks",
         tab=f"Posters: {brief(report.contestant)}",
@@ -80,20 +84,7 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
         notes=[
             Markup("Intervals in brackets are at the {} level.").format(level_words(here.settings)),
             f"Boxes are read as {report.settings.boxes}.",
-            *(
-                [
-                    Markup("Judged by {}.").format(
-                        Markup(", ").join(
-                            Markup("{} ({}, {} protocol)").format(
-                                brief(card.judge), count_noun(card.verdicts, "verdict"), card.protocol
-                            )
-                            for card in report.judges
-                        )
-                    )
-                ]
-                if report.judges
-                else []
-            ),
+            *([Markup("Judged by {}.").format(judges)] if report.judges else []),
             *(f"{group.group} is without {', '.join(group.absent)}." for group in report.groups if group.absent),
             *report.policies,
         ],

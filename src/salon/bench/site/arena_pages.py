@@ -82,10 +82,12 @@ class ArenaPages:
     def _first(self) -> SitePage:
         earlier = len(self.site.arenas) - 1
         note = f" {earlier} earlier ones are among the downloads." if earlier else ""
+        n = len(self.snapshot.boards)
+        board_count = "one board" if n == 1 else f"{n} boards"
         return SitePage(
             path="arena.html",
             title="Arena",
-            subtitle=f"What raters say of the generators, in {_boards(self.snapshot)}. Snapshot "
+            subtitle=f"What raters say of the generators, in {board_count}. Snapshot "
             f"{self.snapshot.number}: a fit that no later one changes.{note}",
             head=self.site.head,
             sections=[*self._sections()],
@@ -112,12 +114,10 @@ class ArenaPages:
             path = self.paths.get(key, "")
             alone = Badge("yes", "clear") if len(job.best) == 1 else None
             words = f"{job.name} {job.category or EVERY} {' '.join(job.best)}"
-            job_row = _row(path, job.name, job.category, job.reason, words, (_names(job.best), job.margin, alone))
-            yield job_row
+            yield _row(path, job.name, job.category, job.reason, words, (_names(job.best), job.margin, alone))
         for board in self.apart:
             if board.category is not None and (board.criterion, board.category) not in listed_keys:
-                board_row = _board_row(board, self.paths[board.criterion, board.category])
-                yield board_row
+                yield _board_row(board, self.paths[board.criterion, board.category])
 
     def _board(self, board: ArenaBoard) -> Iterator[Block | str]:
         """All of a board, or its chart and the way to the rest."""
@@ -150,11 +150,6 @@ def arena_summary(site: SiteData) -> Iterator[Section]:
         [*badge, Table(columns, rows, sortable=False, label="Leaders by criterion"), link],
         f"Snapshot {snapshot.number}.",
     )
-
-
-def _boards(snapshot: ArenaSnapshot) -> str:
-    n = len(snapshot.boards)
-    return "one board" if n == 1 else f"{n} boards"
 
 
 def _summary_row(board: ArenaBoard) -> dict[str, object]:

@@ -57,7 +57,12 @@ def build_site(
         for name, path in asset_names().items():
             put_file(stage / path, assets()[name].encode())
         pages = 0
-        for page in chain(site_pages(site, pictures), [_data(site, stage)]):
+        listed = []
+        for file in downloads(site):
+            put_file(stage / "data" / file.path, file.data)
+            listed.append((file.path, file.about, len(file.data)))
+        data = downloads_page(site, listed)
+        for page in chain(site_pages(site, pictures), [data]):
             put_file(stage / page.path, page.html().encode())
             if on_page is not None:
                 on_page(page)
@@ -77,15 +82,6 @@ def site_pages(site: SiteData, pictures: Pictures) -> Iterator[SitePage]:
     yield from ([raters_page(site)] if site.raters else [])
     yield from GeneratorPages(site, pictures).pages()
     yield from PromptPages(site, pictures).pages()
-
-
-def _data(site: SiteData, stage: Path) -> SitePage:
-    """Write what can be downloaded, and the page that lists it."""
-    listed = []
-    for file in downloads(site):
-        put_file(stage / "data" / file.path, file.data)
-        listed.append((file.path, file.about, len(file.data)))
-    return downloads_page(site, listed)
 
 
 def _counter(site: SiteData, progress: Callable[[int, int], None] | None) -> Callable[[str], None]:

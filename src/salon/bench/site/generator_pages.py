@@ -17,7 +17,6 @@ from salon.bench.site.site_data import Pictures, SiteData, SiteEntry, web_link
 from salon.report import Block, Card, Cell, Chart, Column, Details, Note, Section, Table, charts, numbers
 from salon.report.svg import element
 from salon.report.words import brief, join_names, sentence
-from salon.stats.result import Estimate
 from salon.store.pictures import Thumb
 
 PICTURES = 6
@@ -250,8 +249,31 @@ def strength_sections(site: SiteData, site_entry: SiteEntry) -> Iterator[Section
     blocks: list[Block | str] = [_sentence(tags)] if len(site.published) > 1 else []
     rows = [(row, row.group.capability) for row in groups if row.group.capability]
     if len(rows) > 1:
-        blocks.append(_chart(rows))
-    blocks.append(Details(f"All {len(tags)} tags", [_table(site, tags)], open=len(tags) <= 12))
+        dots = [(row.name, capability.value, capability.low, capability.high, "") for row, capability in rows]
+        middles = [row.capability for row, _ in rows]
+        drawing = charts.dot_intervals(
+            dots,
+            title="Capability by group of tags",
+            within=(0.0, 100.0),
+            x_label="Capability",
+            null_label="middle of the board",
+            row_nulls=middles if any(middle is not None for middle in middles) else (),
+        )
+        blocks.append(Chart(drawing, heading="By group of tags"))
+    columns = [
+        Column("name", "Tag"),
+        Column("prompts", "Prompts", "count"),
+        Column("capability", "Capability", "estimate", 0),
+        Column("middle", "Middle", "number", 0, "Median of the published entries."),
+    ]
+    if site.headline:
+        columns += [
+            Column("eps", "EPS", "estimate", 0),
+            Column("eps_middle", "Middle", "number", 0, "Median of the published entries."),
+            Column("reward", "Mean logit", "estimate", 2),
+        ]
+    table = Table(columns, [_row(site, row) for row in tags], label="Tags")
+    blocks.append(Details(f"All {len(tags)} tags", [table], open=len(tags) <= 12))
     yield Section("Strengths and weaknesses", blocks, "Capability by kind of task, beside the middle of the board.")
 
 
@@ -290,36 +312,6 @@ def _sentence(tags: Sequence[TagComparison]) -> str:
 def _named(names: Sequence[str]) -> str:
     more = len(names) - MOST_NAMES
     return join_names([*names[:MOST_NAMES], *([f"{more} more"] if more > 0 else [])]).unescape()
-
-
-def _chart(rows: Sequence[tuple[TagComparison, Estimate]]) -> Chart:
-    dots = [(row.name, capability.value, capability.low, capability.high, "") for row, capability in rows]
-    middles = [row.capability for row, _ in rows]
-    drawing = charts.dot_intervals(
-        dots,
-        title="Capability by group of tags",
-        within=(0.0, 100.0),
-        x_label="Capability",
-        null_label="middle of the board",
-        row_nulls=middles if any(middle is not None for middle in middles) else (),
-    )
-    return Chart(drawing, heading="By group of tags")
-
-
-def _table(site: SiteData, tags: Sequence[TagComparison]) -> Table:
-    columns = [
-        Column("name", "Tag"),
-        Column("prompts", "Prompts", "count"),
-        Column("capability", "Capability", "estimate", 0),
-        Column("middle", "Middle", "number", 0, "Median of the published entries."),
-    ]
-    if site.headline:
-        columns += [
-            Column("eps", "EPS", "estimate", 0),
-            Column("eps_middle", "Middle", "number", 0, "Median of the published entries."),
-            Column("reward", "Mean logit", "estimate", 2),
-        ]
-    return Table(columns, [_row(site, row) for row in tags], label="Tags")
 
 
 def _row(site: SiteData, row: TagComparison) -> dict[str, object]:

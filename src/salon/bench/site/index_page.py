@@ -277,6 +277,8 @@ def index_page(site: SiteData) -> SitePage:
     """index.html."""
     policies = site.published[0].computed.policies if site.published else ()
     notes = [*policies, "Ranks and tie groups depend on who stands on the board; published numbers never do."]
+    signature = site.published[0].computed.signature if site.published else None
+    version = f"salon:{signature.version}" if signature else "no entry"
     return SitePage(
         path="index.html",
         title=site.title,
@@ -286,14 +288,9 @@ def index_page(site: SiteData) -> SitePage:
         sections=[*_sections(site)],
         kicker=f"{site.suite.card.name}, version {site.suite.card.version}",
         notes=notes,
-        signature=f"suite:{site.suite.hash[:16]}|" + _signature(site),
+        signature=f"suite:{site.suite.hash[:16]}|" + version,
         wide=True,
     )
-
-
-def _signature(site: SiteData) -> str:
-    signature = site.published[0].computed.signature if site.published else None
-    return f"salon:{signature.version}" if signature else "no entry"
 
 
 def _subtitle(site: SiteData) -> Markup:
@@ -344,9 +341,15 @@ def _sections(site: SiteData) -> Iterator[Section]:
         board_words,
     )
     if site.provisional:
-        yield Section(
-            "Not published yet", [_provisional(site)], "Judges or scorers still owe answers. Bounds, no ranks."
+        columns = [Column("name", "Entry"), Column("open", "Answers open"), Column("missing", "Pictures missing")]
+        columns += [Column(axis.id.replace(".", " "), axis.title) for axis in site.axes]
+        provisional = Table(
+            columns,
+            [_provisional_row(site, site_entry) for site_entry in site.provisional],
+            sortable=False,
+            label="Provisional",
         )
+        yield Section("Not published yet", [provisional], "Judges or scorers still owe answers. Bounds, no ranks.")
     if site.retracted:
         yield Section("Retracted", [_retracted(site)], "Taken back, with the reason.")
     if len(site.axes) > 1 and site.published:
@@ -357,17 +360,6 @@ def _sections(site: SiteData) -> Iterator[Section]:
     yield from criterion_multiples(site)
     yield from arena_summary(site)
     yield from raters_summary(site)
-
-
-def _provisional(site: SiteData) -> Table:
-    columns = [Column("name", "Entry"), Column("open", "Answers open"), Column("missing", "Pictures missing")]
-    columns += [Column(axis.id.replace(".", " "), axis.title) for axis in site.axes]
-    return Table(
-        columns,
-        [_provisional_row(site, site_entry) for site_entry in site.provisional],
-        sortable=False,
-        label="Provisional",
-    )
 
 
 def _provisional_row(site: SiteData, site_entry: SiteEntry) -> dict[str, object]:

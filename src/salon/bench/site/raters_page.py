@@ -67,7 +67,23 @@ def _sections(tables: RaterTables) -> Iterator[Section]:
         "Share of pairs on which a rater sides with the majority.",
     )
     for study in (study for study in tables.studies if study.count == "pairs"):
-        yield Section(study.study, [_criteria(tables, study)], "Agreement with the panel, criterion by criterion.")
+        ids = [criterion.criterion for criterion in study.criteria]
+        ceiling: dict[str, object] = {"rater": CEILING}
+        for k, criterion in enumerate(study.criteria):
+            ceiling[f"c{k}"] = Cell(
+                criterion.next_rater, why=criterion.no_ceiling or f"{criterion.votes} votes on {criterion.pairs} pairs"
+            )
+        rows = [ceiling]
+        for rater in tables.raters:
+            result = rater.on(study.study)
+            if result:
+                rows.append({"rater": _name(rater)} | {f"c{k}": result.criteria.get(id) for k, id in enumerate(ids)})
+        columns = [Column("rater", "Rater")]
+        columns += [
+            Column(f"c{k}", brief(criterion.name, 30), "estimate", 3) for k, criterion in enumerate(study.criteria)
+        ]
+        criteria = Table(columns, rows, label=f"Accuracy by criterion, {study.study}")
+        yield Section(study.study, [criteria], "Agreement with the panel, criterion by criterion.")
     yield Section("Order of generators", [_orders(tables)], "Do raters and people put generators in the same order?")
 
 
@@ -125,23 +141,6 @@ def _records(tables: RaterTables) -> Iterator[Table]:
 def _counted(study: PanelStudy, result: RaterOnStudy) -> str:
     words = f"{result.pairs} of {result.panel_pairs} {study.count}"
     return words if result.equal is None else f"{words}, {result.equal} of equal numbers"
-
-
-def _criteria(tables: RaterTables, study: PanelStudy) -> Table:
-    ids = [criterion.criterion for criterion in study.criteria]
-    ceiling: dict[str, object] = {"rater": CEILING}
-    for k, criterion in enumerate(study.criteria):
-        ceiling[f"c{k}"] = Cell(
-            criterion.next_rater, why=criterion.no_ceiling or f"{criterion.votes} votes on {criterion.pairs} pairs"
-        )
-    rows = [ceiling]
-    for rater in tables.raters:
-        result = rater.on(study.study)
-        if result:
-            rows.append({"rater": _name(rater)} | {f"c{k}": result.criteria.get(id) for k, id in enumerate(ids)})
-    columns = [Column("rater", "Rater")]
-    columns += [Column(f"c{k}", brief(criterion.name, 30), "estimate", 3) for k, criterion in enumerate(study.criteria)]
-    return Table(columns, rows, label=f"Accuracy by criterion, {study.study}")
 
 
 def _orders(tables: RaterTables) -> Table:

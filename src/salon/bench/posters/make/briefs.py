@@ -247,7 +247,12 @@ def gen_dense(number: int, seed: int) -> MadeItem:
         )
 
     brief, prompt = _meant("gen_dense", number, seed, written)
-    points = [*_text_points(brief), *_color_points(colors), _place_point(brief, place), _largest_point(brief, 1.0),
+    lead, accent = colors
+    color_points = [
+        (f"Large areas are {lead}.", {"kind": "color", "color": lead, "leads": True}),
+        (f"Something is {accent}.", {"kind": "color", "color": accent}),
+    ]
+    points = [*_text_points(brief), *color_points, _place_point(brief, place), _largest_point(brief, 1.0),
               ("All text can be told clearly from its ground.", {"kind": "contrast", "least": CONTRAST})]  # fmt: skip
     return _prompt("poster dense", f"{texts} texts", prompt, points, {"texts": float(texts)})
 
@@ -379,12 +384,6 @@ def _listed(brief: Brief) -> str:
 def _text_points(brief: Brief) -> list[Point]:
     return [(f"“{text}” can be read, every word spelled right.", {"kind": "text", "text": text})
             for text in _texts(brief)]  # fmt: skip
-
-
-def _color_points(colors: tuple[str, str]) -> list[Point]:
-    lead, accent = colors
-    return [(f"Large areas are {lead}.", {"kind": "color", "color": lead, "leads": True}),
-            (f"Something is {accent}.", {"kind": "color", "color": accent})]  # fmt: skip
 
 
 def _place_point(brief: Brief, place: Place) -> Point:

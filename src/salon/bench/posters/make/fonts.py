@@ -169,10 +169,15 @@ def font_matching(number: int, seed: int) -> MadeItem:
     faces = [Face(family=family.name) for family in insert_at(right, wrong, LETTERS.index(letter))]
     truth = {"gt": letter, "font": right.name, "options": [face.family for face in faces]}
     pixels = _options(sample, Face(family=right.name), options, faces)
+    words = "the same words" if half == 1 else "other words"
+    prompt = (
+        f"In the gray panel at the top some words are set in one typeface. Below are nine options, A to I, all with "
+        f"{words}. Which option is set in the typeface of the panel? Answer with one letter from A to I."
+    )
     return MadeItem(
         f"font matching {half}",
         "same words" if half == 1 else "other words",
-        _matching_prompt(half),
+        prompt,
         truth,
         pixels,
         {"alike": alike},
@@ -200,14 +205,6 @@ def _options(sample: str, face: Face, text: str, faces: list[Face]) -> np.ndarra
     return paint_marks(marks, width, height, "#ffffff")
 
 
-def _matching_prompt(half: int) -> str:
-    words = "the same words" if half == 1 else "other words"
-    return (
-        f"In the gray panel at the top some words are set in one typeface. Below are nine options, A to I, all with "
-        f"{words}. Which option is set in the typeface of the panel? Answer with one letter from A to I."
-    )
-
-
 # -- attributes ----------------------------------------------------------------------------------------------------
 
 
@@ -220,8 +217,12 @@ def font_attributes(number: int, seed: int) -> MadeItem:
     about, having, lacking = attribute_samples(attribute, title(rng, 2), rng)
     samples = insert_at(having, [lacking], "AB".index(letter))
     truth = {"gt": letter, "font": [sample.face.key for sample in samples]}
-    return MadeItem("font attributes", attribute, _attribute_prompt(attribute, about), truth,
-                _two(samples, size, pick(PAPERS, rng), pick(INKS, rng), rng), {"font size": size})  # fmt: skip
+    prompt = (
+        f"The picture shows the same words twice, as sample A and as sample B. Which sample is {attribute}, that is, "
+        f"{about}? Answer with one letter, A or B."
+    )
+    pixels = _two(samples, size, pick(PAPERS, rng), pick(INKS, rng), rng)
+    return MadeItem("font attributes", attribute, prompt, truth, pixels, {"font size": size})
 
 
 @dataclass(frozen=True)
@@ -270,13 +271,6 @@ def _restless(run: Glyphs, amount: float, rng: np.random.Generator) -> Glyphs:
     signs = rng.permutation(np.resize((-1.0, 1.0), len(run.ys)))  # as many up as down, so that none stays in line
     ys = tuple(y + float(sign * rng.uniform(0.1, 0.22)) * amount for y, sign in zip(run.ys, signs))
     return replace(run, xs=xs, ys=ys)
-
-
-def _attribute_prompt(attribute: str, about: str) -> str:
-    return (
-        f"The picture shows the same words twice, as sample A and as sample B. Which sample is {attribute}, that is, "
-        f"{about}? Answer with one letter, A or B."
-    )
 
 
 def _of(*kinds: str, width: str | None = None) -> list[Family]:
@@ -393,15 +387,12 @@ def font_effect(number: int, seed: int) -> MadeItem:
     texture = balanced_choice(TEXTURES, number, seed, "font_effect", "texture")
     pixels = paint_over(marks, textured_ground(WIDTH, HEIGHT, ground, texture, rng))
     hard = {"texture": texture} if effect == "italic" else {"strength": strength, "texture": texture}
-    return MadeItem("font effect", effect, _prompt(options), truth, pixels, hard)
-
-
-def _prompt(options: list[str]) -> str:
     listed = " ".join(f"{letter}) {ABOUT[effect]}" for letter, effect in zip(EFFECT_LETTERS, options))
-    return (
+    prompt = (
         "The picture shows one word twice: above it is plain, below an effect has been applied to it. Which effect? "
         f"{listed}. Answer with one letter, A, B, C or D."
     )
+    return MadeItem("font effect", effect, prompt, truth, pixels, hard)
 
 
 # -- the effects ---------------------------------------------------------------------------------------------------
@@ -427,21 +418,18 @@ def _glow(word: EffectWord) -> tuple[Mark, ...]:
 
 def _gradient(word: EffectWord) -> tuple[Mark, ...]:
     line = word.set()
-    far = _far(word.ink, word.ground)
+    hues = [NAMES[name] for name in ("fuchsia", "azure", "lime", "tangerine", "turquoise")]
+    far = max(
+        hues,
+        key=lambda hue: (
+            min(contrast(hue, word.ground), 3)
+            + 4 * (sum(abs(int(hue[i : i + 2], 16) - int(word.ink[i : i + 2], 16)) for i in (1, 3, 5)) / 765)
+        ),
+    )
     end = mix(word.ink, far, 0.55 + 0.45 * word.strength)
     box = line.box
     paint = Linear(box.x, 0, box.right, 0, ((0.0, word.ink, 1.0), (1.0, end, 1.0)))
     return tuple(replace(run, paint=paint) for run in line.glyphs)
-
-
-def _far(ink: str, ground: str) -> str:
-    """A color of quite another hue that can still be read on the ground."""
-    hues = [NAMES[name] for name in ("fuchsia", "azure", "lime", "tangerine", "turquoise")]
-    return max(hues, key=lambda hue: min(contrast(hue, ground), 3) + 4 * _apart(hue, ink))
-
-
-def _apart(left: str, right: str) -> float:
-    return sum(abs(int(left[i : i + 2], 16) - int(right[i : i + 2], 16)) for i in (1, 3, 5)) / 765
 
 
 def _highlight(word: EffectWord) -> tuple[Mark, ...]:

@@ -144,9 +144,10 @@ def text_localization(number: int, seed: int) -> MadeItem:
     count = balanced_choice(COUNTS, number, seed, "text_localization")
     poster, _ = draw_fitting_brief("text_localization", number, seed, texts=count)
     truth = text_places(poster)
+    numbered = "\n".join(f"{at}. {text}" for at, text in enumerate(truth["texts"], 1))
     prompt = (
         "Find these texts on the poster and give the tight box around the letters of each; a text may run over several "
-        f"lines.\n{_numbered(truth['texts'])}\nAnswer with a JSON list of boxes [x1, y1, x2, y2] in this order, as "
+        f"lines.\n{numbered}\nAnswer with a JSON list of boxes [x1, y1, x2, y2] in this order, as "
         "shares of the picture's width and height from 0 to 1, (0, 0) being the upper left corner."
     )
     return MadeItem("text localization", "poster", prompt, truth, poster_pixels(poster), _hardness(poster))
@@ -213,10 +214,6 @@ def _down(boxes: list[list[int]], at: int, height: int) -> str:
     return words.format(f"{100 * gap / height:.1f}")
 
 
-def _numbered(texts: list[str]) -> str:
-    return "\n".join(f"{at}. {text}" for at, text in enumerate(texts, 1))
-
-
 # -- style and intention -------------------------------------------------------------------------------------------
 
 
@@ -277,10 +274,17 @@ def layout_comparison(number: int, seed: int) -> MadeItem:
     violation = balanced_choice(tuple(VIOLATIONS), number, seed, "layout_comparison", "violation")
     strength = balanced_choice(STRENGTHS, number, seed, "layout_comparison", "strength")
     sound, spoiled = draw_pair(violation, strength, number, seed)
-    pixels = _side_by_side(insert_at(poster_pixels(sound), [poster_pixels(spoiled)], "AB".index(letter)))
+    pictures = insert_at(poster_pixels(sound), [poster_pixels(spoiled)], "AB".index(letter))
+    height, width, _ = pictures[0].shape
+    whole = np.full((height + _HEAD + _GAP, 2 * width + 3 * _GAP, 3), 255, np.uint8)
+    letters = [mark for at in (0, 1) for mark in label("AB"[at], _GAP + at * (width + _GAP), 12, 34)]
+    whole[:_HEAD] = paint([Layer("letters", tuple(letters))], whole.shape[1], _HEAD)
+    for at, picture in enumerate(pictures):
+        left = _GAP + at * (width + _GAP)
+        whole[_HEAD : _HEAD + height, left : left + width] = picture
     measured = round(MEASURES[violation][0](sound, spoiled), 3)
     truth = {"gt": letter, "violation": violation, "measured": measured}
-    return MadeItem("layout comparison", violation, COMPARISON_PROMPT, truth, pixels, {"strength": strength})
+    return MadeItem("layout comparison", violation, COMPARISON_PROMPT, truth, whole, {"strength": strength})
 
 
 def draw_pair(violation: str, strength: float, number: int, seed: int) -> tuple[Poster, Poster]:
@@ -385,13 +389,14 @@ def _strayed(sound: Poster, spoiled: Poster) -> float:
 
 def _margin_lost(sound: Poster, spoiled: Poster) -> float:
     """The share of the margin that is gone: the distance of the nearest text from an edge of the poster."""
-    before, after = (min(_to_edge(element.box, poster) for element in poster.layout.elements if element.kind == "text")
-                     for poster in (sound, spoiled))  # fmt: skip
+    before, after = (
+        min(
+            min(box.x, box.y, poster.layout.width - box.right, poster.layout.height - box.bottom)
+            for box in (element.box for element in poster.layout.elements if element.kind == "text")
+        )
+        for poster in (sound, spoiled)
+    )
     return 1 - max(after, 0.0) / before if before > 0 else 0.0
-
-
-def _to_edge(box: Box, poster: Poster) -> float:
-    return min(box.x, box.y, poster.layout.width - box.right, poster.layout.height - box.bottom)
 
 
 def _leveled(sound: Poster, spoiled: Poster) -> float:
@@ -431,18 +436,6 @@ MEASURES: dict[str, tuple[Callable[[Poster, Poster], float], float]] = {
     "cut off": (_lost, 0.1),
 }
 """What is measured of a violation, sound layout against spoiled one, and the least of it that counts."""
-
-
-def _side_by_side(pictures: list[np.ndarray]) -> np.ndarray:
-    """Two pictures under their letters."""
-    height, width, _ = pictures[0].shape
-    whole = np.full((height + _HEAD + _GAP, 2 * width + 3 * _GAP, 3), 255, np.uint8)
-    letters = [mark for at in (0, 1) for mark in label("AB"[at], _GAP + at * (width + _GAP), 12, 34)]
-    whole[:_HEAD] = paint([Layer("letters", tuple(letters))], whole.shape[1], _HEAD)
-    for at, picture in enumerate(pictures):
-        left = _GAP + at * (width + _GAP)
-        whole[_HEAD : _HEAD + height, left : left + width] = picture
-    return whole
 
 
 # -- overall quality ---------------------------------------------------------------------------------------------------

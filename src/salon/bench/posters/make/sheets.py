@@ -88,7 +88,9 @@ def simple_ocr(number: int, seed: int) -> MadeItem:
     marks = [
         glyphs
         for row, (text, face) in enumerate(zip(texts, faces))
-        for glyphs in line_in(text, face, _row(row), paint=ink, size=46).glyphs
+        for glyphs in line_in(
+            text, face, Box(x=70, y=25 + row * 110, width=WIDTH - 140, height=110), paint=ink, size=46
+        ).glyphs
     ]
     truth = {"gt": texts, "texts": texts, "font": [face.key for face in faces]}
     return MadeItem(
@@ -106,7 +108,9 @@ def hard_ocr(number: int, seed: int) -> MadeItem:
     kind = balanced_choice(tuple(KINDS), number, seed, "hard_ocr", "kind")
     pixels = photograph(WIDTH, HARD_HEIGHT, kind, texture, rng)
     faces = [pick(FANCY, rng) for _ in range(LINES)]
-    texts = [as_displayed(line_of_letters(rng, 12, 20, upper=not _joined(face)), face) for face in faces]
+    texts = [
+        as_displayed(line_of_letters(rng, 12, 20, upper=FAMILIES[face.family].kind != "script"), face) for face in faces
+    ]
     inks = []
     for row, (text, face) in enumerate(zip(texts, faces)):
         frame = Box(x=(WIDTH - HARD_LINE) / 2, y=45 + row * 118, width=HARD_LINE, height=118)
@@ -120,11 +124,6 @@ def hard_ocr(number: int, seed: int) -> MadeItem:
     hard = {"texture": texture, "contrast": contrast, "tilt": abs(tilt)}
     image = np.clip(np.round(pixels), 0, 255).astype(np.uint8)
     return MadeItem("hard ocr", kind, _PROMPT.format(n=LINES), truth, image, hard)
-
-
-def _joined(face: Face) -> bool:
-    """Whether its capitals are made for beginnings only."""
-    return FAMILIES[face.family].kind == "script"
 
 
 def _ink_over(pixels: Pixels, where: np.ndarray, contrast: float, rng: np.random.Generator) -> str:
@@ -144,11 +143,6 @@ def font_size_ocr(number: int, seed: int) -> MadeItem:
     truth = {"gt": texts, "text": texts, "font": face.key}
     pixels = paint_marks(marks, SIZED_WIDTH, SIZED_HEIGHT, pick(PAPERS, rng))
     return MadeItem("font size ocr", size, _PROMPT.format(n=SIZED_LINES), truth, pixels)
-
-
-def _row(row: int) -> Box:
-    """The place of one of five lines."""
-    return Box(x=70, y=25 + row * 110, width=WIDTH - 140, height=110)
 
 
 # -- blocks of text: alignment and rotation ----------------------------------------------------------------------------
