@@ -268,10 +268,7 @@ def _rater_kinds(study: Study, raters: np.ndarray) -> RaterKinds:
         kinds = [kind or "person" for kind in table.column("kind").cast(pa.string()).to_pylist()]
     here = [kinds[rater] for rater in raters.tolist()]
     return RaterKinds(
-        people=here.count("person"),
-        crowds=here.count("crowd"),
-        models=here.count("model"),
-        simulated=study.simulated,
+        people=here.count("person"), crowds=here.count("crowd"), models=here.count("model"), simulated=study.simulated
     )
 
 

@@ -205,7 +205,7 @@ def _settle(
 
 def _points_of(suite: Suite) -> dict[str, list[Point]]:
     """The points of every prompt; those without a prompt belong to all."""
-    by_prompt: dict[str, list[Point]] = {suite_prompt.prompt.id: [] for suite_prompt in suite.prompts}
+    by_prompt: dict[str, list[Point]] = {suite_prompt.id: [] for suite_prompt in suite.prompts}
     for point in suite.points:
         for prompt in by_prompt if point.prompt is None else [point.prompt]:
             by_prompt[prompt].append(point)
@@ -398,7 +398,7 @@ class _LogitRow(TypedDict):
 
 def _reference_points(suite: Suite, reference: PreferenceReference) -> dict[str, ReferencePoint]:
     points = {point.prompt: point for point in reference.points}
-    eligible = [suite_prompt.prompt.id for suite_prompt in suite.prompts if suite.tag_of(suite_prompt.prompt.id).eps]
+    eligible = [suite_prompt.id for suite_prompt in suite.prompts if suite.tag_of(suite_prompt.id).eps]
     lacking = [prompt for prompt in eligible if prompt not in points]
     if lacking:
         raise UnknownReference(

@@ -170,9 +170,7 @@ def add_entry(board: Board, submission: Submission) -> Path:
                 if picture.image is not None
             ]
             study = Study.build(
-                entry.name,
-                [],
-                tables={"prompts": [suite_prompt.prompt for suite_prompt in board.suite.prompts], "items": items},
+                entry.name, [], tables={"prompts": [prompt.prompt for prompt in board.suite.prompts], "items": items}
             )
             write_metadata(new, Metadata.of(study))
             for kind in study.counts:

@@ -224,7 +224,7 @@ def required_pictures(suite: Suite, entry: Entry) -> list[EntryPicture]:
             found=f"{len(entry.pictures)} pictures of {len(by_key)} prompts and seeds",
         )
     listed = by_key
-    keys = [(suite_prompt.prompt.id, seed) for suite_prompt in suite.prompts for seed in suite.seeds]
+    keys = [(prompt.id, seed) for prompt in suite.prompts for seed in suite.seeds]
     strange = sorted(set(listed) - set(keys))
     if strange:
         raise UnknownReference(

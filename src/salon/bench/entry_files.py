@@ -214,7 +214,7 @@ def generated_pictures(suite: Suite, generator: Generator, folder: Path) -> tupl
     """Every picture the suite asks for, as the record of the generator has it."""
     generations, _ = read_generations(folder)
     pictures = []
-    for prompt in (suite_prompt.prompt.id for suite_prompt in suite.prompts):
+    for prompt in (suite_prompt.id for suite_prompt in suite.prompts):
         for seed in suite.seeds:
             item = item_id(prompt, generator.name, seed)
             pictures.append(_picture(prompt, seed, item, generations.get(item), suite.card.size))

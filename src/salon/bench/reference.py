@@ -47,10 +47,7 @@ FieldScorer = tuple[str, str, ScorerCard]
 
 
 def make_reference(
-    suite: Suite,
-    field: Sequence[tuple[Entry, pa.Table]],
-    scorers: Mapping[str, FieldScorer],
-    note: str = "",
+    suite: Suite, field: Sequence[tuple[Entry, pa.Table]], scorers: Mapping[str, FieldScorer], note: str = ""
 ) -> Reference:
     """The reference of every column of the suite, from entries with their LOGITS tables."""
     names = [entry.name for entry, _ in field]
@@ -66,8 +63,7 @@ def make_reference(
     if retracted:
         raise BadValue("a field holds no retracted entries", found=", ".join(retracted))
     field_scores = [
-        _scored(suite, entry, logits, scorers)
-        for entry, logits in sorted(field, key=lambda suite_prompt: suite_prompt[0].name)
+        _scored(suite, entry, logits, scorers) for entry, logits in sorted(field, key=lambda prompt: prompt[0].name)
     ]
     return Reference(
         prompts=prompts_hash(suite),
@@ -82,9 +78,7 @@ def make_reference(
                 signature=scorers[rule.id][1],
                 card=scorers[rule.id][2],
                 points=tuple(
-                    _point(rule.id, suite_prompt.prompt.id, field_scores)
-                    for suite_prompt in suite.prompts
-                    if suite.tag_of(suite_prompt.prompt.id).eps
+                    _point(rule.id, prompt.id, field_scores) for prompt in suite.prompts if suite.tag_of(prompt.id).eps
                 ),
             )
             for rule in suite.card.preferences

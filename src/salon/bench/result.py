@@ -200,7 +200,7 @@ def _capability_axis(
 
 
 def _eps_axis(suite: Suite, column: EpsColumn) -> PromptAxis:
-    row = {suite_prompt.prompt.id: place for place, suite_prompt in enumerate(suite.prompts)}
+    row = {prompt.id: place for place, prompt in enumerate(suite.prompts)}
     rows = [row[picture.prompt] for picture in column.pictures]
     counts, wins, best = (
         np.bincount(rows, weights=of, minlength=len(row)) for of in (None, column.wins, column.wins_at_best)
@@ -219,11 +219,7 @@ def _overall(suite: Suite, entry_axes: _EntryAxes, measure: AxisEstimator) -> Ax
     eps = axes[1].coverage
     added = {name: getattr(capability, name) + getattr(eps, name) for name in ("asked", "given", "unread", "open")}
     both = capability.model_copy(update=added)
-    return AxisResult(
-        figure=measure.figure(*axes, shares=shares),
-        at_best=round(bound, DIGITS),
-        coverage=both,
-    )
+    return AxisResult(figure=measure.figure(*axes, shares=shares), at_best=round(bound, DIGITS), coverage=both)
 
 
 def _oracle(
@@ -245,7 +241,7 @@ def _groups(suite: Suite, entry_axes: _EntryAxes, measure: AxisEstimator, scores
     groups: dict[str, list[int]] = {}
     for place, suite_prompt in enumerate(suite.prompts):
         tags.setdefault(suite_prompt.tag, []).append(place)
-        groups.setdefault(suite.tag_of(suite_prompt.prompt.id).group, []).append(place)
+        groups.setdefault(suite.tag_of(suite_prompt.id).group, []).append(place)
     rewards = {
         rule.id: np.array(
             [
@@ -296,17 +292,15 @@ def _prompts(suite: Suite, entry_axes: _EntryAxes, scores: Logits) -> tuple[Prom
     }
     return tuple(
         PromptResult(
-            prompt=suite_prompt.prompt.id,
-            tag=suite_prompt.tag,
+            prompt=prompt.id,
+            tag=prompt.tag,
             passed=float(entry_axes.capability.values[row]),
             passed_at_best=float(entry_axes.capability.at_best[row]),
             eps={name: float(axis.values[row]) for name, axis in entry_axes.eps.items() if axis.weights[row]},
             eps_at_best={name: float(axis.at_best[row]) for name, axis in entry_axes.eps.items() if axis.weights[row]},
-            pictures=tuple(
-                _picture(settled, columns, wins, scores) for settled in entry_axes.settled[suite_prompt.prompt.id]
-            ),
+            pictures=tuple(_picture(settled, columns, wins, scores) for settled in entry_axes.settled[prompt.id]),
         )
-        for row, suite_prompt in enumerate(suite.prompts)
+        for row, prompt in enumerate(suite.prompts)
     )
 
 

@@ -197,9 +197,7 @@ def reward_tables(
     items = _Items(generators, of_item, item_prompts(study), item_categories(study))
     if not (items.generator[items.prompt >= 0] >= 0).any():
         raise DesignError(
-            "items that name their generator and their prompt are needed",
-            found="none",
-            where=f"study {study.name!r}",
+            "items that name their generator and their prompt are needed", found="none", where=f"study {study.name!r}"
         )
     scorers, boards = [], []
     if scored or folder is None:

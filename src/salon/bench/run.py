@@ -407,7 +407,7 @@ def _generated(run: _SuiteRunState, generator: Generator, called: str, terms: Ma
     card = run.suite.card
     settings = GenerateSettings(seeds=card.images, seed=card.first_seed, size=card.size)
     report = generate_items(
-        [suite_prompt.prompt for suite_prompt in run.suite.prompts], [generator], settings, folder,
+        [prompt.prompt for prompt in run.suite.prompts], [generator], settings, folder,
         lambda now: run.watch(f"{generator.name}: pictures", now.done, now.wanted),
     )  # fmt: skip
     entry = Entry(

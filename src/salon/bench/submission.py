@@ -69,7 +69,7 @@ class SubmittedFiles:
 
 @dataclass(frozen=True)
 class Submission:
-    """An entry whose pictures were looked at; `read` gives their bytes once more."""
+    """An entry whose pictures were checked; `read` gives their bytes once more."""
 
     entry: Entry
     read: Callable[[EntryPicture], bytes]
@@ -87,7 +87,19 @@ def read_submission(
     """The entry that `source` makes; `publish` leaves out the pictures of private prompts."""
     check_licence(suite, terms)
     _check_known(source, suite)
-    looked, faults = _looked_at(source, suite, suite.private if publish else frozenset(), watch or _nobody)
+    checked: dict[Key, _CheckedPicture] = {}
+    faults: dict[str, list[str]] = defaultdict(list)
+    hidden = suite.private if publish else frozenset()
+    keys = [key for key in required_keys(suite) if key in source.files and key[0] not in hidden]
+    for number, key in enumerate(keys, 1):
+        try:
+            checked[key] = _check_picture(source, key, suite.card.size)
+        except _RefusedPicture as refused:
+            faults[refused.kind].append(f"{source.files[key]}: {refused.reason}")
+        except SalonError as error:
+            faults["cannot be read"].append(f"{source.files[key]}: {error.found}")
+        if watch is not None:
+            watch(number, len(keys))
     if faults:
         summary = "; ".join(f"{len(names):,} {kind} ({first_few(names)})" for kind, names in faults.items())
         raise BadFile(
@@ -96,24 +108,24 @@ def read_submission(
             where=source.where,
             remedy="put them right or leave them out: a missing picture counts as a failure",
         )
-    if not looked:
+    if not checked:
         raise BadFile("pictures of the suite's prompts are needed", found="none", where=source.where,
                       remedy="name them PROMPT.png, or PROMPT__SEED.png")  # fmt: skip
     pictures = tuple(
         _pictured(
-            key, terms.name, looked.get(key), source.missing.get(key, WITHHELD if key[0] in suite.private else MISSING)
+            key, terms.name, checked.get(key), source.missing.get(key, WITHHELD if key[0] in suite.private else MISSING)
         )
         for key in required_keys(suite)
     )
     entry = Entry.parse({**terms.record(), "suite": prompts_hash(suite), "pictures": pictures}, where=source.where)
-    changed = [f"{key[0]}__{key[1]}: {'; '.join(checked.notes)}" for key, checked in looked.items() if checked.notes]
+    changed = [f"{key[0]}__{key[1]}: {'; '.join(picture.notes)}" for key, picture in checked.items() if picture.notes]
     notes = (*source.notes, *([f"{len(changed):,} pictures were made plain: {first_few(changed)}"] if changed else []))
     return Submission(entry, lambda picture: _again(source, picture), notes)
 
 
 def required_keys(suite: Suite) -> list[Key]:
     """Every picture the suite asks for."""
-    return [(suite_prompt.prompt.id, seed) for suite_prompt in suite.prompts for seed in suite.seeds]
+    return [(prompt.id, seed) for prompt in suite.prompts for seed in suite.seeds]
 
 
 def check_licence(suite: Suite, terms: EntryTerms) -> None:
@@ -132,7 +144,7 @@ def check_licence(suite: Suite, terms: EntryTerms) -> None:
     )
 
 
-# -- looking -------------------------------------------------------------------------------------------------------
+# -- checking -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -149,7 +161,7 @@ def _check_known(source: SubmittedFiles, suite: Suite) -> None:
     if strange:
         seeds = f"{suite.seeds.start} to {suite.seeds.stop - 1}"
         form = "PROMPT.png" if len(suite.seeds) == 1 else f"PROMPT__SEED.png, seeds {seeds}"
-        prompts = first_few([suite_prompt.prompt.id for suite_prompt in suite.prompts])
+        prompts = first_few([prompt.id for prompt in suite.prompts])
         raise BadFile(
             "pictures of the suite's prompts and seeds are needed",
             found=f"{len(strange):,} of other prompts or seeds: {first_few(sorted(strange))}",
@@ -158,29 +170,12 @@ def _check_known(source: SubmittedFiles, suite: Suite) -> None:
         )
 
 
-def _looked_at(
-    source: SubmittedFiles, suite: Suite, private: frozenset[str], watch: Watch
-) -> tuple[dict[Key, _CheckedPicture], dict[str, list[str]]]:
-    looked: dict[Key, _CheckedPicture] = {}
-    faults: dict[str, list[str]] = defaultdict(list)
-    keys = [key for key in required_keys(suite) if key in source.files and key[0] not in private]
-    for number, key in enumerate(keys, 1):
-        try:
-            looked[key] = _look(source, key, suite.card.size)
-        except _RefusedPicture as refused:
-            faults[refused.kind].append(f"{source.files[key]}: {refused.reason}")
-        except SalonError as error:
-            faults["cannot be read"].append(f"{source.files[key]}: {error.found}")
-        watch(number, len(keys))
-    return looked, faults
-
-
 class _RefusedPicture(Exception):
     def __init__(self, kind: str, reason: str) -> None:
         self.kind, self.reason = kind, reason
 
 
-def _look(source: SubmittedFiles, key: Key, size: str | None) -> _CheckedPicture:
+def _check_picture(source: SubmittedFiles, key: Key, size: str | None) -> _CheckedPicture:
     """One picture decoded, after all that can be told without decoding it."""
     data = source.read(source.files[key])
     promised = source.hashes.get(key)
@@ -206,22 +201,17 @@ def _check_size(size: str | None, width: int, height: int) -> None:
 
 def first_few(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
-    return ", ".join(names[:_MOST_LISTED]) + (
-        f" and {len(names) - _MOST_LISTED:,} more" if len(names) > _MOST_LISTED else ""
-    )
+    more = f" and {len(names) - _MOST_LISTED:,} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + more
 
 
-def _nobody(completed: int, total: int) -> None:
-    """Watches nothing."""
-
-
-def _pictured(key: Key, name: str, looked: _CheckedPicture | None, missing: str) -> EntryPicture:
+def _pictured(key: Key, name: str, checked: _CheckedPicture | None, missing: str) -> EntryPicture:
     prompt, seed = key
     fields: dict[str, Any] = {"prompt": prompt, "seed": seed, "item": f"{prompt}/{name}/{seed}"}
-    if looked is None:
+    if checked is None:
         return EntryPicture(**fields, missing=missing)
-    image = f"images/{prompt}__{seed}{looked.ending}"
-    return EntryPicture(**fields, image=image, sha256=looked.sha256, width=looked.width, height=looked.height)
+    image = f"images/{prompt}__{seed}{checked.ending}"
+    return EntryPicture(**fields, image=image, sha256=checked.sha256, width=checked.width, height=checked.height)
 
 
 def _again(source: SubmittedFiles, picture: EntryPicture) -> bytes:
@@ -246,7 +236,7 @@ def submitted_files(place: Path, suite: Suite) -> SubmittedFiles:
     if (place / entry_names.CARD).is_file():
         return submitted_entry(place, read_entry(place), suite)
     if place.is_dir():
-        prompt_ids = {suite_prompt.prompt.id for suite_prompt in suite.prompts}
+        prompt_ids = {prompt.id for prompt in suite.prompts}
         names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
         pictures = [name for name in names if Path(name).suffix.lower() in PICTURES]
         ignored = [name for name in names if name not in set(pictures)]

@@ -56,6 +56,11 @@ class SuitePrompt(Noun):
     digest: str | None = None
     """Of a private prompt: SHA-256 of a salt, its text and its points, which shows later that they never changed."""
 
+    @property
+    def id(self) -> str:
+        """Id of the prompt."""
+        return self.prompt.id
+
 
 class PreferenceRule(Noun):
     """A scorer whose logits make one EPS column; the headline is the one that enters Overall."""
@@ -168,16 +173,12 @@ class Suite:
     @cached_property
     def private(self) -> frozenset[str]:
         """Ids of the prompts whose texts and pictures are never published."""
-        return frozenset(suite_prompt.prompt.id for suite_prompt in self.prompts if suite_prompt.private)
+        return frozenset(prompt.id for prompt in self.prompts if prompt.private)
 
     @cached_property
     def closed(self) -> frozenset[str]:
         """Ids of the private prompts whose text is not at hand: nothing can be generated for them here."""
-        return frozenset(
-            suite_prompt.prompt.id
-            for suite_prompt in self.prompts
-            if suite_prompt.private and not suite_prompt.prompt.view()
-        )
+        return frozenset(prompt.id for prompt in self.prompts if prompt.private and not prompt.prompt.view())
 
     def tag_of(self, prompt: str) -> Tag:
         """The tag of a prompt."""
@@ -186,7 +187,7 @@ class Suite:
     @cached_property
     def _tag_of(self) -> dict[str, Tag]:
         tags = {tag.id: tag for tag in self.tags}
-        return {suite_prompt.prompt.id: tags[suite_prompt.tag] for suite_prompt in self.prompts}
+        return {prompt.id: tags[prompt.tag] for prompt in self.prompts}
 
 
 # -- checks: do the parts of a suite fit each other? Every fault is counted --------------------------------------------
@@ -241,40 +242,34 @@ def _prompt_faults(suite: Suite) -> FaultChecks:
     yield "ids of prompts are names of files: letters, digits, hyphens, dots, single underscores", bad
     yield "every prompt stands once, whatever its id", _same_texts(suite)
     empty = [
-        suite_prompt.prompt.id
+        suite_prompt.id
         for suite_prompt in suite.prompts
         if not suite_prompt.private and not suite_prompt.prompt.view().strip()
     ]
     yield "every prompt has a text", empty
     private = [
-        suite_prompt.prompt.id
+        suite_prompt.id
         for suite_prompt in suite.prompts
         if suite_prompt.private and not DIGEST.fullmatch(suite_prompt.digest or "")
     ]
     yield "every private prompt has the digest of its text, 64 hex digits", private
-    public = [
-        suite_prompt.prompt.id for suite_prompt in suite.prompts if suite_prompt.digest and not suite_prompt.private
-    ]
+    public = [suite_prompt.id for suite_prompt in suite.prompts if suite_prompt.digest and not suite_prompt.private]
     yield "only private prompts have a digest", public
 
 
 def _same_texts(suite: Suite) -> list[str]:
     by_text: dict[str, list[str]] = defaultdict(list)
-    for suite_prompt in suite.prompts:
-        if text := normalize_text(suite_prompt.prompt.view()):
-            by_text[text].append(suite_prompt.prompt.id)
+    for prompt in suite.prompts:
+        if text := normalize_text(prompt.prompt.view()):
+            by_text[text].append(prompt.id)
     return [" = ".join(ids) for ids in by_text.values() if len(ids) > 1]
 
 
 def _tag_faults(suite: Suite) -> FaultChecks:
     ids = {tag.id for tag in suite.tags}
-    used = {suite_prompt.tag for suite_prompt in suite.prompts}
+    used = {prompt.tag for prompt in suite.prompts}
     yield "every tag has an id of its own", _twice(tag.id for tag in suite.tags)
-    unknown = [
-        f"{suite_prompt.prompt.id}: {suite_prompt.tag!r}"
-        for suite_prompt in suite.prompts
-        if suite_prompt.tag not in ids
-    ]
+    unknown = [f"{prompt.id}: {prompt.tag!r}" for prompt in suite.prompts if prompt.tag not in ids]
     yield "every prompt has a tag of tags.toml", unknown
     yield "every tag has prompts", [tag.id for tag in suite.tags if tag.id not in used]
     clash = sorted(ids & {tag.group for tag in suite.tags if tag.group != tag.id})
@@ -282,7 +277,7 @@ def _tag_faults(suite: Suite) -> FaultChecks:
 
 
 def _point_faults(suite: Suite) -> FaultChecks:
-    prompt_ids = {suite_prompt.prompt.id for suite_prompt in suite.prompts}
+    prompt_ids = {prompt.id for prompt in suite.prompts}
     prompts_with_points = {point.prompt for point in suite.points}
     yield "every point has an id of its own", _twice(point.id for point in suite.points)
     strangers = [f"{point.id}: {point.prompt!r}" for point in suite.points if point.prompt not in {None, *prompt_ids}]
@@ -290,11 +285,7 @@ def _point_faults(suite: Suite) -> FaultChecks:
     bare = (
         []
         if None in prompts_with_points
-        else [
-            suite_prompt.prompt.id
-            for suite_prompt in suite.prompts
-            if suite_prompt.prompt.id not in prompts_with_points
-        ]
+        else [prompt.id for prompt in suite.prompts if prompt.id not in prompts_with_points]
     )
     yield "every prompt has a point", bare
 
@@ -359,7 +350,7 @@ def _reference_faults(suite: Suite) -> FaultChecks:
 
 def _uncovered(suite: Suite, columns: Sequence[PreferenceReference]) -> list[str]:
     eps = {tag.id for tag in suite.tags if tag.eps}
-    required = Counter(suite_prompt.prompt.id for suite_prompt in suite.prompts if suite_prompt.tag in eps)
+    required = Counter(suite_prompt.id for suite_prompt in suite.prompts if suite_prompt.tag in eps)
     faults = []
     for column in columns:
         has = Counter(point.prompt for point in column.points)

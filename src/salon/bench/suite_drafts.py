@@ -70,11 +70,7 @@ def suite_from_prompts(prompts: Sequence[Prompt], name: str) -> Suite:
     suite_tags = (*category_tags, *([Tag(id=rest, group="Others", name="All prompts")] if rest else []))
     return with_hashes(
         Suite(
-            card=SuiteCard(
-                name=suite_name(name),
-                title=title,
-                preferences=(PreferenceRule(id="eps"),),
-            ),
+            card=SuiteCard(name=suite_name(name), title=title, preferences=(PreferenceRule(id="eps"),)),
             tags=suite_tags,
             prompts=tuple(
                 SuitePrompt(prompt=prompt, tag=tags.get(prompt.category or "", plain)) for prompt in distinct

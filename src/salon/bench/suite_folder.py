@@ -161,7 +161,7 @@ def _records(suite: Suite) -> dict[str, list[dict[str, Any]]]:
     records = {
         CARD: [card],
         TAGS: [_bare(tag) for tag in suite.tags],
-        PROMPTS: [public_record(suite_prompt) for suite_prompt in suite.prompts],
+        PROMPTS: [public_record(prompt) for prompt in suite.prompts],
         POINTS: [_bare(public_point(point, suite.private)) for point in suite.points],
         ROUTES: [_bare(route) for route in suite.routes],
     }
@@ -261,7 +261,7 @@ def suite_texts(suite: Suite) -> dict[str, str]:
     texts = {
         CARD: card_toml,
         TAGS: _tables_toml("tag", suite.tags),
-        PROMPTS: _jsonl(public_record(suite_prompt) for suite_prompt in suite.prompts),
+        PROMPTS: _jsonl(public_record(prompt) for prompt in suite.prompts),
         POINTS: _jsonl(public_point(point, suite.private).record() for point in suite.points),
         ROUTES: _tables_toml("route", suite.routes),
     }
@@ -337,11 +337,11 @@ def text_digest(private_text: PrivateText) -> str:
     return hashlib.sha256((private_text.salt + "\n".join(lines)).encode()).hexdigest()
 
 
-def public_record(suite_prompt: SuitePrompt) -> dict[str, Any]:
+def public_record(prompt: SuitePrompt) -> dict[str, Any]:
     """A prompt as prompts.jsonl has it: one flat object, without the text of a private prompt."""
-    hidden = set(_TEXTS) if suite_prompt.private else set()
-    record = suite_prompt.prompt.model_dump(mode="json", exclude_none=True, exclude=hidden)
-    return record | suite_prompt.model_dump(mode="json", exclude_defaults=True, exclude={"prompt"})
+    hidden = set(_TEXTS) if prompt.private else set()
+    record = prompt.prompt.model_dump(mode="json", exclude_none=True, exclude=hidden)
+    return record | prompt.model_dump(mode="json", exclude_defaults=True, exclude={"prompt"})
 
 
 def public_point(point: Point, private: frozenset[str]) -> Point:
@@ -353,11 +353,11 @@ def hide(
     suite: Suite, prompts: Iterable[str], before: Mapping[str, PrivateText] | None = None
 ) -> tuple[Suite, list[PrivateText]]:
     """The suite with these prompts private, and what its keeper must keep; what was kept `before` keeps its salt."""
-    prompts_by_id = {suite_prompt.prompt.id: suite_prompt for suite_prompt in suite.prompts}
+    prompts_by_id = {prompt.id: prompt for prompt in suite.prompts}
     chosen = list(dict.fromkeys(prompts))
     wrong = [id for id in chosen if id not in prompts_by_id or prompts_by_id[id].private]
     if wrong:
-        public = [id for id, suite_prompt in prompts_by_id.items() if not suite_prompt.private]
+        public = [id for id, prompt in prompts_by_id.items() if not prompt.private]
         raise UnknownReference(
             "prompts of the suite that are not private yet are needed",
             found=", ".join(wrong),
@@ -366,10 +366,10 @@ def hide(
         )
     private_texts = {id: _kept(prompts_by_id[id].prompt, suite.points, (before or {}).get(id)) for id in chosen}
     hidden = tuple(
-        suite_prompt.model_copy(update={"private": True, "digest": text_digest(private_texts[suite_prompt.prompt.id])})
-        if suite_prompt.prompt.id in private_texts
-        else suite_prompt
-        for suite_prompt in suite.prompts
+        prompt.model_copy(update={"private": True, "digest": text_digest(private_texts[prompt.id])})
+        if prompt.id in private_texts
+        else prompt
+        for prompt in suite.prompts
     )
     return replace(suite, prompts=hidden), list(private_texts.values())
 
@@ -419,22 +419,21 @@ def fill_private(suite: Suite, path: Path) -> Suite:
     )
 
 
-def _filled(suite_prompt: SuitePrompt, texts: Mapping[str, PrivateText], path: Path) -> SuitePrompt:
-    if not suite_prompt.private:
-        return suite_prompt
-    if suite_prompt.prompt.id not in texts:
-        raise BadFile(f"the text of private prompt {suite_prompt.prompt.id!r} is needed", found="none", where=str(path))
-    private_text = texts[suite_prompt.prompt.id]
+def _filled(prompt: SuitePrompt, texts: Mapping[str, PrivateText], path: Path) -> SuitePrompt:
+    if not prompt.private:
+        return prompt
+    if prompt.id not in texts:
+        raise BadFile(f"the text of private prompt {prompt.id!r} is needed", found="none", where=str(path))
+    private_text = texts[prompt.id]
     digest = text_digest(private_text)
-    if digest != suite_prompt.digest:
+    if digest != prompt.digest:
         raise BadValue(
-            f"the text of private prompt {suite_prompt.prompt.id!r} "
-            f"with the digest {(suite_prompt.digest or 'none')[:16]} is needed",
+            f"the text of private prompt {prompt.id!r} with the digest {(prompt.digest or 'none')[:16]} is needed",
             found=f"{digest[:16]}: its text, its points or its salt are others",
             where=str(path),
             remedy="find the keeper's file of this version of the suite",
         )
-    return suite_prompt.model_copy(update={"prompt": private_text.prompt(suite_prompt.prompt)})
+    return prompt.model_copy(update={"prompt": private_text.prompt(prompt.prompt)})
 
 
 # -- built-in suites ---------------------------------------------------------------------------------------------------

@@ -169,10 +169,7 @@ class PosterContestant:
 
 
 def compare_files(
-    contestants: Sequence[PosterContestant],
-    *,
-    compat: Literal["released"] | None = None,
-    published: Sequence[str] = (),
+    contestants: Sequence[PosterContestant], *, compat: Literal["released"] | None = None, published: Sequence[str] = ()
 ) -> ComparisonReport:
     """The reports of all contestants, the tables of the paper, and a row for every metric that some were asked.
 

@@ -89,13 +89,13 @@ def _drawn(
         return _correlation(metric, scored, weights)
     if metric.id == "sd":
         return _spread(metric, scored, strata, weights)
-    rows = [i for i, item_score in enumerate(scored) if metric.id in item_score.worth]
+    rows = [i for i, score in enumerate(scored) if metric.id in score.worth]
     if not rows:
         return MetricDraws(metric, None, weights[:, 0], 0, None, why="no item asks for it")
     mine, parts = [scored[i] for i in rows], _parts([strata[i] for i in rows])
-    worth = np.array([item_score.worth[metric.id] for item_score in mine])
-    best = np.array([item_score.at_best.get(metric.id, item_score.worth[metric.id]) for item_score in mine])
-    blind = np.array([item_score.blind.get(metric.id, 0.0) for item_score in mine])
+    worth = np.array([score.worth[metric.id] for score in mine])
+    best = np.array([score.at_best.get(metric.id, score.worth[metric.id]) for score in mine])
+    blind = np.array([score.blind.get(metric.id, 0.0) for score in mine])
     once = np.ones((1, len(mine)))
 
     def drawn(values: FloatArray, times: FloatArray) -> FloatArray:
@@ -116,8 +116,8 @@ def _drawn(
         plain(worth),
         drawn(worth, weights[:, rows]),
         len(mine),
-        chance if all(metric.id in item_score.blind for item_score in mine) else None,
-        at_best=plain(best) if any(item_score.at_best for item_score in mine) else None,
+        chance if all(metric.id in score.blind for score in mine) else None,
+        at_best=plain(best) if any(score.at_best for score in mine) else None,
         fixed=_fixed(metric, mine, plain),
         edge=edge_interval(worth, plain, level),
     )
@@ -139,9 +139,7 @@ def _fixed(metric: Metric, scored: Sequence[ItemScore], value: Value) -> float |
     if metric.id not in ("score", "accuracy") or not isinstance(scored[0].item.truth, str):
         return None
     options = scored[0].item.task.options
-    return max(
-        (value(np.array([float(item_score.item.truth == o) for item_score in scored])) for o in options), default=None
-    )
+    return max((value(np.array([float(score.item.truth == o) for score in scored])) for o in options), default=None)
 
 
 def edge_interval(worth: FloatArray, value: Value, level: float) -> tuple[float, float] | None:
@@ -158,7 +156,7 @@ def _spread(metric: Metric, scored: Sequence[ItemScore], strata: Sequence[object
     parts = _parts(strata)
     if len(parts) < 2:
         return MetricDraws(metric, None, weights[:, 0], len(scored), None, why="one part only")
-    worth = np.array([item_score.worth["wr"] for item_score in scored])
+    worth = np.array([score.worth["wr"] for score in scored])
     means = np.array([weights[:, at] @ worth[at] / len(at) for at in parts])
     value = float(np.std([worth[at].mean() for at in parts], ddof=1))
     return MetricDraws(metric, value, np.std(means, axis=0, ddof=1), len(scored), None)
@@ -166,8 +164,8 @@ def _spread(metric: Metric, scored: Sequence[ItemScore], strata: Sequence[object
 
 def _correlation(metric: Metric, scored: Sequence[ItemScore], weights: FloatArray) -> MetricDraws:
     """Pearson's correlation with people; missing ratings are the worst they could have been (`ratings`)."""
-    y = np.array([item_score.item.truth for item_score in scored])
-    x = worst_filled(np.array([item_score.worth.get("pearson", np.nan) for item_score in scored]), y)
+    y = np.array([score.item.truth for score in scored])
+    x = worst_filled(np.array([score.worth.get("pearson", np.nan) for score in scored]), y)
     value = pearson(x, y) if len(scored) > 2 else None
     if value is None:
         return MetricDraws(metric, None, weights[:, 0], len(scored), 0.0, why="people's ratings do not differ")
@@ -371,7 +369,7 @@ def difficulty_curves(
     """One curve for each number that says how hard an item is."""
     if task.answer == "rating":
         return []
-    names = list(dict.fromkeys(name for item_score in scored for name in _difficulties(item_score)))
+    names = list(dict.fromkeys(name for score in scored for name in _difficulties(score)))
     return [curve for name in names if (curve := _curve(task, name, scored, settings)) is not None]
 
 
@@ -379,12 +377,12 @@ def _metric(task: PosterTask) -> Metric:
     return next(metric for metric in task.metrics if metric.better == "high")
 
 
-def _difficulties(item_score: ItemScore) -> dict[str, float]:
-    size = item_score.item.subtask
+def _difficulties(score: ItemScore) -> dict[str, float]:
+    size = score.item.subtask
     sizes: dict[str, float] = {}
-    if item_score.item.task.name == "font_size_ocr" and isinstance(size, int | float):
+    if score.item.task.name == "font_size_ocr" and isinstance(size, int | float):
         sizes[SIZE] = float(size)
-    return sizes | dict(item_score.item.difficulty)
+    return sizes | dict(score.item.difficulty)
 
 
 def _curve(
@@ -392,15 +390,14 @@ def _curve(
 ) -> DifficultyCurve | None:
     metric = _metric(task)
     pairs = [
-        (item_score, _difficulties(item_score)[name])
-        for item_score in scored
-        if metric.id in item_score.worth and name in _difficulties(item_score)
+        (score, _difficulties(score)[name])
+        for score in scored
+        if metric.id in score.worth and name in _difficulties(score)
     ]
     if len({x for _, x in pairs}) < 2:
         return None
     points = tuple(
-        _point([item_score for item_score, _ in part], [x for _, x in part], task, settings)
-        for part in _stretches(pairs)
+        _point([score for score, _ in part], [x for _, x in part], task, settings) for part in _stretches(pairs)
     )
     return DifficultyCurve(task=task.name, title=task.title, difficulty=name, metric=metric.id, points=points)
 
@@ -419,8 +416,8 @@ def _point(
     part: Sequence[ItemScore], xs: Sequence[float], task: PosterTask, settings: PosterScoreSettings
 ) -> DifficultyPoint:
     metric = _metric(task)
-    worth = np.array([item_score.worth[metric.id] for item_score in part])
-    chance = np.mean([item_score.blind.get(metric.id, 0.0) for item_score in part]) if metric.k else 0.0
+    worth = np.array([score.worth[metric.id] for score in part])
+    chance = np.mean([score.blind.get(metric.id, 0.0) for score in part]) if metric.k else 0.0
     rng = np.random.default_rng([settings.seed, zlib.crc32(task.name.encode()), len(part)])
     weights = draw_weights([None] * len(part), settings.draws, rng)
 

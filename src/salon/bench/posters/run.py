@@ -451,11 +451,7 @@ def _shares(counts: Sequence[int], limit: int | None) -> list[int]:
 
 
 def _answers(
-    file: PosterFile,
-    questions: Questions,
-    answer: Callable[[Questions], Responses],
-    failed: Counter[str],
-    place: Path,
+    file: PosterFile, questions: Questions, answer: Callable[[Questions], Responses], failed: Counter[str], place: Path
 ) -> Iterator[bool]:
     """Ask these items, saving as it goes; True for each answer, False for each item that got none."""
     news: dict[int, dict[str, Any]] = {}

@@ -104,7 +104,7 @@ def _task(
     settings: PosterScoreSettings,
     pictures: Path | None,
 ) -> TaskResult:
-    reasons = Counter(item_score.answer.reason for item_score in scored if isinstance(item_score.answer, UnreadAnswer))
+    reasons = Counter(score.answer.reason for score in scored if isinstance(score.answer, UnreadAnswer))
     missing = reasons.pop(_MISSING, 0) + reasons.pop(NO_PICTURE.reason, 0)
     lost = None if pictures is None else sum(find_picture(pictures, item.path) is None for item in file.items)
     return TaskResult(
@@ -115,8 +115,8 @@ def _task(
         items=len(scored),
         missing=missing,
         unread=dict(sorted(reasons.items())),
-        bad_boxes=sum(item_score.bad_boxes for item_score in scored),
-        owed=sum(item_score.owed for item_score in scored),
+        bad_boxes=sum(score.bad_boxes for score in scored),
+        owed=sum(score.owed for score in scored),
         no_picture=lost,
         metrics=_metrics(file, draws, settings, pictures),
         failures=tuple(worst_answers(file.task, scored)),
@@ -157,47 +157,43 @@ _LONGEST_ANSWER = 240
 def worst_answers(task: PosterTask, scored: Sequence[ItemScore]) -> list[WrongAnswer]:
     """The worst answers of a task."""
     wrong = sorted(
-        (item_score for item_score in scored if item_worth(task, item_score) < 1),
-        key=lambda item_score: (
+        (score for score in scored if item_worth(task, score) < 1),
+        key=lambda score: (
             (
                 0
-                if isinstance(item_score.answer, ReadAnswer)
+                if isinstance(score.answer, ReadAnswer)
                 else 2
-                if item_score.answer.reason in ("missing", "no picture")
+                if score.answer.reason in ("missing", "no picture")
                 else 1
             ),
-            item_worth(task, item_score),
+            item_worth(task, score),
         ),
     )
-    return [describe_answer(task, item_score) for item_score in wrong[:MOST_WRONG]]
+    return [describe_answer(task, score) for score in wrong[:MOST_WRONG]]
 
 
-def item_worth(task: PosterTask, item_score: ItemScore) -> float:
+def item_worth(task: PosterTask, score: ItemScore) -> float:
     """What an answer is worth by the first metric, 1 for a perfect one."""
     metric = task.metrics[0]
-    worth = item_score.worth.get(metric.id)
+    worth = score.worth.get(metric.id)
     if task.answer == "rating":
-        return 0.0 if worth is None else 1 - abs(worth - item_score.item.truth) / 10
+        return 0.0 if worth is None else 1 - abs(worth - score.item.truth) / 10
     if worth is None:
         return 0.0
     return 1 - worth if metric.better == "low" else worth
 
 
-def describe_answer(task: PosterTask, item_score: ItemScore) -> WrongAnswer:
+def describe_answer(task: PosterTask, score: ItemScore) -> WrongAnswer:
     """An answer in words: wanted, said, read."""
-    response = (
-        (item_score.item.response or "") if task.side == "understanding" else " ".join(item_score.item.judge or ())
-    )
+    response = (score.item.response or "") if task.side == "understanding" else " ".join(score.item.judge or ())
     return WrongAnswer(
-        number=item_score.item.number,
-        name=item_score.item.name,
-        path=item_score.item.path,
-        wanted=_shorten(_words(item_score.item.truth)),
+        number=score.item.number,
+        name=score.item.name,
+        path=score.item.path,
+        wanted=_shorten(_words(score.item.truth)),
         said=_shorten(" ".join(response[:2000].split())),
-        read=_shorten(
-            item_score.answer.reason if isinstance(item_score.answer, UnreadAnswer) else _words(item_score.answer.value)
-        ),
-        worth=item_worth(task, item_score),
+        read=_shorten(score.answer.reason if isinstance(score.answer, UnreadAnswer) else _words(score.answer.value)),
+        worth=item_worth(task, score),
     )
 
 
@@ -227,19 +223,19 @@ def point_kinds(file: PosterFile, scored: Sequence[ItemScore], settings: PosterS
     """Each kind of point with the share that is met; none for tasks without points."""
     if file.task.side != "generation" or file.task.answer != "points":
         return []
-    posters = [_shown(file, item_score) for item_score in scored]
+    posters = [_shown(file, score) for score in scored]
     rng = np.random.default_rng([settings.seed, zlib.crc32(file.task.name.encode())])
     weights = draw_weights([None] * len(posters), settings.draws, rng)
     kinds = dict.fromkeys(point.kind for points in posters for point in points)
     return [_point_kind(kind, posters, weights, settings.level) for kind in kinds]
 
 
-def _shown(file: PosterFile, item_score: ItemScore) -> list[PointCase]:
+def _shown(file: PosterFile, score: ItemScore) -> list[PointCase]:
     """The points of a poster; none of one that is not there is met."""
-    points = point_verdicts(file, item_score.item)
+    points = point_verdicts(file, score.item)
     return (
         points
-        if item_score.answer != NO_PICTURE
+        if score.answer != NO_PICTURE
         else [point.model_copy(update={"holds": False, "oracle": None}) for point in points]
     )
 
@@ -282,20 +278,20 @@ def poster_cases(file: PosterFile, scored: Sequence[ItemScore]) -> list[PosterCa
     if file.task.side != "generation":
         return []
     metric = file.task.metrics[0].id
-    order = sorted(scored, key=lambda item_score: (item_score.answer == NO_PICTURE, item_score.worth[metric]))
-    return [_case(file, item_score, item_score.worth[metric]) for item_score in order[:MOST_POSTERS]]
+    order = sorted(scored, key=lambda score: (score.answer == NO_PICTURE, score.worth[metric]))
+    return [_case(file, score, score.worth[metric]) for score in order[:MOST_POSTERS]]
 
 
-def _case(file: PosterFile, item_score: ItemScore, worth: float) -> PosterCase:
-    item = item_score.item
-    points = _shown(file, item_score) if file.task.answer == "points" else []
+def _case(file: PosterFile, score: ItemScore, worth: float) -> PosterCase:
+    item = score.item
+    points = _shown(file, score) if file.task.answer == "points" else []
     return PosterCase(
         number=item.number,
         name=_shorten(item.name, _LONGEST_POINT),
         path=item.path,
         prompt=_shorten(item.prompt, _LONGEST_PROMPT),
         worth=worth,
-        there=item_score.answer != NO_PICTURE,
+        there=score.answer != NO_PICTURE,
         wanted=item.truth if file.task.answer == "label" else "",
         said="" if points else _shorten(" ".join(item.judge or ()), _LONGEST_POINT),
         oracle="" if points else _shorten(" ".join(field_texts(file, item, "oracle", 1)), _LONGEST_POINT),

@@ -233,24 +233,10 @@ TASKS: tuple[PosterTask, ...] = (
         ("text_bbox", "gt"),
     ),
     PosterTask(
-        "alignment",
-        "Alignment",
-        "Layout",
-        "label",
-        _choice(3),
-        ("alignment",),
-        ("gt", "alignment"),
-        options=ALIGNMENTS,
+        "alignment", "Alignment", "Layout", "label", _choice(3), ("alignment",), ("gt", "alignment"), options=ALIGNMENTS
     ),
     PosterTask(
-        "rotation",
-        "Rotation",
-        "Layout",
-        "label",
-        _choice(3),
-        ("rotation",),
-        ("rotation", "gt"),
-        options=ROTATIONS,
+        "rotation", "Rotation", "Layout", "label", _choice(3), ("rotation",), ("rotation", "gt"), options=ROTATIONS
     ),
     PosterTask(
         "empty_space",

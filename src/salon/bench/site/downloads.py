@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from salon.bench.entry import AxisResult, EntryResult, PictureResult
+from salon.bench.entry import AxisResult, EntryResult
 from salon.bench.site.frame import SitePage
 from salon.bench.site.prompt_pages import point_text
 from salon.bench.site.site_data import SiteData, SiteEntry
@@ -64,12 +64,7 @@ def board_document(site: SiteData) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "title": site.title,
-        "suite": {
-            "name": card.name,
-            "version": card.version,
-            "hash": site.suite.hash,
-            "files": site.suite.hashes,
-        },
+        "suite": {"name": card.name, "version": card.version, "hash": site.suite.hash, "files": site.suite.hashes},
         "axes": [{"id": axis.id, "title": axis.title, "about": axis.hint} for axis in site.axes],
         "entries": [_entry_record(site, site_entry) for site_entry in site.published],
         "provisional": [_entry_record(site, site_entry) for site_entry in site.provisional],
@@ -148,38 +143,24 @@ def prompts_csv(site: SiteData) -> bytes:
     for point in site.suite.points:
         points.setdefault(point.prompt or "", []).append(point_text(point))
     rows = []
-    for suite_prompt in site.suite.prompts:
-        tag = site.suite.tag_of(suite_prompt.prompt.id)
-        texts = [] if suite_prompt.private else [*points.get("", []), *points.get(suite_prompt.prompt.id, [])]
-        fields = [
-            suite_prompt.prompt.id,
-            tag.id,
-            tag.group,
-            int(tag.eps),
-            int(suite_prompt.private),
-            suite_prompt.digest,
-        ]
-        rows += [[*fields, site.words_of(suite_prompt), text] for text in texts or [""]]
+    for prompt in site.suite.prompts:
+        tag = site.suite.tag_of(prompt.id)
+        texts = [] if prompt.private else [*points.get("", []), *points.get(prompt.id, [])]
+        fields = [prompt.id, tag.id, tag.group, int(tag.eps), int(prompt.private), prompt.digest]
+        rows += [[*fields, site.words_of(prompt), text] for text in texts or [""]]
     return _csv(["prompt", "tag", "group", "eps", "private", "digest", "text", "point"], rows)
 
 
 def public_result(site: SiteData, site_entry: SiteEntry) -> EntryResult:
     """A result without what would give private prompts away."""
-    private = {prompt.prompt.id for prompt in site.suite.prompts if prompt.private}
-    return _hidden(site_entry.computed, private)
-
-
-def _hidden(result: EntryResult, private: set[str]) -> EntryResult:
-    def hide(picture: PictureResult) -> PictureResult:
-        return picture.model_copy(update=HIDDEN)
-
-    prompts = tuple(
-        prompt.model_copy(update={"pictures": tuple(map(hide, prompt.pictures))})
-        if prompt.prompt in private
+    result = site_entry.computed
+    prompts = [
+        prompt.model_copy(update={"pictures": tuple(p.model_copy(update=HIDDEN) for p in prompt.pictures)})
+        if prompt.prompt in site.suite.private
         else prompt
         for prompt in result.prompts
-    )
-    return result.model_copy(update={"prompts": prompts})
+    ]
+    return result.model_copy(update={"prompts": tuple(prompts)})
 
 
 def downloads_page(site: SiteData, files: Sequence[tuple[str, str, int]]) -> SitePage:

@@ -194,10 +194,7 @@ class GeneratorPages:
             ("Submitted by", entry.by),
             ("Generator", entry.generator),
             ("Its signature", code_line(entry.signature) if entry.signature else ""),
-            (
-                "Link",
-                element("a", brief(link, 80), href=link, rel="noopener nofollow") if link else entry.link,
-            ),
+            ("Link", element("a", brief(link, 80), href=link, rel="noopener nofollow") if link else entry.link),
             ("Licence of its pictures", entry.licence),
             ("Pictures", f"{sum(bool(p.image) for p in entry.pictures)} of {len(entry.pictures)}"),
             ("Digest of pictures, answers, scores", code_line(site_entry.result.digest) if site_entry.result else ""),
@@ -210,7 +207,7 @@ class GeneratorPages:
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        return {suite_prompt.prompt.id: self.site.words_of(suite_prompt) for suite_prompt in self.site.suite.prompts}
+        return {prompt.id: self.site.words_of(prompt) for prompt in self.site.suite.prompts}
 
     @cached_property
     def _maker(self) -> ShotMaker:

@@ -110,7 +110,7 @@ def _suite(site: SiteData) -> Iterator[Block | str]:
         ("Licence of prompts and points", card.licence),
         ("Licences that pictures may have", ", ".join(card.image_licences) or "any that is stated"),
         ("Pictures of each prompt", f"{card.images}, seeds from {card.first_seed}"),
-        ("Private prompts", str(sum(suite_prompt.private for suite_prompt in suite.prompts))),
+        ("Private prompts", str(sum(prompt.private for prompt in suite.prompts))),
         ("Hash of everything", code_line(suite.hash)),
     ]
     yield Table(
@@ -190,9 +190,4 @@ def _signatures(site: SiteData) -> Iterator[Block | str]:
             {"number": Cell(f"Snapshot {item.number}", under=code_line(item.signature_line))} for item in snapshots
         ]
         if snapshot_rows:
-            yield Table(
-                [Column("number", kind)],
-                snapshot_rows,
-                sortable=False,
-                label=kind,
-            )
+            yield Table([Column("number", kind)], snapshot_rows, sortable=False, label=kind)

@@ -201,43 +201,41 @@ class PromptPages:
     def pages(self) -> Iterator[SitePage]:
         """One page after the other, in the suite's order."""
         prompts = self.site.suite.prompts
-        for place, suite_prompt in enumerate(prompts):
+        for place, prompt in enumerate(prompts):
             before = prompts[place - 1] if place else None
             after = prompts[place + 1] if place + 1 < len(prompts) else None
-            yield self._page(suite_prompt, place, before, after)
+            yield self._page(prompt, place, before, after)
 
-    def _page(
-        self, suite_prompt: SuitePrompt, place: int, before: SuitePrompt | None, after: SuitePrompt | None
-    ) -> SitePage:
-        tag = self.site.suite.tag_of(suite_prompt.prompt.id)
-        text = self.site.words_of(suite_prompt)
+    def _page(self, prompt: SuitePrompt, place: int, before: SuitePrompt | None, after: SuitePrompt | None) -> SitePage:
+        tag = self.site.suite.tag_of(prompt.id)
+        text = self.site.words_of(prompt)
         count = len(self.site.suite.prompts)
         return SitePage(
-            path=f"prompts/{self.site.prompt_pages[suite_prompt.prompt.id]}.html",
-            title=text if 0 < len(text) <= TITLE and "\n" not in text else brief(suite_prompt.prompt.id, 60),
-            subtitle=PRIVATE if suite_prompt.private else text if len(text) > TITLE or "\n" in text else "",
+            path=f"prompts/{self.site.prompt_pages[prompt.id]}.html",
+            title=text if 0 < len(text) <= TITLE and "\n" not in text else brief(prompt.id, 60),
+            subtitle=PRIVATE if prompt.private else text if len(text) > TITLE or "\n" in text else "",
             head=self.site.head,
             kicker=f"Prompt {place + 1} of {count} · {capital(tag.group)} · {tag.name}",
-            sections=[*(self._private(suite_prompt) if suite_prompt.private else self._public(suite_prompt))],
+            sections=[*(self._private(prompt) if prompt.private else self._public(prompt))],
             before=self._step(before),
             after=self._step(after),
-            notes=self._notes(suite_prompt),
+            notes=self._notes(prompt),
             wide=True,
         )
 
-    def _step(self, suite_prompt: SuitePrompt | None) -> PageLink | None:
-        if suite_prompt is None:
+    def _step(self, prompt: SuitePrompt | None) -> PageLink | None:
+        if prompt is None:
             return None
-        return PageLink(brief(suite_prompt.prompt.id, 30), f"{self.site.prompt_pages[suite_prompt.prompt.id]}.html")
+        return PageLink(brief(prompt.id, 30), f"{self.site.prompt_pages[prompt.id]}.html")
 
-    def _public(self, suite_prompt: SuitePrompt) -> Iterator[Section]:
-        points = self._points.get(suite_prompt.prompt.id, [])
+    def _public(self, prompt: SuitePrompt) -> Iterator[Section]:
+        points = self._points.get(prompt.id, [])
         if points:
             judges = {self._judges(point) for point in points}
             by = f" Judged by {judges.pop()}." if len(judges) == 1 else ""
-            table = self._points_table(suite_prompt, points, with_judges=not by)
+            table = self._points_table(prompt, points, with_judges=not by)
             yield Section("What must be so", [table], f"Share of published entries' pictures that hold.{by}")
-        shots = [shot for site_entry in self.site.ordered for shot in self._shots(suite_prompt, site_entry)]
+        shots = [shot for site_entry in self.site.ordered for shot in self._shots(prompt, site_entry)]
         yield Section("Pictures", [Shots(shots)] if shots else [Note("No entry yet.")], self._pictures_words())
 
     def _pictures_words(self) -> str:
@@ -251,13 +249,13 @@ class PromptPages:
     def _judges(self, point: Point) -> str:
         return join_names(find_route(point, self.site.suite.routes).judges).unescape()
 
-    def _points_table(self, suite_prompt: SuitePrompt, points: list[Point], *, with_judges: bool) -> Table:
+    def _points_table(self, prompt: SuitePrompt, points: list[Point], *, with_judges: bool) -> Table:
         """`told`: with the judges of each point under it."""
         rows = [
             {
                 "number": number,
                 "text": Cell(point_text(point), under=self._judges(point) if with_judges else ""),
-                "share": self._share(suite_prompt.prompt.id, point.id),
+                "share": self._share(prompt.id, point.id),
             }
             for number, point in enumerate(points, 1)
         ]
@@ -272,27 +270,27 @@ class PromptPages:
         ]
         return numbers.share(states.count("pass"), len(states)) if states else numbers.MISSING
 
-    def _shots(self, suite_prompt: SuitePrompt, site_entry: SiteEntry) -> Iterator[PictureShot]:
+    def _shots(self, prompt: SuitePrompt, site_entry: SiteEntry) -> Iterator[PictureShot]:
         label = self.site.labels[site_entry.name]
-        result = self.site.by_prompt.get(site_entry.name, {}).get(suite_prompt.prompt.id)
+        result = self.site.by_prompt.get(site_entry.name, {}).get(prompt.id)
         pictures = result.pictures if result else ()
         for number, picture in enumerate(pictures, 1):
             several = f", picture {number}" if len(pictures) > 1 else ""
             yield self._maker.shot(
                 site_entry.name,
-                suite_prompt.prompt.id,
+                prompt.id,
                 picture,
                 title=label + several,
                 href=f"../generators/{self.site.entry_pages[site_entry.name]}.html",
-                alt=f"{label}{several}: {opening_words(self.site.words_of(suite_prompt), 120)}",
+                alt=f"{label}{several}: {opening_words(self.site.words_of(prompt), 120)}",
                 whys=self._whys[site_entry.name],
                 badge="" if site_entry.published else "provisional",
             )
 
-    def _private(self, suite_prompt: SuitePrompt) -> Iterator[Section]:
-        rows = [self._private_row(suite_prompt, site_entry) for site_entry in self.site.ordered if site_entry.result]
+    def _private(self, prompt: SuitePrompt) -> Iterator[Section]:
+        rows = [self._private_row(prompt, site_entry) for site_entry in self.site.ordered if site_entry.result]
         columns = [Column("name", "Entry"), Column("held", "Points that hold"), Column("passed", "Passed")]
-        if self.site.headline and self.site.suite.tag_of(suite_prompt.prompt.id).eps:
+        if self.site.headline and self.site.suite.tag_of(prompt.id).eps:
             columns.append(Column("eps", "EPS", "number", 0))
         yield Section(
             "Results",
@@ -300,8 +298,8 @@ class PromptPages:
             "Pictures are not shown.",
         )
 
-    def _private_row(self, suite_prompt: SuitePrompt, site_entry: SiteEntry) -> dict[str, object]:
-        result = self.site.by_prompt[site_entry.name][suite_prompt.prompt.id]
+    def _private_row(self, prompt: SuitePrompt, site_entry: SiteEntry) -> dict[str, object]:
+        result = self.site.by_prompt[site_entry.name][prompt.id]
         states = [state for picture in result.pictures for state in picture.points.values()]
         return {
             "name": Cell(self._link(site_entry), under="" if site_entry.published else "provisional"),
@@ -314,15 +312,11 @@ class PromptPages:
         place = f"../generators/{self.site.entry_pages[site_entry.name]}.html"
         return element("a", self.site.labels[site_entry.name], href=place)
 
-    def _notes(self, suite_prompt: SuitePrompt) -> list[str]:
-        digest = (
-            f"SHA-256 of its salt and text: {suite_prompt.digest}"
-            if suite_prompt.private and suite_prompt.digest
-            else ""
-        )
-        tag = self.site.suite.tag_of(suite_prompt.prompt.id)
+    def _notes(self, prompt: SuitePrompt) -> list[str]:
+        digest = f"SHA-256 of its salt and text: {prompt.digest}" if prompt.private and prompt.digest else ""
+        tag = self.site.suite.tag_of(prompt.id)
         apart = f"Preference does not count here: {clause(tag.why or tag.name)}." if not tag.eps else ""
-        return [f"Prompt {suite_prompt.prompt.id}.", *filter(None, [digest, apart])]
+        return [f"Prompt {prompt.id}.", *filter(None, [digest, apart])]
 
     @cached_property
     def _points(self) -> dict[str, list[Point]]:
@@ -346,7 +340,7 @@ class PromptPages:
 def points_by_prompt(site: SiteData) -> dict[str, list[Point]]:
     """Points of each prompt in the suite's order; those without a prompt belong to all."""
     everywhere = [point for point in site.suite.points if point.prompt is None]
-    by_prompt = {suite_prompt.prompt.id: [*everywhere] for suite_prompt in site.suite.prompts}
+    by_prompt = {prompt.id: [*everywhere] for prompt in site.suite.prompts}
     for point in site.suite.points:
         if point.prompt is not None:
             by_prompt[point.prompt].append(point)
@@ -356,8 +350,7 @@ def points_by_prompt(site: SiteData) -> dict[str, list[Point]]:
 def shot_maker(site: SiteData, pictures: Pictures) -> ShotMaker:
     """For pages one folder below the top."""
     columns = {axis.id: axis.title for axis in site.axes if axis.id in {r.id for r in site.suite.card.preferences}}
-    private = {suite_prompt.prompt.id for suite_prompt in site.suite.prompts if suite_prompt.private}
-    points = {id: prompt_points for id, prompt_points in points_by_prompt(site).items() if id not in private}
+    points = {id: prompt_points for id, prompt_points in points_by_prompt(site).items() if id not in site.suite.private}
     return ShotMaker("../", pictures, columns, points)
 
 
@@ -377,7 +370,7 @@ def prompts_page(site: SiteData) -> SitePage:
     ]
     if site.headline is None:
         columns = columns[:3]
-    rows = [_prompt_row(site, suite_prompt) for suite_prompt in site.suite.prompts]
+    rows = [_prompt_row(site, prompt) for prompt in site.suite.prompts]
     return SitePage(
         path="prompts/index.html",
         title="Prompts",
@@ -388,18 +381,16 @@ def prompts_page(site: SiteData) -> SitePage:
     )
 
 
-def _prompt_row(site: SiteData, suite_prompt: SuitePrompt) -> ListRow:
-    results = [site.by_prompt[site_entry.name][suite_prompt.prompt.id] for site_entry in site.published]
+def _prompt_row(site: SiteData, prompt: SuitePrompt) -> ListRow:
+    results = [site.by_prompt[site_entry.name][prompt.id] for site_entry in site.published]
     eps = [value for result in results if (value := eps_here(result, site.headline)) is not None]
-    tag = site.suite.tag_of(suite_prompt.prompt.id)
-    text = site.words_of(suite_prompt)
+    tag = site.suite.tag_of(prompt.id)
+    text = site.words_of(prompt)
     return ListRow(
-        href=f"{site.prompt_pages[suite_prompt.prompt.id]}.html",
-        label=brief(suite_prompt.prompt.id, 40),
-        under="private" if suite_prompt.private else opening_words(text, SHORT),
-        words=" ".join(
-            [suite_prompt.prompt.id, tag.name, tag.group, "private" if suite_prompt.private else text]
-        ).lower(),
+        href=f"{site.prompt_pages[prompt.id]}.html",
+        label=brief(prompt.id, 40),
+        under="private" if prompt.private else opening_words(text, SHORT),
+        words=" ".join([prompt.id, tag.name, tag.group, "private" if prompt.private else text]).lower(),
         group=capital(tag.group),
         cells={
             "tag": tag.name,

@@ -167,7 +167,7 @@ class SiteData:
     @cached_property
     def prompt_pages(self) -> dict[str, str]:
         """File name of each prompt's page, without its ending."""
-        return page_names(suite_prompt.prompt.id for suite_prompt in self.suite.prompts)
+        return page_names(prompt.id for prompt in self.suite.prompts)
 
     @cached_property
     def by_prompt(self) -> dict[str, dict[str, PromptResult]]:
@@ -196,9 +196,9 @@ class SiteData:
         """The median over published entries; None where there are too few to compare with."""
         return statistics.median(numbers) if len(numbers) > 1 else None
 
-    def words_of(self, suite_prompt: SuitePrompt) -> str:
+    def words_of(self, prompt: SuitePrompt) -> str:
         """The text of a prompt; nothing of a private one, even where the text is at hand."""
-        return "" if suite_prompt.private else suite_prompt.prompt.view()
+        return "" if prompt.private else prompt.prompt.view()
 
 
 def read_site_data(board: Board, title: str | None = None) -> SiteData:
@@ -246,12 +246,13 @@ def make_pictures(
 
 def shown_pictures(site: SiteData) -> dict[tuple[str, str], Path]:
     """Files of the pictures that pages show; none that lies outside its entry's folder."""
-    private = {part.prompt.id for part in site.suite.prompts if part.private}
     return {
-        (part.name, picture.item): part.folder / picture.image
-        for part in site.ordered
-        for picture in part.entry.pictures
-        if picture.image and picture.prompt not in private and is_inside(part.folder / picture.image, part.folder)
+        (site_entry.name, picture.item): site_entry.folder / picture.image
+        for site_entry in site.ordered
+        for picture in site_entry.entry.pictures
+        if picture.image
+        and picture.prompt not in site.suite.private
+        and is_inside(site_entry.folder / picture.image, site_entry.folder)
     }
 
 

@@ -175,12 +175,7 @@ def font_matching(number: int, seed: int) -> MadeItem:
         f"{words}. Which option is set in the typeface of the panel? Answer with one letter from A to I."
     )
     return MadeItem(
-        f"font matching {half}",
-        "same words" if half == 1 else "other words",
-        prompt,
-        truth,
-        pixels,
-        {"alike": alike},
+        f"font matching {half}", "same words" if half == 1 else "other words", prompt, truth, pixels, {"alike": alike}
     )
 
 
