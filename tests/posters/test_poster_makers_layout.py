@@ -43,7 +43,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sheets of one color and without lines across, in whose pixels the truth can be measured."""
     for maker in (placing, emptiness, effects):
         monkeypatch.setattr(
-            maker, "textured", lambda w, h, ground, texture, rng: textured_ground(w, h, ground, 0.0, rng)
+            maker, "textured_ground", lambda w, h, ground, texture, rng: textured_ground(w, h, ground, 0.0, rng)
         )
     monkeypatch.setattr(placing, "_stripes", lambda *_: ())
 
