@@ -290,26 +290,26 @@ def _routing(
             weighted_job(name, shares, category, fitted, level=settings.level, seed=settings.seed)
             for name, shares in weightings
         ]
-        jobs += [_single_job(board, fit, settings.level) for board, fit in here.values()]
+        for board, fit in here.values():
+            first = [place.generator for place in board.places[:2]]
+            jobs.append(
+                RoutingJob(
+                    name=board.name,
+                    weights={board.criterion: 1.0},
+                    category=board.category,
+                    candidates=tuple(
+                        RoutingCandidate(**{name: getattr(place, name) for name in RoutingCandidate.model_fields})
+                        for place in board.places
+                    ),
+                    recommended=first[0] if first else None,
+                    best=tuple(place.generator for place in board.places if place.tier in (1, None)),
+                    margin=fit.lead(first[0], first[1], settings.level)
+                    if fit is not None and len(first) == 2
+                    else None,
+                    reason=board.reason,
+                )
+            )
     return RoutingTable(jobs=tuple(jobs))
-
-
-def _single_job(board: ArenaBoard, fit: BoardFit | None, level: float) -> RoutingJob:
-    """One criterion alone: its board."""
-    first = [place.generator for place in board.places[:2]]
-    return RoutingJob(
-        name=board.name,
-        weights={board.criterion: 1.0},
-        category=board.category,
-        candidates=tuple(
-            RoutingCandidate(**{name: getattr(place, name) for name in RoutingCandidate.model_fields})
-            for place in board.places
-        ),
-        recommended=first[0] if first else None,
-        best=tuple(place.generator for place in board.places if place.tier in (1, None)),
-        margin=fit.lead(first[0], first[1], level) if fit is not None and len(first) == 2 else None,
-        reason=board.reason,
-    )
 
 
 # -- scores of one part, and refits of all boards without each block of prompts ----------------------------------------

@@ -417,7 +417,18 @@ def _wins(scored: Sequence[Logit | None], points: Sequence[ReferencePoint], inte
     ]
     apart = np.array([gap for _, _, gap in there])
     if integrate:
-        chances = integrated_chance(apart, [_spread(logit, points[place]) for place, logit, _ in there])
+        spreads = []
+        for place, logit, _ in there:
+            point = points[place]
+            if logit.sigma is None or point.sigma is None:
+                raise DesignError(
+                    "an integrated EPS needs sigma of every picture and of the reference",
+                    found="a score without sigma" if logit.sigma is None else "a reference without sigma",
+                    where=f"prompt {point.prompt!r}",
+                    remedy="take a scorer that states sigma, or set integrate = false in suite.toml",
+                )
+            spreads.append(float(np.hypot(logit.sigma, point.sigma)))
+        chances = integrated_chance(apart, spreads)
     else:
         chances = expit(apart)
     wins = [0.0] * len(scored)
@@ -432,14 +443,3 @@ def integrated_chance(apart: np.ndarray, spread: Sequence[float]) -> np.ndarray:
         return apart
     above = win_chance(np.abs(apart), np.asarray(spread))
     return np.where(apart == 0, 0.5, np.where(apart > 0, above, 1 - above))
-
-
-def _spread(logit: Logit, point: ReferencePoint) -> float:
-    if logit.sigma is None or point.sigma is None:
-        raise DesignError(
-            "an integrated EPS needs sigma of every picture and of the reference",
-            found="a score without sigma" if logit.sigma is None else "a reference without sigma",
-            where=f"prompt {point.prompt!r}",
-            remedy="take a scorer that states sigma, or set integrate = false in suite.toml",
-        )
-    return float(np.hypot(logit.sigma, point.sigma))

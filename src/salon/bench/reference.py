@@ -62,9 +62,25 @@ def make_reference(
     retracted = [entry.name for entry, _ in field if entry.retracted is not None]
     if retracted:
         raise BadValue("a field holds no retracted entries", found=", ".join(retracted))
-    field_scores = [
-        _scored(suite, entry, logits, scorers) for entry, logits in sorted(field, key=lambda prompt: prompt[0].name)
-    ]
+    field_scores = []
+    for entry, logits in sorted(field, key=lambda pair: pair[0].name):
+        pictures = required_pictures(suite, entry)
+        scores = index_logits(logits, suite, pictures)
+        for rule in suite.card.preferences:
+            if rule.id not in scorers:
+                raise UnknownReference(
+                    f"a scorer for the column {rule.id!r} is needed", found=", ".join(scorers) or "none"
+                )
+            name, signature, card = scorers[rule.id]
+            require_logits(name, card)
+            other_scorers = {logit.scorer for (column, _), logit in scores.items() if column == rule.id} - {signature}
+            if other_scorers:
+                raise DesignError(
+                    f"scores by {signature} are needed",
+                    found=", ".join(map(str, sorted(other_scorers, key=str))),
+                    where=f"entry {entry.name!r}, column {rule.id!r}",
+                )
+        field_scores.append((entry, pictures, scores))
     return Reference(
         prompts=prompts_hash(suite),
         field=tuple(
@@ -88,24 +104,6 @@ def make_reference(
 
 
 _FieldScores = tuple[Entry, list[EntryPicture], Logits]
-
-
-def _scored(suite: Suite, entry: Entry, logits: pa.Table, scorers: Mapping[str, FieldScorer]) -> _FieldScores:
-    pictures = required_pictures(suite, entry)
-    scores = index_logits(logits, suite, pictures)
-    for rule in suite.card.preferences:
-        if rule.id not in scorers:
-            raise UnknownReference(f"a scorer for the column {rule.id!r} is needed", found=", ".join(scorers) or "none")
-        name, signature, card = scorers[rule.id]
-        require_logits(name, card)
-        other_scorers = {logit.scorer for (column, _), logit in scores.items() if column == rule.id} - {signature}
-        if other_scorers:
-            raise DesignError(
-                f"scores by {signature} are needed",
-                found=", ".join(map(str, sorted(other_scorers, key=str))),
-                where=f"entry {entry.name!r}, column {rule.id!r}",
-            )
-    return entry, pictures, scores
 
 
 def _point(column: str, prompt: str, field_scores: Sequence[_FieldScores]) -> ReferencePoint:

@@ -35,24 +35,23 @@ def publish_snapshot(folder: Path, snapshot: Snapshot) -> tuple[Snapshot, bool]:
 def read_snapshots(folder: Path, kind: type[Snapshot]) -> list[Snapshot]:
     """All snapshots of a folder, oldest first; none where there is no folder."""
     files = sorted(path for path in folder.glob("*.json") if path.stem.isdigit())
-    return [_read(path, kind) for path in sorted(files, key=lambda path: int(path.stem))]
-
-
-def _read(path: Path, kind: type[Snapshot]) -> Snapshot:
-    try:
-        snapshot = kind.model_validate_json(path.read_bytes())
-    except ValueError as error:
-        raise BadFile(
-            f"a snapshot is needed ({kind.__name__})", found=str(error).split("\n")[0], where=str(path)
-        ) from None
-    if snapshot.number != int(path.stem):
-        raise BadFile(
-            "a snapshot bears the number of its file",
-            found=snapshot.number,
-            where=str(path),
-            remedy="published snapshots are never renamed or copied over each other",
-        )
-    return snapshot
+    snapshots = []
+    for path in sorted(files, key=lambda path: int(path.stem)):
+        try:
+            snapshot = kind.model_validate_json(path.read_bytes())
+        except ValueError as error:
+            raise BadFile(
+                f"a snapshot is needed ({kind.__name__})", found=str(error).split("\n")[0], where=str(path)
+            ) from None
+        if snapshot.number != int(path.stem):
+            raise BadFile(
+                "a snapshot bears the number of its file",
+                found=snapshot.number,
+                where=str(path),
+                remedy="published snapshots are never renamed or copied over each other",
+            )
+        snapshots.append(snapshot)
+    return snapshots
 
 
 def _told(snapshot: Noun) -> str:

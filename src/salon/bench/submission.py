@@ -244,7 +244,15 @@ def submitted_files(place: Path, suite: Suite) -> SubmittedFiles:
         notes = (f"{len(ignored):,} files are no pictures: {first_few(ignored)}",) if ignored else ()
         return SubmittedFiles(str(place), _each_once(pairs, str(place)), lambda name: _inside(place, name), notes=notes)
     if place.suffix.lower() in TABLES and place.is_file():
-        rows = [_row(record, where, suite.seeds.start) for where, record in _table_rows(place)]
+        rows = []
+        for where, record in _table_rows(place):
+            for name in ("prompt", "file"):
+                if not isinstance(record.get(name), str):
+                    raise BadColumns.missing(name, record, where=where)
+            seed = str(record.get("seed", suite.seeds.start))
+            if not re.fullmatch(r"\d{1,9}", seed):
+                raise BadValue("a seed is a whole number", found=seed, where=where)
+            rows.append(((record["prompt"], int(seed)), record["file"]))
         return SubmittedFiles(str(place), _each_once(rows, str(place)), lambda name: _inside(place.parent, name))
     raise BadFile(
         "a bundle, a folder of pictures, a table of files (.csv, .jsonl) or an entry's folder is needed",
@@ -306,16 +314,6 @@ def _table_rows(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
         return [(f"{path}:{reader.line_num}", {str(k): v for k, v in row.items() if v}) for row in reader]
     except csv.Error as error:
         raise BadFile("a table as CSV is needed", found=error, where=str(path)) from None
-
-
-def _row(record: Mapping[str, Any], where: str, first: int) -> tuple[Key, str]:
-    for name in ("prompt", "file"):
-        if not isinstance(record.get(name), str):
-            raise BadColumns.missing(name, record, where=where)
-    seed = str(record.get("seed", first))
-    if not re.fullmatch(r"\d{1,9}", seed):
-        raise BadValue("a seed is a whole number", found=seed, where=where)
-    return (record["prompt"], int(seed)), record["file"]
 
 
 def _each_once(pairs: Iterable[tuple[Key, str]], where: str) -> dict[Key, str]:

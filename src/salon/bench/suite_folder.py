@@ -82,11 +82,16 @@ def suite_folder(place: str | Path) -> Path:
 
 def read_suite(folder: Path) -> Suite:
     """The suite as its files say, its hashes held against suite.lock, its parts not checked against each other."""
+    prompts = []
+    for where, record in read_lines(folder / PROMPTS):
+        fields = {name: record[name] for name in Prompt.model_fields if name in record}
+        rest = {name: value for name, value in record.items() if name not in fields}
+        prompts.append(SuitePrompt.parse({"prompt": Prompt.parse(fields, where=where), **rest}, where=where))
     suite = with_hashes(
         Suite(
             card=SuiteCard.parse(read_toml(folder / CARD), where=str(folder / CARD)),
             tags=_tables(folder / TAGS, "tag", Tag),
-            prompts=tuple(_prompt(record, where) for where, record in read_lines(folder / PROMPTS)),
+            prompts=tuple(prompts),
             points=tuple(Point.parse(record, where=where) for where, record in read_lines(folder / POINTS)),
             routes=_tables(folder / ROUTES, "route", Route),
             reference=_reference(folder / REFERENCE),
@@ -118,12 +123,6 @@ def _tables(path: Path, name: str, noun: type[Any]) -> tuple[Any, ...]:
     if not isinstance(records, list):
         raise BadFile(f"[[{name}]] tables are needed", found=type(records).__name__, where=str(path))
     return tuple(noun.parse(record, where=f"{path}, {name} {number}") for number, record in enumerate(records, 1))
-
-
-def _prompt(record: dict[str, Any], where: str) -> SuitePrompt:
-    fields = {name: record[name] for name in Prompt.model_fields if name in record}
-    rest = {name: value for name, value in record.items() if name not in fields}
-    return SuitePrompt.parse({"prompt": Prompt.parse(fields, where=where), **rest}, where=where)
 
 
 def _reference(path: Path) -> Reference | None:

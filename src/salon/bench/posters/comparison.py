@@ -71,29 +71,29 @@ def compared_cases(scored: Sequence[Mapping[str, Sequence[ItemScore]]]) -> tuple
             return max(worths) - min(worths), -sum(worths)
 
         chosen = sorted(range(len(items)), key=distance, reverse=True)[:MOST]
-        cases += [_case([None if scores is None else scores[at] for scores in item_scores]) for at in chosen]
+        for at in chosen:
+            answers = [None if scores is None else scores[at] for scores in item_scores]
+            first = next(answer for answer in answers if answer is not None)
+            item = first.item
+            descriptions = [None if answer is None else describe_answer(item.task, answer) for answer in answers]
+            prompt = " ".join(item.prompt.split())
+            cases.append(
+                ComparisonCase(
+                    task=item.task.name,
+                    number=item.number,
+                    name=item.name,
+                    path=item.path,
+                    prompt=prompt if len(prompt) <= _LONGEST else prompt[: _LONGEST - 1] + "…",
+                    wanted=describe_answer(item.task, first).wanted,
+                    answers=tuple(
+                        None
+                        if answer is None
+                        else CaseAnswer(said=answer.said, read=answer.read, worth=answer.worth, path=answer.path)
+                        for answer in descriptions
+                    ),
+                )
+            )
     return tuple(cases)
-
-
-def _case(answers: Sequence[ItemScore | None]) -> ComparisonCase:
-    first = next(answer for answer in answers if answer is not None)
-    item = first.item
-    descriptions = [None if answer is None else describe_answer(item.task, answer) for answer in answers]
-    prompt = " ".join(item.prompt.split())
-    return ComparisonCase(
-        task=item.task.name,
-        number=item.number,
-        name=item.name,
-        path=item.path,
-        prompt=prompt if len(prompt) <= _LONGEST else prompt[: _LONGEST - 1] + "…",
-        wanted=describe_answer(item.task, first).wanted,
-        answers=tuple(
-            None
-            if answer is None
-            else CaseAnswer(said=answer.said, read=answer.read, worth=answer.worth, path=answer.path)
-            for answer in descriptions
-        ),
-    )
 
 
 # -- all metrics and groups --------------------------------------------------------------------------------------------
@@ -244,7 +244,14 @@ def _rows(
             metric_draws = [by_task[task.name][at] if task.name in by_task else None for by_task in draws_by_contestant]
             if not any(metric_draws):
                 continue
-            figures = [_figure(report, task.name, metric.id) for report in reports]
+            figures = []
+            for report in reports:
+                task_result = next((result for result in report.tasks if result.task == task.name), None)
+                figures.append(
+                    None
+                    if task_result is None
+                    else next(result.figure for result in task_result.metrics if result.id == metric.id)
+                )
             draws = [
                 None if draws_of_one is None or draws_of_one.value is None else draws_of_one.draws
                 for draws_of_one in metric_draws
@@ -257,11 +264,6 @@ def _rows(
                             grouped=metric.grouped, chance=chance, values=values)
             )  # fmt: skip
     return rows
-
-
-def _figure(report: PosterReport, task: str, metric: str) -> Estimate | None:
-    task_result = next((result for result in report.tasks if result.task == task), None)
-    return None if task_result is None else next(result.figure for result in task_result.metrics if result.id == metric)
 
 
 def _groups(

@@ -20,7 +20,7 @@ from salon.bench.posters.comparison import (
     is_apart,
 )
 from salon.bench.posters.judge_protocol import protocol_warnings
-from salon.bench.posters.paper_tables import PaperCell, PaperRow, PosterPaperTable
+from salon.bench.posters.paper_tables import PaperCell, PosterPaperTable
 from salon.bench.posters.score_report import curve_chart, small_pictures
 from salon.bench.posters.tasks import task_named
 from salon.report import (
@@ -266,17 +266,17 @@ def _table(table: PosterPaperTable) -> Table:
         Column(f"c{at}", column.title + (" ↓" if column.better == "low" else ""), "number", 3)
         for at, column in enumerate(table.columns)
     ]
-    rows = [_row(row) for row in table.rows]
+    rows = []
+    for row in table.rows:
+        name = Cell(brief(row.contestant), under="published" if row.published else "")
+        rows.append(
+            {
+                "contestant": name,
+                "judged": row.judged or "",
+                **{f"c{at}": _cell(cell) for at, cell in enumerate(row.cells)},
+            }
+        )
     return Table(columns, rows, caption=f"Table {table.number}: {table.title}", sortable=False)
-
-
-def _row(row: PaperRow) -> dict[str, object]:
-    name = Cell(brief(row.contestant), under="published" if row.published else "")
-    return {
-        "contestant": name,
-        "judged": row.judged or "",
-        **{f"c{at}": _cell(cell) for at, cell in enumerate(row.cells)},
-    }
 
 
 def _cell(cell: PaperCell) -> Cell:

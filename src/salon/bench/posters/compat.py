@@ -31,7 +31,7 @@ import numpy as np
 from salon.bench.posters import item as boxes
 from salon.bench.posters.files import PosterFile, Record, find_picture
 from salon.bench.posters.item import Box
-from salon.bench.posters.results import MetricResult, PosterGroup, PosterReport, TaskResult
+from salon.bench.posters.results import MetricResult, PosterReport, TaskResult
 from salon.bench.posters.tasks import ATTRIBUTES, FONT_SIZES, GROUPS, task_named
 
 Answered = Sequence[tuple[Record, str]]
@@ -449,11 +449,20 @@ def with_released(report: PosterReport, files: Sequence[PosterFile], pictures: P
     """The report with the released numbers beside its own."""
     numbers = released_scores(files, pictures)
     tasks = tuple(_with_numbers(task, numbers.get(task.task, {})) for task in report.tasks)
-    groups = tuple(_group(group, tasks) for group in report.groups)
+    groups = []
+    for group in report.groups:
+        values = [
+            metric.released
+            for task in tasks
+            if task.group == group.group
+            for metric in task.metrics
+            if metric.grouped and metric.id in _PRINTED[task.task]
+        ]
+        groups.append(group.model_copy(update={"released": _mean_of_all(values)}))
     means = [group.released for group in groups if group.group in GROUPS]
     overall = None if report.overall is None else _mean_of_all(means)
     return report.model_copy(
-        update={"compat": "released", "tasks": tasks, "groups": groups, "overall_released": overall}
+        update={"compat": "released", "tasks": tasks, "groups": tuple(groups), "overall_released": overall}
     )
 
 
@@ -467,17 +476,6 @@ def _with_numbers(task: TaskResult, numbers: Numbers) -> TaskResult:
         )
 
     return task.model_copy(update={"metrics": tuple(metric(result) for result in task.metrics)})
-
-
-def _group(group: PosterGroup, tasks: Sequence[TaskResult]) -> PosterGroup:
-    values = [
-        metric.released
-        for task in tasks
-        if task.group == group.group
-        for metric in task.metrics
-        if metric.grouped and metric.id in _PRINTED[task.task]
-    ]
-    return group.model_copy(update={"released": _mean_of_all(values)})
 
 
 def _mean_of_all(values: Sequence[float | None]) -> float | None:

@@ -279,29 +279,34 @@ def poster_cases(file: PosterFile, scored: Sequence[ItemScore]) -> list[PosterCa
         return []
     metric = file.task.metrics[0].id
     order = sorted(scored, key=lambda score: (score.answer == NO_PICTURE, score.worth[metric]))
-    return [_case(file, score, score.worth[metric]) for score in order[:MOST_POSTERS]]
-
-
-def _case(file: PosterFile, score: ItemScore, worth: float) -> PosterCase:
-    item = score.item
-    points = _shown(file, score) if file.task.answer == "points" else []
-    return PosterCase(
-        number=item.number,
-        name=_shorten(item.name, _LONGEST_POINT),
-        path=item.path,
-        prompt=_shorten(item.prompt, _LONGEST_PROMPT),
-        worth=worth,
-        there=score.answer != NO_PICTURE,
-        wanted=item.truth if file.task.answer == "label" else "",
-        said="" if points else _shorten(" ".join(item.judge or ()), _LONGEST_POINT),
-        oracle="" if points else _shorten(" ".join(field_texts(file, item, "oracle", 1)), _LONGEST_POINT),
-        points=tuple(
-            point.model_copy(
-                update={"text": _shorten(point.text, _LONGEST_POINT), "why": _shorten(point.why, _LONGEST_POINT)}
+    cases = []
+    for score in order[:MOST_POSTERS]:
+        worth = score.worth[metric]
+        item = score.item
+        points = _shown(file, score) if file.task.answer == "points" else []
+        cases.append(
+            PosterCase(
+                number=item.number,
+                name=_shorten(item.name, _LONGEST_POINT),
+                path=item.path,
+                prompt=_shorten(item.prompt, _LONGEST_PROMPT),
+                worth=worth,
+                there=score.answer != NO_PICTURE,
+                wanted=item.truth if file.task.answer == "label" else "",
+                said="" if points else _shorten(" ".join(item.judge or ()), _LONGEST_POINT),
+                oracle="" if points else _shorten(" ".join(field_texts(file, item, "oracle", 1)), _LONGEST_POINT),
+                points=tuple(
+                    point.model_copy(
+                        update={
+                            "text": _shorten(point.text, _LONGEST_POINT),
+                            "why": _shorten(point.why, _LONGEST_POINT),
+                        }
+                    )
+                    for point in points
+                ),
             )
-            for point in points
-        ),
-    )
+        )
+    return cases
 
 
 def _shorten(text: str, most: int = _LONGEST_ANSWER) -> str:

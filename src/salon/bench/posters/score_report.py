@@ -11,12 +11,10 @@ from markupsafe import Markup
 from salon.bench.posters.files import find_picture
 from salon.bench.posters.results import (
     DifficultyCurve,
-    MetricResult,
     PointCase,
     PosterCase,
     PosterGroup,
     PosterReport,
-    TaskResult,
     WrongAnswer,
 )
 from salon.bench.posters.tasks import metric_title
@@ -168,28 +166,33 @@ def _task_section(report: PosterReport) -> Section:
         Column("items", "Items", "count"),
         *([Column("flag", "State", "badge")] if any(task.owed for task in report.tasks) else []),
     ]
-    rows = [_row(task, metric, i) for task in report.tasks for i, metric in enumerate(task.metrics)]
+    rows = []
+    for task in report.tasks:
+        for i, metric in enumerate(task.metrics):
+            title = metric.title + (" ↓" if metric.better == "low" else "")
+            provisional = (
+                Badge("provisional", "open", "A judge still owes verdicts.") if metric.at_best is not None else None
+            )
+            under = "" if metric.at_best is None else Markup("at best {}").format(fixed(metric.at_best, 3))
+            rows.append(
+                {
+                    "task": task.title if i == 0 else "",
+                    "metric": title if metric.grouped else f"({title})",
+                    "value": Cell(metric.figure, metric.why or "", under),
+                    "chance": metric.chance,
+                    "fixed": metric.fixed,
+                    "oracle": metric.oracle,
+                    "released": Cell(
+                        metric.released, under=f"ends with {metric.released_crash}" if metric.released_crash else ""
+                    ),
+                    "of": metric.released_n,
+                    "items": task.items if metric.figure is None else metric.figure.n,
+                    "flag": provisional,
+                }
+            )
     table = Table(columns, rows, caption="Every metric of every task", sortable=False)
     intro = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
     return Section("Tasks", [table], intro)
-
-
-def _row(task: TaskResult, metric: MetricResult, index: int) -> dict[str, object]:
-    title = metric.title + (" ↓" if metric.better == "low" else "")
-    provisional = Badge("provisional", "open", "A judge still owes verdicts.") if metric.at_best is not None else None
-    under = "" if metric.at_best is None else Markup("at best {}").format(fixed(metric.at_best, 3))
-    return {
-        "task": task.title if index == 0 else "",
-        "metric": title if metric.grouped else f"({title})",
-        "value": Cell(metric.figure, metric.why or "", under),
-        "chance": metric.chance,
-        "fixed": metric.fixed,
-        "oracle": metric.oracle,
-        "released": Cell(metric.released, under=f"ends with {metric.released_crash}" if metric.released_crash else ""),
-        "of": metric.released_n,
-        "items": task.items if metric.figure is None else metric.figure.n,
-        "flag": provisional,
-    }
 
 
 def _curve_sections(report: PosterReport) -> list[Section]:
@@ -228,7 +231,23 @@ def curve_chart(curves: Sequence[tuple[str, DifficultyCurve]], width: int, heigh
 
 def _lacking_sections(report: PosterReport) -> list[Section]:
     """What is worth nothing because it is not there, by task."""
-    rows = [_lacking(task) for task in report.tasks]
+    rows = []
+    for task in report.tasks:
+        parts: Sequence[Markup] = [
+            Markup("{} {}").format(reason, fixed(count, 0)) for reason, count in task.unread.items()
+        ]
+        reasons = Markup(", ").join(parts) or Markup("–")
+        rows.append(
+            {
+                "task": task.title,
+                "missing": task.missing,
+                "unread": sum(task.unread.values()),
+                "why": reasons,
+                "boxes": task.bad_boxes,
+                "owed": task.owed,
+                "pictures": task.no_picture,
+            }
+        )
     rows = [row for row in rows if any(row[name] for name in ("missing", "unread", "boxes", "owed", "pictures"))]
     if not rows:
         return []
@@ -243,20 +262,6 @@ def _lacking_sections(report: PosterReport) -> list[Section]:
     ]
     return [Section("Worth nothing", [Table(columns, rows, caption="What is missing or could not be read")],
                     "Everything here stays in the denominator.")]  # fmt: skip
-
-
-def _lacking(task: TaskResult) -> dict[str, object]:
-    parts: Sequence[Markup] = [Markup("{} {}").format(reason, fixed(count, 0)) for reason, count in task.unread.items()]
-    reasons = Markup(", ").join(parts) or Markup("–")
-    return {
-        "task": task.title,
-        "missing": task.missing,
-        "unread": sum(task.unread.values()),
-        "why": reasons,
-        "boxes": task.bad_boxes,
-        "owed": task.owed,
-        "pictures": task.no_picture,
-    }
 
 
 # -- wrong answers, with their pictures --------------------------------------------------------------------------------
@@ -330,7 +335,21 @@ _SPOKEN_STATES = {True: "met", False: "not met", None: "verdict owed"}
 
 def point_sections(report: PosterReport) -> list[Section]:
     """Key points by kind."""
-    rows = [_kind_row(task, at) for task in report.tasks for at in range(len(task.points))]
+    rows = []
+    for task in report.tasks:
+        for at in range(len(task.points)):
+            kind = task.points[at]
+            rows.append(
+                {
+                    "task": task.title if at == 0 else "",
+                    "kind": KINDS.get(kind.kind, kind.kind),
+                    "met": Cell(kind.met, "not judged" if kind.met is None else ""),
+                    "points": kind.points,
+                    "owed": kind.owed,
+                    "oracle": kind.oracle,
+                    "agree": Markup("{} of {}").format(fixed(kind.agree, 0), fixed(kind.both, 0)) if kind.both else "–",
+                }
+            )
     if not rows:
         return []
     columns = [
@@ -349,19 +368,6 @@ def point_sections(report: PosterReport) -> list[Section]:
     return [
         Section("Points", [Table(columns, rows, caption="Key points by what they are about", sortable=False)], intro)
     ]
-
-
-def _kind_row(task: TaskResult, at: int) -> dict[str, object]:
-    kind = task.points[at]
-    return {
-        "task": task.title if at == 0 else "",
-        "kind": KINDS.get(kind.kind, kind.kind),
-        "met": Cell(kind.met, "not judged" if kind.met is None else ""),
-        "points": kind.points,
-        "owed": kind.owed,
-        "oracle": kind.oracle,
-        "agree": Markup("{} of {}").format(fixed(kind.agree, 0), fixed(kind.both, 0)) if kind.both else "–",
-    }
 
 
 @dataclass(frozen=True)

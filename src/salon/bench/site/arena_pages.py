@@ -140,7 +140,18 @@ def arena_summary(site: SiteData) -> Iterator[Section]:
     if not site.arenas:
         return
     snapshot = site.arenas[-1]
-    rows = [_summary_row(board) for board in snapshot.boards if board.category is None]
+    rows = []
+    for board in snapshot.boards:
+        if board.category is None:
+            first = [place.generator for place in board.places if place.tier in (1, None)]
+            rows.append(
+                {
+                    "criterion": board.name,
+                    "first": _names(first) if board.places else Cell(numbers.MISSING, board.reason or ""),
+                    "answers": board.coverage.comparisons + board.coverage.rankings + board.coverage.ratings,
+                    "raters": board.coverage.raters.words,
+                }
+            )
     columns = [Column("criterion", "Criterion"), Column("first", "Not told from the best"),
                Column("answers", "Answers", "count"), Column("raters", "Raters")]  # fmt: skip
     link = Markup("Boards, win matrices and a routing table: {}.").format(element("a", "Arena", href="arena.html"))
@@ -150,16 +161,6 @@ def arena_summary(site: SiteData) -> Iterator[Section]:
         [*badge, Table(columns, rows, sortable=False, label="Leaders by criterion"), link],
         f"Snapshot {snapshot.number}.",
     )
-
-
-def _summary_row(board: ArenaBoard) -> dict[str, object]:
-    first = [place.generator for place in board.places if place.tier in (1, None)]
-    return {
-        "criterion": board.name,
-        "first": _names(first) if board.places else Cell(numbers.MISSING, board.reason or ""),
-        "answers": board.coverage.comparisons + board.coverage.rankings + board.coverage.ratings,
-        "raters": board.coverage.raters.words,
-    }
 
 
 def _board_row(board: ArenaBoard, path: str) -> ListRow:

@@ -269,7 +269,21 @@ def strength_sections(site: SiteData, site_entry: SiteEntry) -> Iterator[Section
             Column("eps_middle", "Middle", "number", 0, "Median of the published entries."),
             Column("reward", "Mean logit", "estimate", 2),
         ]
-    table = Table(columns, [_row(site, row) for row in tags], label="Tags")
+    tag_rows = []
+    for row in tags:
+        column = site.headline or ""
+        tag_rows.append(
+            {
+                "name": row.name,
+                "prompts": row.group.prompts,
+                "capability": row.group.capability,
+                "middle": row.capability,
+                "eps": row.group.eps.get(column),
+                "eps_middle": row.eps,
+                "reward": row.group.reward.get(column),
+            }
+        )
+    table = Table(columns, tag_rows, label="Tags")
     blocks.append(Details(f"All {len(tags)} tags", [table], open=len(tags) <= 12))
     yield Section("Strengths and weaknesses", blocks, "Capability by kind of task, beside the middle of the board.")
 
@@ -309,19 +323,6 @@ def _sentence(tags: Sequence[TagComparison]) -> str:
 def _named(names: Sequence[str]) -> str:
     more = len(names) - MOST_NAMES
     return join_names([*names[:MOST_NAMES], *([f"{more} more"] if more > 0 else [])]).unescape()
-
-
-def _row(site: SiteData, row: TagComparison) -> dict[str, object]:
-    column = site.headline or ""
-    return {
-        "name": row.name,
-        "prompts": row.group.prompts,
-        "capability": row.group.capability,
-        "middle": row.capability,
-        "eps": row.group.eps.get(column),
-        "eps_middle": row.eps,
-        "reward": row.group.reward.get(column),
-    }
 
 
 # -- how the chances of its prompts spread -----------------------------------------------------------------------------

@@ -343,9 +343,26 @@ def _sections(site: SiteData) -> Iterator[Section]:
     if site.provisional:
         columns = [Column("name", "Entry"), Column("open", "Answers open"), Column("missing", "Pictures missing")]
         columns += [Column(axis.id.replace(".", " "), axis.title) for axis in site.axes]
+        provisional_rows = []
+        for site_entry in site.provisional:
+            missing = sum(picture.image is None for picture in site_entry.entry.pictures)
+            row: dict[str, object] = {
+                "name": entry_link(site, site_entry),
+                "open": "not judged yet",
+                "missing": numbers.count(missing),
+            }
+            axis_results = {
+                axis.id.replace(".", " "): axis.of(site_entry.result) if site_entry.result else None
+                for axis in site.axes
+            }
+            if site_entry.result:
+                row["open"] = numbers.count(
+                    max((axis.coverage.open for axis in axis_results.values() if axis), default=0)
+                )
+            provisional_rows.append(row | {id: _bounds(axis) for id, axis in axis_results.items()})
         provisional = Table(
             columns,
-            [_provisional_row(site, site_entry) for site_entry in site.provisional],
+            provisional_rows,
             sortable=False,
             label="Provisional",
         )
@@ -360,21 +377,6 @@ def _sections(site: SiteData) -> Iterator[Section]:
     yield from criterion_multiples(site)
     yield from arena_summary(site)
     yield from raters_summary(site)
-
-
-def _provisional_row(site: SiteData, site_entry: SiteEntry) -> dict[str, object]:
-    missing = sum(picture.image is None for picture in site_entry.entry.pictures)
-    row: dict[str, object] = {
-        "name": entry_link(site, site_entry),
-        "open": "not judged yet",
-        "missing": numbers.count(missing),
-    }
-    axis_results = {
-        axis.id.replace(".", " "): axis.of(site_entry.result) if site_entry.result else None for axis in site.axes
-    }
-    if site_entry.result:
-        row["open"] = numbers.count(max((axis.coverage.open for axis in axis_results.values() if axis), default=0))
-    return row | {id: _bounds(axis) for id, axis in axis_results.items()}
 
 
 def _bounds(axis: AxisResult | None) -> str:

@@ -370,7 +370,27 @@ def prompts_page(site: SiteData) -> SitePage:
     ]
     if site.headline is None:
         columns = columns[:3]
-    rows = [_prompt_row(site, prompt) for prompt in site.suite.prompts]
+    rows = []
+    for prompt in site.suite.prompts:
+        results = [site.by_prompt[site_entry.name][prompt.id] for site_entry in site.published]
+        eps = [value for result in results if (value := eps_here(result, site.headline)) is not None]
+        tag = site.suite.tag_of(prompt.id)
+        text = site.words_of(prompt)
+        rows.append(
+            ListRow(
+                href=f"{site.prompt_pages[prompt.id]}.html",
+                label=brief(prompt.id, 40),
+                under="private" if prompt.private else opening_words(text, SHORT),
+                words=" ".join([prompt.id, tag.name, tag.group, "private" if prompt.private else text]).lower(),
+                group=capital(tag.group),
+                cells={
+                    "tag": tag.name,
+                    "passed": 100 * statistics.fmean(result.passed for result in results) if results else None,
+                    "eps": statistics.median(eps) if eps else None,
+                    "spread": max(eps) - min(eps) if eps else None,
+                },
+            )
+        )
     return SitePage(
         path="prompts/index.html",
         title="Prompts",
@@ -378,26 +398,6 @@ def prompts_page(site: SiteData) -> SitePage:
         head=site.head,
         sections=[Section("All prompts", [Listing(columns, rows, "prompts")], "Sort by a heading; press / to search.")],
         wide=True,
-    )
-
-
-def _prompt_row(site: SiteData, prompt: SuitePrompt) -> ListRow:
-    results = [site.by_prompt[site_entry.name][prompt.id] for site_entry in site.published]
-    eps = [value for result in results if (value := eps_here(result, site.headline)) is not None]
-    tag = site.suite.tag_of(prompt.id)
-    text = site.words_of(prompt)
-    return ListRow(
-        href=f"{site.prompt_pages[prompt.id]}.html",
-        label=brief(prompt.id, 40),
-        under="private" if prompt.private else opening_words(text, SHORT),
-        words=" ".join([prompt.id, tag.name, tag.group, "private" if prompt.private else text]).lower(),
-        group=capital(tag.group),
-        cells={
-            "tag": tag.name,
-            "passed": 100 * statistics.fmean(result.passed for result in results) if results else None,
-            "eps": statistics.median(eps) if eps else None,
-            "spread": max(eps) - min(eps) if eps else None,
-        },
     )
 
 
