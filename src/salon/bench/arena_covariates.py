@@ -146,9 +146,28 @@ def _adjusted(
     labels = [names[code] for code in present]
     counts = np.bincount(np.concatenate([a, b]), minlength=len(present))
     places = {name: _places(labels, counts, *side, level=level, seed=seed) for name, side in sides.items()}
+    freedom = np.full(len(errors.beta), errors.scores.df) if errors.beta_df is None else errors.beta_df
+    quantiles = stats.t.ppf((1 + level) / 2, freedom)
+    covariate_effects = tuple(
+        CovariateEffect(
+            covariate=name,
+            beta=Estimate(
+                value=float(beta),
+                low=float(beta - t * se),
+                high=float(beta + t * se),
+                n=len(duels),
+                unit="answer",
+                level=level,
+                method=errors.scores.method,
+            ),
+            unit=covariates.unit(name),
+            p=float(2 * stats.t.sf(abs(beta) / se, df)),
+        )
+        for name, beta, se, df, t in zip(covariates.names, fit.beta, errors.beta, freedom, quantiles)
+    )
     return AdjustedBoard(
         **places,
-        effects=_effects(fit, errors, covariates, level, len(duels)),
+        effects=covariate_effects,
         method=f"{model} with covariates; {errors.scores.method}{f' ({unit})' if clusters else ''}",
         answers=len(duels),
         left_out=left_out,
@@ -217,27 +236,3 @@ def _places(
             )
         )
     return tuple(places)
-
-
-def _effects(
-    fit: CovariateFit, errors: CovariateErrors, covariates: Covariates, level: float, answers: int
-) -> tuple[CovariateEffect, ...]:
-    freedom = np.full(len(errors.beta), errors.scores.df) if errors.beta_df is None else errors.beta_df
-    quantiles = stats.t.ppf((1 + level) / 2, freedom)
-    return tuple(
-        CovariateEffect(
-            covariate=name,
-            beta=Estimate(
-                value=float(beta),
-                low=float(beta - t * se),
-                high=float(beta + t * se),
-                n=answers,
-                unit="answer",
-                level=level,
-                method=errors.scores.method,
-            ),
-            unit=covariates.unit(name),
-            p=float(2 * stats.t.sf(abs(beta) / se, df)),
-        )
-        for name, beta, se, df, t in zip(covariates.names, fit.beta, errors.beta, freedom, quantiles)
-    )

@@ -112,7 +112,17 @@ def arena_snapshot(
     for place, board_scores in enumerate(scored):
         progress(board_scores.part.criterion)
         boards.append(_board(study, board_scores, fits.get(place), covariate_values, settings))
-    signature = _signature(study, settings, criteria, by_category, covariate_values, weights)
+    options = {name: value for name, value in settings if name != "seed"} | {"by_category": by_category}
+    if criteria:
+        options["criteria"] = ",".join(criteria)
+    if covariate_values is not None:
+        sources = [f"{name}@{covariate_values.digests[name]}" for name in covariate_values.values]
+        options["covariates"] = ",".join([*sources, *(["position"] if covariate_values.position else [])])
+    if weights:
+        options["weights"] = ",".join(f"{id}={weight:g}" for id, weight in weights.items())
+    signature = Signature(
+        method="arena", data=study.hash[:12], revision=study.revision, settings=options, seed=settings.seed
+    )
     policies = (
         words for board_scores in scored if board_scores.report is not None for words in board_scores.report.policies
     )
@@ -144,27 +154,6 @@ def _checked_weights(study: Study, criteria: Sequence[str], weights: Mapping[str
     return {id: float(weight) for id, weight in weights.items()}
 
 
-def _signature(
-    study: Study,
-    settings: ArenaSettings,
-    criteria: Sequence[str],
-    by_category: bool,
-    covariates: Covariates | None,
-    weights: Mapping[str, float],
-) -> Signature:
-    options = {name: value for name, value in settings if name != "seed"} | {"by_category": by_category}
-    if criteria:
-        options["criteria"] = ",".join(criteria)
-    if covariates is not None:
-        sources = [f"{name}@{covariates.digests[name]}" for name in covariates.values]
-        options["covariates"] = ",".join([*sources, *(["position"] if covariates.position else [])])
-    if weights:
-        options["weights"] = ",".join(f"{id}={weight:g}" for id, weight in weights.items())
-    return Signature(
-        method="arena", data=study.hash[:12], revision=study.revision, settings=options, seed=settings.seed
-    )
-
-
 # -- one board ---------------------------------------------------------------------------------------------------------
 
 
@@ -176,6 +165,25 @@ def _board(
     figures = None if report is None else report.groups[0]
     places = () if report is None else tuple(_place(row, report) for row in report.scores)
     matrix = _matrix(study, scored, fit, duels, [place.generator for place in places], settings.level)
+    group = scored.group
+    parts = () if group is None else (group.compared, group.ranked, group.rated)
+    sizes = [len(part) for part in parts] or [0, 0, 0]
+    prompts = np.unique(np.concatenate([part.prompt for part in parts])) if parts else np.zeros(0)
+    generators = 0 if matrix is None else len(matrix.generators)
+    coverage = ArenaCoverage(
+        comparisons=sizes[0],
+        rankings=sizes[1],
+        ratings=sizes[2],
+        unused=scored.part.unused,
+        both_bad=0 if group is None else group.both_bad,
+        repeats=0 if group is None else group.repeats,
+        same=0 if group is None else group.same,
+        generators=generators if group is None else group.items,
+        pairs_met=0 if matrix is None else len(matrix.duels),
+        pairs=generators * (generators - 1) // 2,
+        prompts=int((prompts >= 0).sum()),
+        raters=_rater_kinds(study, np.zeros(0, np.int64) if group is None else group.raters),
+    )
     return ArenaBoard(
         criterion=part.criterion,
         name=study.criteria[part.number].title,
@@ -189,7 +197,7 @@ def _board(
         adjusted=None
         if covariates is None
         else adjusted_board(study, duels, covariates, prior=settings.prior, level=settings.level, seed=settings.seed),
-        coverage=_coverage(study, scored, matrix),
+        coverage=coverage,
         errors="" if figures is None else figures.errors,
         warnings=() if report is None else report.warnings,
         reason=scored.reason,
@@ -237,28 +245,6 @@ def _matrix(
 
     prompts = item_prompts(study)[duels.a]
     return win_matrix(place[a], place[b], duels.outcome, prompts, rows, fitted, level=level)
-
-
-def _coverage(study: Study, scored: BoardScores, matrix: WinMatrix | None) -> ArenaCoverage:
-    group = scored.group
-    parts = () if group is None else (group.compared, group.ranked, group.rated)
-    sizes = [len(part) for part in parts] or [0, 0, 0]
-    prompts = np.unique(np.concatenate([part.prompt for part in parts])) if parts else np.zeros(0)
-    generators = 0 if matrix is None else len(matrix.generators)
-    return ArenaCoverage(
-        comparisons=sizes[0],
-        rankings=sizes[1],
-        ratings=sizes[2],
-        unused=scored.part.unused,
-        both_bad=0 if group is None else group.both_bad,
-        repeats=0 if group is None else group.repeats,
-        same=0 if group is None else group.same,
-        generators=generators if group is None else group.items,
-        pairs_met=0 if matrix is None else len(matrix.duels),
-        pairs=generators * (generators - 1) // 2,
-        prompts=int((prompts >= 0).sum()),
-        raters=_rater_kinds(study, np.zeros(0, np.int64) if group is None else group.raters),
-    )
 
 
 def _rater_kinds(study: Study, raters: np.ndarray) -> RaterKinds:

@@ -198,21 +198,15 @@ def capability_coverage(settled: Sequence[SettledPicture]) -> Coverage:
 def _settle(
     suite: Suite, answers: Answers, pictures: Sequence[EntryPicture], routes: Sequence[Route]
 ) -> list[SettledPicture]:
-    by_prompt = _points_of(suite)
-    route = {point.id: find_route(point, routes) for point in suite.points}
-    return [_picture(picture, by_prompt[picture.prompt], route, answers, suite) for picture in pictures]
-
-
-def _points_of(suite: Suite) -> dict[str, list[Point]]:
-    """The points of every prompt; those without a prompt belong to all."""
-    by_prompt: dict[str, list[Point]] = {suite_prompt.id: [] for suite_prompt in suite.prompts}
-    for point in suite.points:
-        for prompt in by_prompt if point.prompt is None else [point.prompt]:
-            by_prompt[prompt].append(point)
-    empty = [prompt for prompt, points in by_prompt.items() if not points]
+    points_by_prompt: dict[str, list[Point]] = {suite_prompt.id: [] for suite_prompt in suite.prompts}
+    for suite_point in suite.points:
+        for prompt in points_by_prompt if suite_point.prompt is None else [suite_point.prompt]:
+            points_by_prompt[prompt].append(suite_point)
+    empty = [prompt for prompt, points in points_by_prompt.items() if not points]
     if empty:
         raise TooFew("every prompt needs a point", found=f"{len(empty)} without, the first {empty[0]!r}")
-    return by_prompt
+    route = {point.id: find_route(point, routes) for point in suite.points}
+    return [_picture(picture, points_by_prompt[picture.prompt], route, answers, suite) for picture in pictures]
 
 
 def _picture(
@@ -323,10 +317,18 @@ def eps_column(
 ) -> EpsColumn:
     """One column against its frozen reference."""
     check_scorer(reference, logits)
-    points = _reference_points(suite, reference)
+    reference_points = {point.prompt: point for point in reference.points}
+    counted_prompts = [suite_prompt.id for suite_prompt in suite.prompts if suite.tag_of(suite_prompt.id).eps]
+    lacking = [prompt for prompt in counted_prompts if prompt not in reference_points]
+    if lacking:
+        raise UnknownReference(
+            "a reference for every prompt that EPS counts is needed",
+            found=f"none for {len(lacking)} prompts, the first {lacking[0]!r}",
+            where=f"column {reference.id!r}",
+        )
     eligible = tuple(picture for picture in pictures if suite.tag_of(picture.prompt).eps)
     scored = [logits.get((rule.id, picture.item)) if has_image(picture) else None for picture in eligible]
-    wins = _wins(scored, [points[picture.prompt] for picture in eligible], suite.card.integrate)
+    wins = _wins(scored, [reference_points[picture.prompt] for picture in eligible], suite.card.integrate)
     opened = [logit is None and has_image(picture) for logit, picture in zip(scored, eligible, strict=True)]
     picture_count, scored_count = (
         sum(map(has_image, eligible)),
@@ -394,19 +396,6 @@ class _LogitRow(TypedDict):
     sigma: float | None
     unscored: str | None
     scorer: str | None
-
-
-def _reference_points(suite: Suite, reference: PreferenceReference) -> dict[str, ReferencePoint]:
-    points = {point.prompt: point for point in reference.points}
-    eligible = [suite_prompt.id for suite_prompt in suite.prompts if suite.tag_of(suite_prompt.id).eps]
-    lacking = [prompt for prompt in eligible if prompt not in points]
-    if lacking:
-        raise UnknownReference(
-            "a reference for every prompt that EPS counts is needed",
-            found=f"none for {len(lacking)} prompts, the first {lacking[0]!r}",
-            where=f"column {reference.id!r}",
-        )
-    return points
 
 
 def _wins(scored: Sequence[Logit | None], points: Sequence[ReferencePoint], integrate: bool) -> list[float]:

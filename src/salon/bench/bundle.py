@@ -98,7 +98,24 @@ def open_submission(
             bundle = stack.enter_context(BundleZip(place))
             own = _card(bundle)
             card: Entry | None = own
-            source = _bundle_source(bundle, own, suite)
+            check_prompts(own, suite, where=str(bundle.path))
+            there = [picture for picture in own.pictures if picture.image is not None]
+            stray = sorted({str(picture.image) for picture in there} ^ set(bundle.pictures))
+            if stray or len(there) != len(bundle.pictures):
+                raise BadFile(
+                    "a bundle holds exactly the pictures that its entry.json names, each once",
+                    found=f"{len(stray):,} on one side only: {first_few(stray)}"
+                    if stray
+                    else "one that is named twice",
+                    where=str(bundle.path),
+                )
+            source = SubmittedFiles(
+                where=str(bundle.path),
+                files={(picture.prompt, picture.seed): str(picture.image) for picture in there},
+                read=bundle.read,
+                hashes={(picture.prompt, picture.seed): picture.sha256 or "no hash" for picture in there},
+                exact=True,
+            )
         else:
             card = read_entry(place) if (place / CARD).is_file() else None
             source = submitted_files(place, suite)
@@ -126,25 +143,6 @@ def _terms(place: Path, card: Entry | None, chosen: EntryTerms | None) -> EntryT
     if not own and "name" not in values:
         raise BadValue("a name for the entry is needed", found="none", where=str(place), remedy="add --name NAME")
     return EntryTerms.parse(own | values)
-
-
-def _bundle_source(bundle: BundleZip, card: Entry, suite: Suite) -> SubmittedFiles:
-    check_prompts(card, suite, where=str(bundle.path))
-    there = [picture for picture in card.pictures if picture.image is not None]
-    stray = sorted({str(picture.image) for picture in there} ^ set(bundle.pictures))
-    if stray or len(there) != len(bundle.pictures):
-        raise BadFile(
-            "a bundle holds exactly the pictures that its entry.json names, each once",
-            found=f"{len(stray):,} on one side only: {first_few(stray)}" if stray else "one that is named twice",
-            where=str(bundle.path),
-        )
-    return SubmittedFiles(
-        where=str(bundle.path),
-        files={(picture.prompt, picture.seed): str(picture.image) for picture in there},
-        read=bundle.read,
-        hashes={(picture.prompt, picture.seed): picture.sha256 or "no hash" for picture in there},
-        exact=True,
-    )
 
 
 # -- adding --------------------------------------------------------------------------------------------------------

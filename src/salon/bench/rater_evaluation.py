@@ -95,12 +95,28 @@ def rater_tables(
     if unknown := [name for name in names if not any(name in evaluation.met for evaluation in evaluations)]:
         raise UnknownReference("a rater of one of the studies is needed", found=", ".join(map(repr, unknown)))
     rows = _rows(evaluations, settings)
-    signature = _signature(evaluations, settings, names)
+    data = hashlib.sha256(
+        "\n".join(evaluation.report.signature_line for evaluation in evaluations).encode()
+    ).hexdigest()
+    options = {
+        "missing": settings.missing,
+        "draws": settings.draws,
+        "level": settings.level,
+        "studies": len(evaluations),
+    }
+    only = {"names": ",".join(names)} if names else {}
+    signature = Signature(method="raters", data=data[:12], settings={**options, **only}, seed=settings.seed)
+    policies_by_study = [evaluation.report.policies for evaluation in evaluations]
+    policies = [
+        words if all(words in study_policies for study_policies in policies_by_study) else f"{evaluation.name}: {words}"
+        for evaluation in evaluations
+        for words in evaluation.report.policies
+    ]
     return RaterTables(
         level=settings.level,
         studies=tuple(_panel_study(evaluation, settings) for evaluation in evaluations),
         raters=_best_first(rows),
-        policies=(*_policies(evaluations), ORDER_POLICY),
+        policies=(*dict.fromkeys(policies), ORDER_POLICY),
         warnings=(
             *warnings,
             *(f"{evaluation.name}: {words}" for evaluation in evaluations for words in evaluation.report.warnings),
@@ -118,17 +134,6 @@ def _best_first(rows: Sequence[RaterResult]) -> tuple[RaterResult, ...]:
         return -float(np.mean(accuracies or [0.0])), row.rater
 
     return tuple(sorted(rows, key=order))
-
-
-def _policies(evaluations: Sequence[EvaluatedStudy]) -> list[str]:
-    """What holds for all studies once; what holds for one with its name."""
-    policies_by_study = [evaluation.report.policies for evaluation in evaluations]
-    policies = [
-        words if all(words in study_policies for study_policies in policies_by_study) else f"{evaluation.name}: {words}"
-        for evaluation in evaluations
-        for words in evaluation.report.policies
-    ]
-    return list(dict.fromkeys(policies))
 
 
 def _held(
@@ -158,20 +163,6 @@ def _held(
     reported = {figures.judge for figures in report.judges}
     met = {judge.name: judge_on_panels(judge, voted) for judge in judges if judge.name in reported}
     return EvaluatedStudy(name, study, voted, places, report, met)
-
-
-def _signature(evaluations: Sequence[EvaluatedStudy], settings: ReportSettings, names: Sequence[str]) -> Signature:
-    data = hashlib.sha256(
-        "\n".join(evaluation.report.signature_line for evaluation in evaluations).encode()
-    ).hexdigest()
-    options = {
-        "missing": settings.missing,
-        "draws": settings.draws,
-        "level": settings.level,
-        "studies": len(evaluations),
-    }
-    only = {"names": ",".join(names)} if names else {}
-    return Signature(method="raters", data=data[:12], settings={**options, **only}, seed=settings.seed)
 
 
 # -- people ------------------------------------------------------------------------------------------------------------

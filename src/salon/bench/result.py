@@ -362,7 +362,17 @@ class Standings(Noun):
 
 def standings(results: Sequence[EntryResult], axis: str = OVERALL) -> Standings:
     """Places on 'capability', 'points', 'overall' or an EPS column, from results of one suite."""
-    _same_suite(results)
+    hashes = sorted({item.suite_hash for item in results})
+    if len(hashes) > 1:
+        raise DesignError(
+            "entries of one and the same suite are needed to compare them",
+            found=f"results under {', '.join(item[:12] for item in hashes)}",
+            remedy="run every entry with the same frozen suite",
+        )
+    entry_names = [item.entry for item in results]
+    if len(set(entry_names)) < len(entry_names):
+        twice = sorted({name for name in entry_names if entry_names.count(name) > 1})
+        raise BadValue("every entry stands once", found=f"more than once: {', '.join(twice)}")
     complete = sorted((result for result in results if result.status == "complete"), key=lambda result: result.entry)
     axes = [axis_of(result, axis) for result in complete]
     ranked, prompts = _ranked(complete, axes, axis)
@@ -392,20 +402,6 @@ def axis_of(result: EntryResult, axis: str) -> AxisResult:
         names = ", ".join(name for name, candidate in by_name.items() if candidate is not None)
         raise UnknownReference(f"an axis named {axis!r} is needed", found=names, where=f"entry {result.entry!r}")
     return axis_result
-
-
-def _same_suite(results: Sequence[EntryResult]) -> None:
-    hashes = sorted({item.suite_hash for item in results})
-    if len(hashes) > 1:
-        raise DesignError(
-            "entries of one and the same suite are needed to compare them",
-            found=f"results under {', '.join(item[:12] for item in hashes)}",
-            remedy="run every entry with the same frozen suite",
-        )
-    names = [item.entry for item in results]
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise BadValue("every entry stands once", found=f"more than once: {', '.join(twice)}")
 
 
 def _place(

@@ -215,7 +215,17 @@ def reward_tables(
                 boards.append(_board(name, category, table, settings))
     votes = None if people is None else people_votes(people)
     orders = [] if votes is None else [_order(scorer.name, values, items, votes, settings) for values, scorer in tables]
-    signature = _signature(study, scorers, settings, by_category, votes)
+    options = {
+        "scorers": ",".join(f"{scorer.name}@{scorer.digest}" for scorer in scorers),
+        "missing": settings.missing,
+        "by_category": by_category,
+        "overall": settings.overall,
+        "level": settings.level,
+        **({} if votes is None else {"people": votes.data[:12]}),
+    }
+    signature = Signature(
+        method="rewards", data=study.hash[:12], revision=study.revision, settings=options, seed=settings.seed
+    )
     policies = [POLICIES[settings.missing], *([OVERALL] if settings.overall == "categories" else []), *COMMON]
     return RewardTables(
         study=study.name,
@@ -462,23 +472,6 @@ def _why(means: PairedMeans | None, whole: NDArray[np.bool_], prompts: int) -> s
     if means.ranks is None and whole.sum() > 1:
         return "one prompt: nothing is told apart" if prompts == 1 else "two generators differ alike on every prompt"
     return None
-
-
-def _signature(
-    study: Study, scorers: Sequence[RewardScorer], settings: RewardTableSettings, by_category: bool,
-    votes: PeopleVotes | None,
-) -> Signature:  # fmt: skip
-    options = {
-        "scorers": ",".join(f"{scorer.name}@{scorer.digest}" for scorer in scorers),
-        "missing": settings.missing,
-        "by_category": by_category,
-        "overall": settings.overall,
-        "level": settings.level,
-        **({} if votes is None else {"people": votes.data[:12]}),
-    }
-    return Signature(
-        method="rewards", data=study.hash[:12], revision=study.revision, settings=options, seed=settings.seed
-    )
 
 
 # -- order of generators -----------------------------------------------------------------------------------------------

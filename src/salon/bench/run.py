@@ -289,7 +289,13 @@ def run_suite(
     whose answers cannot be read more often than `unread` allows is stopped, and its entries stay provisional.
     """
     started = time.monotonic()
-    _check_open(suite)
+    if suite.closed:
+        raise BadFile(
+            f"the texts of {len(suite.closed):,} private prompts are needed to run the suite",
+            found="their digests alone",
+            where=f"suite {suite.card.name!r}",
+            remedy="ask the suite's keeper for private.jsonl, and name it with --private",
+        )
     check_scorers(suite, scorers or {})
     _check_judges(suite, judges or {})
     _check_different(generators)
@@ -306,12 +312,15 @@ def run_suite(
             entry_runs += [
                 _finished(run, item) for item in board.entries if item.name not in {entry.entry for entry in entry_runs}
             ]
+    values = (judge.cost for entry in entry_runs for judge in entry.judges)
+    numbers = [value for value in values if value is not None]
+    total_cost = sum(numbers) if numbers else None
     return SuiteRun(
         board=str(folder),
         suite=f"{suite.card.name}/{suite.card.version}",
         suite_hash=suite.hash,
         entries=tuple(entry_runs),
-        cost=_sum(judge.cost for entry in entry_runs for judge in entry.judges),
+        cost=total_cost,
         stopped=run.stopped,
         seconds=round(time.monotonic() - started, 3),
     )
@@ -358,16 +367,6 @@ def _check_judges(suite: Suite, judges: Mapping[str, SuiteJudge]) -> None:
                 where=f"suite {suite.card.name!r}",
                 remedy="one of " + ", ".join(roles),
             )
-
-
-def _check_open(suite: Suite) -> None:
-    if suite.closed:
-        raise BadFile(
-            f"the texts of {len(suite.closed):,} private prompts are needed to run the suite",
-            found="their digests alone",
-            where=f"suite {suite.card.name!r}",
-            remedy="ask the suite's keeper for private.jsonl, and name it with --private",
-        )
 
 
 def _check_different(generators: Sequence[Generator]) -> None:
@@ -548,8 +547,3 @@ def _why_open(run: _SuiteRunState, role: str) -> str:
     if role in run.stopped:
         return run.stopped[role]
     return "run again" if role in run.judges else f"name the judge with --judge {role}=KIND:NAME"
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    numbers = [value for value in values if value is not None]
-    return sum(numbers) if numbers else None

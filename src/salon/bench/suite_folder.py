@@ -140,7 +140,8 @@ def with_hashes(suite: Suite) -> Suite:
 
 def suite_hashes(suite: Suite) -> dict[str, str]:
     """SHA-256 of what every file of the suite says."""
-    return {name: hashlib.sha256(_canonical(records)).hexdigest() for name, records in _records(suite).items()}
+    file_records = _records(suite)
+    return {name: hashlib.sha256(_canonical(records)).hexdigest() for name, records in file_records.items()}
 
 
 def hash_of_all(hashes: Mapping[str, str]) -> str:

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from salon.bench.posters.files import POSTERS, PosterFile, RunCard, claim_folder, open_run_file
 from salon.errors import BadValue
-from salon.generate.record import GenerateReport, GenerateSettings, Generation, item_id, read_generations
+from salon.generate.record import GenerateSettings, Generation, item_id, read_generations
 from salon.generate.registry import CallTerms, make_generator
 from salon.generate.run import GenerationCallback, generate_items
 from salon.study import Generator, Prompt
@@ -77,23 +77,6 @@ def generate_files(
         ids = {(task, number): item_id(p.id, generator.name, settings.seed) for task, number, p in prompts}
         for bare, there in zip(asking, started):
             _led(bare, there, ids, generations, out).write(out / bare.task.place)
-    return _told(report, files, asking, out)
-
-
-def _asking(files: Sequence[PosterFile]) -> list[PosterFile]:
-    generation_files = [file for file in files if file.task.side == "generation"]
-    if not generation_files:
-        raise BadValue(
-            "files that ask for posters are needed", found=", ".join(file.task.name for file in files) or "none",
-            remedy="gen_dense, gen_font, gen_style, gen_composition or gen_intention: of PosterIQ, or from "
-            "salon bench posters make",
-        )  # fmt: skip
-    return generation_files
-
-
-def _told(
-    report: GenerateReport, files: Sequence[PosterFile], asking: Sequence[PosterFile], out: Path
-) -> PosterGenerationReport:
     (part,) = report.generators
     return PosterGenerationReport(
         generator=part.generator,
@@ -108,6 +91,17 @@ def _told(
         output=str(out),
         notes=report.notes,
     )
+
+
+def _asking(files: Sequence[PosterFile]) -> list[PosterFile]:
+    generation_files = [file for file in files if file.task.side == "generation"]
+    if not generation_files:
+        raise BadValue(
+            "files that ask for posters are needed", found=", ".join(file.task.name for file in files) or "none",
+            remedy="gen_dense, gen_font, gen_style, gen_composition or gen_intention: of PosterIQ, or from "
+            "salon bench posters make",
+        )  # fmt: skip
+    return generation_files
 
 
 # -- prompts and where their posters are -------------------------------------------------------------------------------

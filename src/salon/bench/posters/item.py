@@ -59,11 +59,14 @@ def read_item(task: PosterTask, record: Mapping[str, Any], number: int, *, where
         if not isinstance(record.get(key), str):
             raise _bad(f"text under {key!r}", record.get(key), where)
     size = _size(record.get("size"), where) if task.answer in ("boxes", "layout") else None
+    subtask = record.get("subtask")
+    if subtask is not None and not isinstance(subtask, str | int | float):
+        raise _bad("a subtask that is a word or a number", subtask, where)
     return PosterItem(
         number=number,
         task=task,
         string=record["task"],
-        subtask=_subtask(record.get("subtask"), where),
+        subtask=subtask,
         name=record["name"],
         path=record["path"],
         prompt=record["prompt"],
@@ -180,12 +183,6 @@ def _size(value: Any, where: str) -> tuple[int, int]:
     if not (isinstance(value, list) and len(value) == 2 and all(_is_number(side) and side > 0 for side in value)):
         raise _bad("the size of the picture, [width, height]", value, where)
     return value[0], value[1]
-
-
-def _subtask(value: Any, where: str) -> str | int | float | None:
-    if value is not None and not isinstance(value, str | int | float):
-        raise _bad("a subtask that is a word or a number", value, where)
-    return value
 
 
 def response_text(value: Any) -> str | None:

@@ -33,7 +33,6 @@ from salon.bench.posters.metrics import (
     metric_result,
 )
 from salon.bench.posters.results import (
-    MetricResult,
     PointCase,
     PointKind,
     PosterCase,
@@ -107,6 +106,12 @@ def _task(
     reasons = Counter(score.answer.reason for score in scored if isinstance(score.answer, UnreadAnswer))
     missing = reasons.pop(_MISSING, 0) + reasons.pop(NO_PICTURE.reason, 0)
     lost = None if pictures is None else sum(find_picture(pictures, item.path) is None for item in file.items)
+    beside = oracle_file(file)
+    oracle_scores = [] if beside is None else score_items(beside, settings, pictures)
+    whole = bool(oracle_scores) and not any(part.owed for part in oracle_scores)
+    oracle = {part.metric.id: part.value for part in draw_metrics(file.task, oracle_scores, settings)} if whole else {}
+    metrics = (metric_result(part, settings) for part in draws)
+    task_metrics = tuple(part.model_copy(update={"oracle": oracle.get(part.id)}) for part in metrics)
     return TaskResult(
         task=file.task.name,
         title=file.task.title,
@@ -118,23 +123,11 @@ def _task(
         bad_boxes=sum(score.bad_boxes for score in scored),
         owed=sum(score.owed for score in scored),
         no_picture=lost,
-        metrics=_metrics(file, draws, settings, pictures),
+        metrics=task_metrics,
         failures=tuple(worst_answers(file.task, scored)),
         points=tuple(point_kinds(file, scored, settings)),
         posters=tuple(poster_cases(file, scored)),
     )
-
-
-def _metrics(
-    file: PosterFile, draws: Sequence[MetricDraws], settings: PosterScoreSettings, pictures: Path | None
-) -> tuple[MetricResult, ...]:
-    """The metrics, each with what the oracle would have given, where it could answer everything."""
-    beside = oracle_file(file)
-    oracle_scores = [] if beside is None else score_items(beside, settings, pictures)
-    whole = bool(oracle_scores) and not any(part.owed for part in oracle_scores)
-    oracle = {part.metric.id: part.value for part in draw_metrics(file.task, oracle_scores, settings)} if whole else {}
-    metrics = (metric_result(part, settings) for part in draws)
-    return tuple(part.model_copy(update={"oracle": oracle.get(part.id)}) for part in metrics)
 
 
 def _signature(files: Sequence[PosterFile], settings: PosterScoreSettings) -> Signature:

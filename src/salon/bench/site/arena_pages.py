@@ -12,7 +12,7 @@ from functools import cached_property
 
 from markupsafe import Markup
 
-from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot, Duel
+from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot
 from salon.bench.site.frame import Listing, ListRow, PageLink, SitePage
 from salon.bench.site.site_data import SiteData, page_names
 from salon.report import Badge, Block, Cell, Chart, Column, Details, Note, Section, Table, charts, numbers
@@ -304,7 +304,13 @@ def win_matrix_chart(board: ArenaBoard, heading: str = "") -> Chart:
     matrix = board.matrix
     assert matrix is not None
     names = matrix.generators[:MATRIX]
-    cells = _duels(matrix.duels)
+    duel_cells: dict[tuple[str, str], tuple[float | None, int, str]] = {}
+    for duel in matrix.duels:
+        n, share = duel.wins + duel.losses + duel.ties, duel.share
+        low, high = (None if end is None else 1 - end for end in (share.high, share.low))
+        duel_cells[duel.first, duel.second] = share.value, n, numbers.interval(share.low, share.high, 2)
+        duel_cells[duel.second, duel.first] = 1 - share.value, n, numbers.interval(low, high, 2)
+    cells = duel_cells
     shares, counts, notes = (
         [[cells.get((row, column), UNMET)[part] for column in names] for row in names] for part in range(3)
     )
@@ -328,17 +334,6 @@ def win_matrix_chart(board: ArenaBoard, heading: str = "") -> Chart:
         heading=heading,
         caption=f"Share of answers that prefer the row to the column; a tie is half an answer for each.{cut}{unmet}",
     )
-
-
-def _duels(duels: Sequence[Duel]) -> dict[tuple[str, str], tuple[float | None, int, str]]:
-    """Share, count and interval of each duel, from both sides."""
-    cells: dict[tuple[str, str], tuple[float | None, int, str]] = {}
-    for duel in duels:
-        n, share = duel.wins + duel.losses + duel.ties, duel.share
-        low, high = (None if end is None else 1 - end for end in (share.high, share.low))
-        cells[duel.first, duel.second] = share.value, n, numbers.interval(share.low, share.high, 2)
-        cells[duel.second, duel.first] = 1 - share.value, n, numbers.interval(low, high, 2)
-    return cells
 
 
 def adjusted_blocks(board: ArenaBoard) -> Iterator[Block]:

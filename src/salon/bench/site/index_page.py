@@ -368,7 +368,17 @@ def _sections(site: SiteData) -> Iterator[Section]:
         )
         yield Section("Not published yet", [provisional], "Judges or scorers still owe answers. Bounds, no ranks.")
     if site.retracted:
-        yield Section("Retracted", [_retracted(site)], "Taken back, with the reason.")
+        rows = [
+            {
+                "name": entry_link(site, site_entry),
+                "reason": sentence(brief(site_entry.retraction.reason, 400)),
+                "at": site_entry.retraction.at[:10],
+            }
+            for site_entry in site.retracted
+        ]
+        retracted_columns = [Column("name", "Entry"), Column("reason", "Reason"), Column("at", "When")]
+        retracted_table = Table(retracted_columns, rows, sortable=False, label="Retracted")
+        yield Section("Retracted", [retracted_table], "Taken back, with the reason.")
     if len(site.axes) > 1 and site.published:
         note = site.suite.reference.note if site.suite.reference else ""
         liked = "What can be checked, and what is liked." + (f" {sentence(note)}" if note else "")
@@ -384,19 +394,6 @@ def _bounds(axis: AxisResult | None) -> str:
         return numbers.MISSING
     low = numbers.fixed(axis.figure.value, 1)
     return low if axis.complete else f"{low} to {numbers.fixed(axis.at_best, 1)}"
-
-
-def _retracted(site: SiteData) -> Table:
-    rows = [
-        {
-            "name": entry_link(site, site_entry),
-            "reason": sentence(brief(site_entry.retraction.reason, 400)),
-            "at": site_entry.retraction.at[:10],
-        }
-        for site_entry in site.retracted
-    ]
-    columns = [Column("name", "Entry"), Column("reason", "Reason"), Column("at", "When")]
-    return Table(columns, rows, sortable=False, label="Retracted")
 
 
 def _scatter(site: SiteData) -> Chart:

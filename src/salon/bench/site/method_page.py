@@ -31,7 +31,16 @@ def method_page(site: SiteData) -> SitePage:
 def _sections(site: SiteData) -> Iterator[Section]:
     yield Section("Axes", [*_axes(site)], "In words.")
     yield Section("Intervals and ranks", [*_intervals(site)], "What is not known.")
-    yield Section("Missing data", [_policies(site)], "Nothing leaves a denominator.")
+    policies = dict.fromkeys(
+        policy for site_entry in site.entries if site_entry.result for policy in site_entry.result.policies
+    )
+    policy_table = Table(
+        [Column("policy", "Policy")],
+        [{"policy": mark_code(policy)} for policy in policies],
+        sortable=False,
+        label="Policies",
+    )
+    yield Section("Missing data", [policy_table], "Nothing leaves a denominator.")
     yield Section("Suite", [*_suite(site)], "Frozen files and their hashes.")
     yield Section("Judges", [*_judges(site)], "Who answers which points.")
     if site.suite.reference:
@@ -88,18 +97,6 @@ def _intervals(site: SiteData) -> Iterator[str]:
         "Ranges of ranks and tie groups come from differences between entries on the same prompts, all pairs at once. "
         "A tie group holds the entries that cannot be told from its best one; then the same among the rest. They "
         "depend on who is on the board and are computed when it is shown. Values and intervals do not."
-    )
-
-
-def _policies(site: SiteData) -> Table:
-    policies = dict.fromkeys(
-        policy for site_entry in site.entries if site_entry.result for policy in site_entry.result.policies
-    )
-    return Table(
-        [Column("policy", "Policy")],
-        [{"policy": mark_code(policy)} for policy in policies],
-        sortable=False,
-        label="Policies",
     )
 
 

@@ -239,7 +239,11 @@ def make_pictures(
     folder.mkdir()
     for path in (earlier / FOLDER).glob("*.webp"):
         if not path.is_symlink():
-            _reuse(path, folder / path.name)
+            target = folder / path.name
+            try:
+                os.link(path, target)
+            except OSError:  # a file system without links
+                shutil.copyfile(path, target)
     files = shown_pictures(site)
     return dict(zip(files, make_thumbs([*files.values()], width, folder, step)))
 
@@ -254,13 +258,6 @@ def shown_pictures(site: SiteData) -> dict[tuple[str, str], Path]:
         and picture.prompt not in site.suite.private
         and is_inside(site_entry.folder / picture.image, site_entry.folder)
     }
-
-
-def _reuse(path: Path, target: Path) -> None:
-    try:
-        os.link(path, target)
-    except OSError:  # a file system without links
-        shutil.copyfile(path, target)
 
 
 # -- names of pages, and links -----------------------------------------------------------------------------------------

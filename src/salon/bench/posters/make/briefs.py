@@ -248,7 +248,7 @@ def gen_dense(number: int, seed: int) -> MadeItem:
 
     brief, prompt = _meant("gen_dense", number, seed, written)
     lead, accent = colors
-    color_points = [
+    color_points: list[Point] = [
         (f"Large areas are {lead}.", {"kind": "color", "color": lead, "leads": True}),
         (f"Something is {accent}.", {"kind": "color", "color": accent}),
     ]
