@@ -282,7 +282,7 @@ def _statement(text: str) -> str:
 
 
 def _items(text: str, menu_words: set[str]) -> list[str] | None:
-    """The items of a list in any hand, folded; None where the text is prose."""
+    """The items of a list in any notation, folded; None where the text is prose."""
     if len(text) > 4000:
         return None
     items: list[str] = []

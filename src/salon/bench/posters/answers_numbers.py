@@ -424,7 +424,7 @@ def _flat(text: str) -> Raw:
     """Boxes in prose: four numbers in brackets, two corners, or numbers behind the names of sides."""
     for pattern in (_PAIRS, _FLAT, _NAMED_SIDES):
         matches = list(islice(pattern.finditer(text), MOST_BOXES))
-        if matches and not _OTHER_NUMBERS.search(pattern.sub(" ", text)):  # a box in another hand would be lost
+        if matches and not _OTHER_NUMBERS.search(pattern.sub(" ", text)):  # a box in another notation would be lost
             return [(_before(text[: match.start()]), list(match.groups())) for match in matches]
     return []
 

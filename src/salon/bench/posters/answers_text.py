@@ -108,7 +108,7 @@ def answer_text(response: str | None) -> str | UnreadAnswer:
 
 
 def plain_answer(response: str | None) -> str | UnreadAnswer:
-    """The same for answers that are letters, labels, numbers or lists, in one hand."""
+    """The same for answers that are letters, labels, numbers or lists, in one notation."""
     text = answer_text(response)
     if isinstance(text, UnreadAnswer):
         return text

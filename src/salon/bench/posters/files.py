@@ -145,7 +145,7 @@ def write_back(file: PosterFile, changes: Mapping[int, Mapping[str, Any]]) -> No
 
 
 def new_file(task: PosterTask, records: Sequence[Record]) -> PosterFile:
-    """A file made here, in the hand of the public ones; BadValue where a record would not be read."""
+    """A file made here, in the style of the public files; BadValue where a record would not be read."""
     text = json.dumps(list(records), ensure_ascii=False, indent=4, allow_nan=False)
     file = parse_file(text, Path(task.place))
     file.items  # noqa: B018 - reads every record
@@ -272,19 +272,19 @@ def _parse(text: str, path: Path) -> tuple[tuple[tuple[int, int], ...], tuple[Re
 
 
 def _edited(text: str, spans: Sequence[tuple[int, int]], changes: Mapping[int, Mapping[str, Any]]) -> str:
-    """The text with fields of some of its records set, in its own hand."""
+    """The text with fields of some of its records set, in the style of the file."""
     members = list(_members(text, spans[0][0]))
     first, second = members[0], members[1]  # a record has several fields: it was read
-    hand = _FileStyle(
+    style = _FileStyle(
         text[first.end : second.key_start], text[first.key_end : first.start], text.isascii() and "\\u" in text
     )
-    edits = [edit for number, fields in changes.items() for edit in _edits(text, spans[number][0], fields, hand)]
+    edits = [edit for number, fields in changes.items() for edit in _edits(text, spans[number][0], fields, style)]
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
 
 
-def _edits(text: str, start: int, fields: Mapping[str, Any], hand: _FileStyle) -> Iterator[tuple[int, int, str]]:
+def _edits(text: str, start: int, fields: Mapping[str, Any], style: _FileStyle) -> Iterator[tuple[int, int, str]]:
     members = list(_members(text, start))
     added = ""
     for key, value in fields.items():
@@ -292,9 +292,9 @@ def _edits(text: str, start: int, fields: Mapping[str, Any], hand: _FileStyle) -
         if existing is not None and value is None:
             yield _cut(members, existing)
         elif existing is not None:
-            yield existing.start, existing.end, hand.value(value)
+            yield existing.start, existing.end, style.value(value)
         elif value is not None:
-            added += hand.member(key, value)
+            added += style.member(key, value)
     if added:
         yield members[-1].end, members[-1].end, added
 

@@ -361,7 +361,7 @@ def _meant(
 
 
 def _is_read_so(brief: Brief, prompt: str) -> bool:
-    """Whether a house would find in the prompt what the brief says, and the texts in their order."""
+    """Whether a built-in generator would find in the prompt what the brief says, and the texts in their order."""
     if brief.subject == "abstract":  # nothing to show
         return False
     read = read_brief(Prompt(id=brief.id, text=prompt))
