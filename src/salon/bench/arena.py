@@ -234,7 +234,7 @@ class BoardFit:
         return figures
 
     def known_errors(self, errors: Errors) -> list[float | None]:
-        """None where there is none."""
+        """Standard errors; None where there is none."""
         several = min(len(part) for part in self.deviations) > 1
         return [float(error) if several and np.isfinite(error) and error > 0 else None for error in errors.se]
 

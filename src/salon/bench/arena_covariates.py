@@ -103,13 +103,13 @@ def _values(study: Study, file: Path) -> Floats:
 def adjusted_board(
     study: Study, duels: Duels, covariates: Covariates, *, prior: float | None, level: float, seed: int
 ) -> AdjustedBoard:
-    """The board of some duels with covariates, and without them; a reason where they cannot be told from scores."""
+    """The board of some duels with and without covariates; a reason if covariates cannot be told from scores."""
     z = covariates.table(duels)
     is_complete = ~np.isnan(z).any(axis=1)
     left_out = int((~is_complete).sum())
     complete = Duels(*(getattr(duels, name)[is_complete] for name in Duels.__dataclass_fields__))
     try:
-        return _adjusted(study, complete, z[is_complete], covariates, left_out, prior=prior, level=level, seed=seed)
+        return _fit_adjusted(study, complete, z[is_complete], covariates, left_out, prior=prior, level=level, seed=seed)
     except StatsError as error:
         message = str(error.found or "")
         for number, covariate in enumerate(covariates.names):
@@ -120,7 +120,7 @@ def adjusted_board(
         )
 
 
-def _adjusted(
+def _fit_adjusted(
     study: Study,
     duels: Duels,
     z: Floats,

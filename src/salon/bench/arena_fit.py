@@ -230,7 +230,7 @@ def _place(row: ScoreRow, report: FuseReport) -> ArenaPlace:
 def _matrix(
     study: Study, scored: BoardScores, fit: BoardFit | None, duels: Duels, order: Sequence[str], level: float
 ) -> WinMatrix | None:
-    """Generators stand as on the board; where it has no scores, by name."""
+    """Generators in the order of the board, or by name if it has no scores."""
     names, of_item = item_generators(study)
     a, b = of_item[duels.a], of_item[duels.b]
     met = [names[code] for code in np.unique([a, b])] if len(duels) else []
@@ -365,12 +365,12 @@ def joint_fits(scored: Sequence[BoardScores], *, seed: int, progress: Callable[[
             if board_scores.part.category == category and board_scores.is_logit
         ]
         if places:
-            fits = _moved_together([scored[place] for place in places], seed, progress)
+            fits = _refit_without_blocks([scored[place] for place in places], seed, progress)
             fits_by_place |= dict(zip(places, fits))
     return fits_by_place
 
 
-def _moved_together(scores: Sequence[BoardScores], seed: int, progress: Callable[[str], None]) -> list[BoardFit]:
+def _refit_without_blocks(scores: Sequence[BoardScores], seed: int, progress: Callable[[str], None]) -> list[BoardFit]:
     """Boards fitted again without each block of clusters, the same blocks for all."""
     groups = [board_scores.group for board_scores in scores if board_scores.group is not None]  # all: each has a report
     cluster = _cluster(scores)
@@ -383,7 +383,7 @@ def _moved_together(scores: Sequence[BoardScores], seed: int, progress: Callable
         progress(f"all boards without a block of {cluster}s")
         latents = [fit.latent for fit in whole]
         for place, group in without.items():
-            latents[place] = _refitted(scores[place], whole[place], group, cluster)
+            latents[place] = _refit(scores[place], whole[place], group, cluster)
         return np.concatenate(latents)
 
     try:
@@ -398,7 +398,7 @@ def _moved_together(scores: Sequence[BoardScores], seed: int, progress: Callable
     ]
 
 
-def _refitted(board_scores: BoardScores, whole: GroupFit, group: FuseGroup, cluster: Cluster) -> Floats:
+def _refit(board_scores: BoardScores, whole: GroupFit, group: FuseGroup, cluster: Cluster) -> Floats:
     """The scores with only the answers of `group`; NaN where they identify none."""
     if not count_judgments(group, board_scores.method):
         return np.full(group.items, np.nan)

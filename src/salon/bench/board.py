@@ -230,7 +230,7 @@ def restore(board: Board, name: str) -> Entry:
 
 @contextmanager
 def _card_in_turn(board: Board, name: str) -> Iterator[Entry]:
-    """An entry's card as it stands now, perhaps newer than the board was read; nobody else changes it meanwhile."""
+    """An entry's card as it stands now, perhaps newer than the board; locked while the block lasts."""
     folder = entry_folder(board, board.entry(name).name)
     with wait_turn(folder / entry_names.CARD):
         yield read_entry(folder)

@@ -217,7 +217,7 @@ class BundleZip:
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             raise _bad(path, str(error)) from None
         try:
-            self.members = _checked(self._zip.infolist(), path)
+            self.members = _check_members(self._zip.infolist(), path)
         except BadFile:
             self._zip.close()
             raise
@@ -271,7 +271,7 @@ def _check_end(path: Path) -> None:
         raise _bad(path, f"a list of {files:,} files in {listed:,} bytes; at most {MOST_FILES:,} files are read")
 
 
-def _checked(infos: list[zipfile.ZipInfo], path: Path) -> dict[str, zipfile.ZipInfo]:
+def _check_members(infos: list[zipfile.ZipInfo], path: Path) -> dict[str, zipfile.ZipInfo]:
     files = [info for info in infos if not (info.is_dir() and info.filename == "images/")]
     twice = [name for name, count in Counter(info.filename.casefold() for info in files).items() if count > 1]
     if twice:

@@ -147,7 +147,7 @@ def write_result(folder: Path, result: EntryResult) -> bool:
 
 
 def current_hashes(folder: Path, result: EntryResult) -> PublicationRecord:
-    """The hashes of everything a result rests on, as it lies in the folder now."""
+    """The hashes of everything a result rests on, as the folder has it now."""
     return PublicationRecord(
         result=result_hash(result),
         suite=result.suite_hash,
@@ -232,7 +232,7 @@ def _picture(prompt: str, seed: int, item: str, line: Generation | None, size: s
 
 
 def renew_entry(folder: Path, entry: Entry) -> None:
-    """Write the card; answers and scores of pictures that are others now are let go first. A retraction stays."""
+    """Write the card, after dropping answers and scores of pictures that changed. A retraction stays."""
     with wait_turn(folder / CARD):
         there = read_entry(folder) if (folder / CARD).exists() else None
         before = {picture.item: picture.sha256 for picture in there.pictures} if there else {}

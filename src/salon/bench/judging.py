@@ -201,12 +201,12 @@ def role_answers(folder: Path, role: str, entry: Entry, points: Sequence[Point])
     rows = [
         {"item": item, "point": point, "judge": role, "said": verdict, "why": _why(samples, verdict)}
         for (item, point), samples in samples_by_point.items()
-        if (verdict := _said(samples)) is not None
+        if (verdict := _settle_samples(samples)) is not None
     ]
     return pa.Table.from_pylist(rows, ANSWERS)
 
 
-def _said(samples: Sequence[dict[str, Any]]) -> str | None:
+def _settle_samples(samples: Sequence[dict[str, Any]]) -> str | None:
     """pass, fail or unread; None while an outage leaves it open."""
     if any(row["failed"] is not None and row["failed"] not in FINAL_FAILURES for row in samples):
         return None
@@ -221,10 +221,10 @@ def _why(samples: Sequence[dict[str, Any]], verdict: str) -> str:
     if verdict == "unread":
         problem = first["failed"] or first["unparsed"] or "no majority"
         return shorten(f"{problem}: {text}" if text else problem, _LONGEST)
-    return shorten(_stated(text), _LONGEST)
+    return shorten(_stated_reason(text), _LONGEST)
 
 
-def _stated(text: str) -> str:
+def _stated_reason(text: str) -> str:
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
@@ -315,7 +315,7 @@ class _OpenJudges:
     def judge(self, role: str, kind: str, name: str) -> SuiteJudge:
         """The judge that answers as `role`."""
         if kind == "measured":
-            return _measured(role, name)
+            return _measuring_judge(role, name)
         if kind == "scripted":
             return open_for_any_study(ScriptedVlm(role, Path(name)))
         if kind == "simulated":
@@ -357,7 +357,7 @@ class _OpenJudges:
         return self.board.with_name(f"{self.board.name}.{ending}")
 
 
-def _measured(role: str, name: str) -> SuiteJudge:
+def _measuring_judge(role: str, name: str) -> SuiteJudge:
     """Loaded when it is opened: the pixel judge reads text, and its libraries take a second to import."""
     if name not in MEASURED:
         raise BadValue("a judge that measures is needed", found=repr(name), where=f"--judge {role}=measured:{name}",

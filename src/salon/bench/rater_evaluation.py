@@ -85,7 +85,7 @@ def rater_tables(
         again = earlier_names.count(study.name)
         name = f"{study.name} #{again + 1}" if again else study.name
         try:
-            evaluations.append(_held(name, study, folder, settings, names, check, progress))
+            evaluations.append(_evaluate_study(name, study, folder, settings, names, check, progress))
         except TooFew as error:
             if len(studies) == 1:
                 raise
@@ -136,7 +136,7 @@ def _best_first(rows: Sequence[RaterResult]) -> tuple[RaterResult, ...]:
     return tuple(sorted(rows, key=order))
 
 
-def _held(
+def _evaluate_study(
     name: str,
     study: Study,
     folder: Path | None,
@@ -204,7 +204,7 @@ def _pooled_ceiling(evaluation: EvaluatedStudy, settings: ReportSettings) -> Est
 
 
 def _rows(evaluations: Sequence[EvaluatedStudy], settings: ReportSettings) -> list[RaterResult]:
-    """Raters by name; one that answers about several studies has one row."""
+    """One row for each rater, over all studies it answers about."""
     by_rater: dict[tuple[str, str], list[tuple[EvaluatedStudy, JudgeFigures]]] = {}
     for evaluation in evaluations:
         for judge in evaluation.report.judges:
@@ -240,7 +240,7 @@ def _on_study(evaluation: EvaluatedStudy, judge: JudgeFigures, settings: ReportS
 def _generator_order(evaluation: EvaluatedStudy, judge: str, settings: ReportSettings) -> GeneratorAgreement:
     """People's and the rater's shares of pairs won, over all criteria."""
     names, of_item = item_generators(evaluation.study)
-    parts = [_decided(evaluation, opponents, of_item) for opponents in evaluation.met[judge]]
+    parts = [_pair_shares(evaluation, opponents, of_item) for opponents in evaluation.met[judge]]
     first, second, votes, rater_shares, cluster = (np.concatenate(column) for column in zip(*parts))
     present, pair = np.unique(np.stack([first, second]), return_inverse=True)
     if len(present) < 2:
@@ -277,7 +277,9 @@ def _agreement(
     )
 
 
-def _decided(evaluation: EvaluatedStudy, met: JudgeOnPanel, of_item: Ints) -> tuple[Ints, Ints, Floats, Floats, Ints]:
+def _pair_shares(
+    evaluation: EvaluatedStudy, met: JudgeOnPanel, of_item: Ints
+) -> tuple[Ints, Ints, Floats, Floats, Ints]:
     """Of pairs of two generators that both spoke on: the two, people's share for the first, the rater's, the prompt."""
     a, b = (of_item[item] for item in evaluation.places.items(met.panel.keys))
     choice = met.faced.choice

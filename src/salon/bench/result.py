@@ -84,7 +84,7 @@ def entry_result(suite: Suite, entry: Entry, answers: pa.Table, logits: pa.Table
     """Everything published about an entry, from its answers (ANSWERS) and its scores (LOGITS)."""
     pictures = required_pictures(suite, entry)
     verdicts, scores = index_answers(answers, pictures, suite.points), index_logits(logits, suite, pictures)
-    axes = _judged(suite, pictures, verdicts, scores)
+    axes = _compute_axes(suite, pictures, verdicts, scores)
     measure = AxisEstimator(suite.card)
     judges = judges_by_point(suite)
     used = {key: word for key, word in verdicts.items() if key[2] in judges[key[1]] or key[2] == suite.card.oracle}
@@ -158,7 +158,7 @@ class _EntryAxes:
     """The column that enters Overall."""
 
 
-def _judged(suite: Suite, pictures: Sequence[EntryPicture], verdicts: Answers, scores: Logits) -> _EntryAxes:
+def _compute_axes(suite: Suite, pictures: Sequence[EntryPicture], verdicts: Answers, scores: Logits) -> _EntryAxes:
     settled = settle_points(suite, verdicts, pictures)
     columns = {}
     for rule in suite.card.preferences:
@@ -375,7 +375,7 @@ def standings(results: Sequence[EntryResult], axis: str = OVERALL) -> Standings:
         raise BadValue("every entry stands once", found=f"more than once: {', '.join(twice)}")
     complete = sorted((result for result in results if result.status == "complete"), key=lambda result: result.entry)
     axes = [axis_of(result, axis) for result in complete]
-    ranked, prompts = _ranked(complete, axes, axis)
+    ranked, prompts = _rank_entries(complete, axes, axis)
     order = sorted(range(len(complete)), key=lambda place: ranked.rank[place]) if ranked else range(len(complete))
     names = [result.entry for result in complete]
     digests = "".join(f"{result.entry}\0{result.digest}\0" for result in complete)
@@ -424,7 +424,9 @@ def _place(
 # -- the covariance of all entries ----------------------------------------------------------------------------------
 
 
-def _ranked(results: Sequence[EntryResult], axes: Sequence[AxisResult], axis: str) -> tuple[RankIntervals | None, int]:
+def _rank_entries(
+    results: Sequence[EntryResult], axes: Sequence[AxisResult], axis: str
+) -> tuple[RankIntervals | None, int]:
     """Rank intervals, and the number of prompts behind them."""
     if len(results) < 2:
         return None, axes[0].figure.n if axes else 0

@@ -169,7 +169,7 @@ def plan_suite(
 ) -> SuitePlan:
     """What `run_suite` would do with the same arguments. Nothing is made, asked or written."""
     board = open_board(folder) if is_board(folder) else None
-    planned = [_of_generator(suite, folder, board, generator) for generator in generators] or _on_board(board)
+    planned = [_plan_generator(suite, folder, board, generator) for generator in generators] or _plan_board(board)
     return SuitePlan(
         board=str(folder),
         suite=f"{suite.card.name}/{suite.card.version}",
@@ -177,7 +177,7 @@ def plan_suite(
     )
 
 
-def _of_generator(suite: Suite, folder: Path, board: Board | None, generator: Generator) -> _PlannedEntry:
+def _plan_generator(suite: Suite, folder: Path, board: Board | None, generator: Generator) -> _PlannedEntry:
     home = entry_folder(board, generator.name) if board else folder / generator.name
     generations = read_generations(home)[0] if home.is_dir() else {}
     pictures, to_make = [], 0
@@ -193,7 +193,7 @@ def _of_generator(suite: Suite, folder: Path, board: Board | None, generator: Ge
     return _PlannedEntry(entry, home, to_make, read_published(home) is not None)
 
 
-def _on_board(board: Board | None) -> list[_PlannedEntry]:
+def _plan_board(board: Board | None) -> list[_PlannedEntry]:
     if board is None:
         return []
     places = {entry.name: entry_folder(board, entry.name) for entry in board.entries}
@@ -230,11 +230,11 @@ def _role_plan(suite: Suite, planned: _PlannedEntry, role: str, judge: SuiteJudg
     if not judge.paid:
         return RolePlan(**fields, to_ask=questions)
     with judge.open(study, planned.folder, points) as vlm:
-        stored, cost = _priced(plan, vlm) if isinstance(vlm, OpenAIChat) else (0, None)
+        stored, cost = _price(plan, vlm) if isinstance(vlm, OpenAIChat) else (0, None)
     return RolePlan(**fields, stored=stored, to_ask=questions - stored, cost_at_most=cost)
 
 
-def _priced(plan: JudgePlan, vlm: OpenAIChat) -> tuple[int, float | None]:
+def _price(plan: JudgePlan, vlm: OpenAIChat) -> tuple[int, float | None]:
     """Answers in the store, and the most that the others cost, those about pictures that are not made yet too."""
     cast = vlm.forecast(plan.conversations())
     if cast.cost is None:
@@ -307,10 +307,12 @@ def run_suite(
         run = _SuiteRunState(board, suite, judges or {}, scorers or {}, watch, cache, as_is, unread or UnreadLimits())
         _check_names(board, generators)
         terms = {"licence": licence, "by": by}
-        entry_runs = [_generated(run, item, (called or {}).get(item.name, item.name), terms) for item in generators]
+        entry_runs = [_run_generator(run, item, (called or {}).get(item.name, item.name), terms) for item in generators]
         if not generators or carry is not None:
             entry_runs += [
-                _finished(run, item) for item in board.entries if item.name not in {entry.entry for entry in entry_runs}
+                _finish_entry(run, item)
+                for item in board.entries
+                if item.name not in {entry.entry for entry in entry_runs}
             ]
     values = (judge.cost for entry in entry_runs for judge in entry.judges)
     numbers = [value for value in values if value is not None]
@@ -343,7 +345,7 @@ def _lock_board(board: Board) -> Iterator[None]:
 
 
 def open_or_create_board(suite: Suite, folder: Path) -> Board:
-    """The board in `folder`, a new one where there is none; one of another suite is refused."""
+    """The board in `folder`, a new one if there is none; a board of another suite is refused."""
     if not is_board(folder):
         return new_board(folder, suite)
     board = open_board(folder)
@@ -399,7 +401,7 @@ def _check_names(board: Board, generators: Sequence[Generator]) -> None:
 # -- one entry ---------------------------------------------------------------------------------------------------------
 
 
-def _generated(run: _SuiteRunState, generator: Generator, called: str, terms: Mapping[str, str]) -> EntryRun:
+def _run_generator(run: _SuiteRunState, generator: Generator, called: str, terms: Mapping[str, str]) -> EntryRun:
     folder = entry_folder(run.board, generator.name)
     if read_published(folder) is not None:
         return EntryRun(entry=generator.name, status="published", before=True)
@@ -418,10 +420,10 @@ def _generated(run: _SuiteRunState, generator: Generator, called: str, terms: Ma
         **terms,
     )
     renew_entry(folder, entry)
-    return _finished(run, entry, made=report.made)
+    return _finish_entry(run, entry, made=report.made)
 
 
-def _finished(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
+def _finish_entry(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
     """Everything that an entry still lacks: answers, scores, and its result."""
     folder = entry_folder(run.board, entry.name)
     entry = read_entry(folder)  # as it stands now: somebody may have retracted it since the run began
@@ -430,7 +432,7 @@ def _finished(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
     if read_published(folder) is not None:
         return EntryRun(entry=entry.name, status="published", before=True)
     check_pictures(folder, entry)
-    role_runs = [picture for role in suite_roles(run.suite) if (picture := _judged(run, entry, folder, role))]
+    role_runs = [picture for role in suite_roles(run.suite) if (picture := _ask_role(run, entry, folder, role))]
     _score(run, entry, folder)
     missing = Counter((picture.missing or "").partition(":")[0] for picture in entry.pictures if picture.image is None)
     result = entry_result(run.suite, entry, read_answers(folder), read_logits(folder))
@@ -455,7 +457,7 @@ def _score(run: _SuiteRunState, entry: Entry, folder: Path) -> None:
             rows = score_column(run.suite, entry, folder, column, scorer, run.watch, run.cache)
             if not rows.num_rows and isinstance(scorer, TableScorer):
                 continue  # a table of other entries takes nothing away from this one
-            write_logits(folder, _with(read_logits(folder), "preference", column, rows))
+            write_logits(folder, _replace_rows(read_logits(folder), "preference", column, rows))
 
 
 def _is_scored(entry: Entry, logits: pa.Table, column: str, scorer: Scorer) -> bool:
@@ -466,12 +468,12 @@ def _is_scored(entry: Entry, logits: pa.Table, column: str, scorer: Scorer) -> b
     return scored_items >= {picture.item for picture in entry.pictures if picture.image is not None}
 
 
-def _judged(run: _SuiteRunState, entry: Entry, folder: Path, role: str) -> RoleRun | None:
-    """One judge's answers, kept; None where it is not there, had to stop, or has nothing left to say."""
+def _ask_role(run: _SuiteRunState, entry: Entry, folder: Path, role: str) -> RoleRun | None:
+    """Ask one judge and keep its answers; None if it is absent, had to stop, or has nothing left to answer."""
     if role not in run.judges or role in run.stopped or not is_asked(role, run.suite, folder):
         return None
     points = suite_roles(run.suite)[role]
-    if _given(folder, role) == _wanted(run.suite, entry, role):
+    if _answers_given(folder, role) == _answers_required(run.suite, entry, role):
         return None
 
     def check(vlm: Vlm) -> None:
@@ -494,7 +496,7 @@ def _judged(run: _SuiteRunState, entry: Entry, folder: Path, role: str) -> RoleR
     if judge_run is None:
         return None
     rows = role_answers(folder, role, entry, points)
-    write_answers(folder, _with(read_answers(folder), "judge", role, rows))
+    write_answers(folder, _replace_rows(read_answers(folder), "judge", role, rows))
     return RoleRun(
         role=role,
         questions=judge_run.questions,
@@ -506,7 +508,7 @@ def _judged(run: _SuiteRunState, entry: Entry, folder: Path, role: str) -> RoleR
     )
 
 
-def _with(table: pa.Table, column: str, name: str, rows: pa.Table) -> pa.Table:
+def _replace_rows(table: pa.Table, column: str, name: str, rows: pa.Table) -> pa.Table:
     """`table` with the rows of one judge or column replaced."""
     rest = table.filter(pc.not_equal(table.column(column), name))
     return pa.concat_tables([rest, rows.cast(table.schema)]).combine_chunks()
@@ -523,7 +525,7 @@ def _open(
         counts = ", ".join(f"{count:,} {kind}" for kind, count in waiting.items())
         yield f"pictures are missing ({counts}): run again, or --as-is counts them as failures"
     for role in (name for name in suite_roles(run.suite) if name != run.suite.card.oracle):
-        lacks = _wanted(run.suite, entry, role) - _given(folder, role)
+        lacks = _answers_required(run.suite, entry, role) - _answers_given(folder, role)
         if lacks:
             yield f"{lacks:,} answers of {role} are open: {_why_open(run, role)}"
     for column, axis in result.eps.items():
@@ -532,11 +534,11 @@ def _open(
             yield f"{axis.coverage.open:,} scores of {column} are open: {why}"
 
 
-def _given(folder: Path, role: str) -> int:
+def _answers_given(folder: Path, role: str) -> int:
     return int(read_answers(folder).column("judge").to_pylist().count(role))
 
 
-def _wanted(suite: Suite, entry: Entry, role: str) -> int:
+def _answers_required(suite: Suite, entry: Entry, role: str) -> int:
     """Answers that a judge of the routes is to give about the pictures that are there."""
     pictures = Counter(picture.prompt for picture in entry.pictures if picture.image is not None)
     points = suite_roles(suite)[role]

@@ -17,17 +17,17 @@ Snapshot = TypeVar("Snapshot", ArenaSnapshot, RaterTables)
 
 
 def publish_snapshot(folder: Path, snapshot: Snapshot) -> tuple[Snapshot, bool]:
-    """`snapshot` with its number, and whether it is new: one that says the same as a published one is that one."""
+    """`snapshot` with its number, and whether it is new; a snapshot equal to a published one gets its number."""
     folder.mkdir(parents=True, exist_ok=True)
-    content = _told(snapshot)
+    content = _content(snapshot)
     published = read_snapshots(folder, type(snapshot))
     for earlier in published:
-        if _told(earlier) == content:
+        if _content(earlier) == content:
             return earlier, False
     number = max((earlier.number for earlier in published), default=0) + 1
     while True:
         numbered = snapshot.model_copy(update={"number": number})
-        if _written(folder / f"{number:04}.json", numbered.model_dump_json(indent=1).encode()):
+        if _write_new(folder / f"{number:04}.json", numbered.model_dump_json(indent=1).encode()):
             return numbered, True
         number += 1  # somebody else published in between
 
@@ -54,13 +54,13 @@ def read_snapshots(folder: Path, kind: type[Snapshot]) -> list[Snapshot]:
     return snapshots
 
 
-def _told(snapshot: Noun) -> str:
+def _content(snapshot: Noun) -> str:
     """Everything but the number."""
     return snapshot.model_copy(update={"number": 0}).model_dump_json()
 
 
-def _written(path: Path, content: bytes) -> bool:
-    """Write a file whole unless one stands there; False where one does."""
+def _write_new(path: Path, content: bytes) -> bool:
+    """Write a file whole; False if there is one already."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
     try:
         with open(part, "xb") as file:

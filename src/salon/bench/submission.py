@@ -112,7 +112,7 @@ def read_submission(
         raise BadFile("pictures of the suite's prompts are needed", found="none", where=source.where,
                       remedy="name them PROMPT.png, or PROMPT__SEED.png")  # fmt: skip
     pictures = tuple(
-        _pictured(
+        _entry_picture(
             key, terms.name, checked.get(key), source.missing.get(key, WITHHELD if key[0] in suite.private else MISSING)
         )
         for key in required_keys(suite)
@@ -120,7 +120,7 @@ def read_submission(
     entry = Entry.parse({**terms.record(), "suite": prompts_hash(suite), "pictures": pictures}, where=source.where)
     changed = [f"{key[0]}__{key[1]}: {'; '.join(picture.notes)}" for key, picture in checked.items() if picture.notes]
     notes = (*source.notes, *([f"{len(changed):,} pictures were made plain: {first_few(changed)}"] if changed else []))
-    return Submission(entry, lambda picture: _again(source, picture), notes)
+    return Submission(entry, lambda picture: _read_again(source, picture), notes)
 
 
 def required_keys(suite: Suite) -> list[Key]:
@@ -129,7 +129,7 @@ def required_keys(suite: Suite) -> list[Key]:
 
 
 def check_licence(suite: Suite, terms: EntryTerms) -> None:
-    """BadValue where no licence is stated, or one that the suite does not take."""
+    """BadValue if no licence is stated, or one that the suite does not accept."""
     allowed = suite.card.image_licences
     if terms.licence.strip() and (
         not allowed or terms.licence.casefold() in {licence.casefold() for licence in allowed}
@@ -176,7 +176,7 @@ class _RefusedPicture(Exception):
 
 
 def _check_picture(source: SubmittedFiles, key: Key, size: str | None) -> _CheckedPicture:
-    """One picture decoded, after all that can be told without decoding it."""
+    """One picture decoded, after all checks that need no decoding."""
     data = source.read(source.files[key])
     promised = source.hashes.get(key)
     original_digest = hashlib.sha256(data).hexdigest()
@@ -205,7 +205,7 @@ def first_few(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_LISTED]) + more
 
 
-def _pictured(key: Key, name: str, checked: _CheckedPicture | None, missing: str) -> EntryPicture:
+def _entry_picture(key: Key, name: str, checked: _CheckedPicture | None, missing: str) -> EntryPicture:
     prompt, seed = key
     fields: dict[str, Any] = {"prompt": prompt, "seed": seed, "item": f"{prompt}/{name}/{seed}"}
     if checked is None:
@@ -214,7 +214,7 @@ def _pictured(key: Key, name: str, checked: _CheckedPicture | None, missing: str
     return EntryPicture(**fields, image=image, sha256=checked.sha256, width=checked.width, height=checked.height)
 
 
-def _again(source: SubmittedFiles, picture: EntryPicture) -> bytes:
+def _read_again(source: SubmittedFiles, picture: EntryPicture) -> bytes:
     name = source.files[picture.prompt, picture.seed]
     data = source.read(name)
     if hashlib.sha256(data).hexdigest() != picture.sha256:  # one that had to be made plain, or another one

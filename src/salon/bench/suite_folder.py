@@ -106,7 +106,7 @@ def read_suite(folder: Path) -> Suite:
 
 
 def _check_hidden(suite: Suite, folder: Path) -> None:
-    """No hash covers the texts of private prompts: one that stands in a public file is refused, not passed by."""
+    """No hash covers the texts of private prompts: a text in a public file is refused, not ignored."""
     exposed = sorted(suite.private - suite.closed)
     exposed += [point.id for point in suite.points if point != public_point(point, suite.private)]
     if exposed:
@@ -189,7 +189,7 @@ def read_lock(folder: Path) -> SuiteLock | None:
 
 
 def lock_suite(folder: Path, reference: Reference | None = None) -> Suite:
-    """Freeze the suite in `folder` as it stands, or with this reference; one that is frozen already stays as it is."""
+    """Freeze the suite in `folder` as it stands, or with this reference; a frozen suite stays as it is."""
     with wait_turn(folder / CARD):  # of two at once the second would lock what the first one's reference replaced
         suite = read_suite(folder)
         if reference is not None and reference != suite.reference:
@@ -364,7 +364,7 @@ def hide(
             where=f"suite {suite.card.name!r}",
             remedy=f"there are {', '.join(public[:10])}" if public else "all are private",
         )
-    private_texts = {id: _kept(prompts_by_id[id].prompt, suite.points, (before or {}).get(id)) for id in chosen}
+    private_texts = {id: _private_text(prompts_by_id[id].prompt, suite.points, (before or {}).get(id)) for id in chosen}
     hidden = tuple(
         prompt.model_copy(update={"private": True, "digest": text_digest(private_texts[prompt.id])})
         if prompt.id in private_texts
@@ -374,7 +374,7 @@ def hide(
     return replace(suite, prompts=hidden), list(private_texts.values())
 
 
-def _kept(prompt: Prompt, points: Iterable[Point], before: PrivateText | None) -> PrivateText:
+def _private_text(prompt: Prompt, points: Iterable[Point], before: PrivateText | None) -> PrivateText:
     own = {point.id: PrivatePoint(text=point.text, rule=point.rule) for point in points if point.prompt == prompt.id}
     texts = {name: getattr(prompt, name) for name in _TEXTS}
     salt = secrets.token_hex(16) if before is None else before.salt
@@ -409,7 +409,7 @@ def fill_private(suite: Suite, path: Path) -> Suite:
     points_by_id = {id: point for part in texts.values() for id, point in part.points.items()}
     return replace(
         suite,
-        prompts=tuple(_filled(part, texts, path) for part in suite.prompts),
+        prompts=tuple(_fill_prompt(part, texts, path) for part in suite.prompts),
         points=tuple(
             (point.model_copy(update=dict(points_by_id[point.id])) if point.id in points_by_id else point)
             if point.prompt in texts
@@ -419,7 +419,7 @@ def fill_private(suite: Suite, path: Path) -> Suite:
     )
 
 
-def _filled(prompt: SuitePrompt, texts: Mapping[str, PrivateText], path: Path) -> SuitePrompt:
+def _fill_prompt(prompt: SuitePrompt, texts: Mapping[str, PrivateText], path: Path) -> SuitePrompt:
     if not prompt.private:
         return prompt
     if prompt.id not in texts:

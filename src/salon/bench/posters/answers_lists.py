@@ -184,8 +184,8 @@ def read_effects(response: str | None, menu: Sequence[str] = ()) -> ReadAnswer |
         colors, effects = value_under(value, _COLOR_KEYS), value_under(value, _EFFECT_KEYS)
         if colors is not None or effects is not None:
             parts = _words(colors, menu_words), _words(effects, menu_words)
-            return NO_OPTION if parts[0] is None or parts[1] is None else _apart(parts[0], parts[1])
-    labelled = _labelled(text, menu_words)
+            return NO_OPTION if parts[0] is None or parts[1] is None else _color_and_effects(parts[0], parts[1])
+    labelled = _read_labelled(text, menu_words)
     if labelled is not None:
         return labelled
     if is_refusal(text):
@@ -195,15 +195,15 @@ def read_effects(response: str | None, menu: Sequence[str] = ()) -> ReadAnswer |
         return (
             SEVERAL
             if any(value != lists[0] for value in lists)
-            else _sorted_out(_words(lists[0], menu_words), text, ways)
+            else _split_colors(_words(lists[0], menu_words), text, ways)
         )
     spans = json_spans(text)
     if len(spans) == 1 and lists and not re.search(r"\w", text[: spans[0][1]].rpartition(":")[2] + text[spans[0][2] :]):
-        return _sorted_out(_words(lists[0], menu_words), text, ways)
-    return _sorted_out(_items(_statement(text), menu_words), text, ways)
+        return _split_colors(_words(lists[0], menu_words), text, ways)
+    return _split_colors(_items(_statement(text), menu_words), text, ways)
 
 
-def _labelled(text: str, menu_words: set[str]) -> ReadAnswer | UnreadAnswer | None:
+def _read_labelled(text: str, menu_words: set[str]) -> ReadAnswer | UnreadAnswer | None:
     """What stands behind "Color:" and "Effects:", on one line or below; None where there is no such label."""
     labels = list(_LABEL.finditer(text))
     if not labels:
@@ -222,7 +222,7 @@ def _labelled(text: str, menu_words: set[str]) -> ReadAnswer | UnreadAnswer | No
     if all(kinds):  # only effects have a label: the color may stand before it
         before = _items(text[: labels[0].start()], menu_words) or []
         colors = [word for word in before if word in option_spellings(COLORS)]
-    return _apart(colors, effects)
+    return _color_and_effects(colors, effects)
 
 
 def _is_effect(label: re.Match[str]) -> bool:
@@ -235,14 +235,14 @@ def _complete_each_other(lists: Sequence[Sequence[Any]], ways: dict[str, str]) -
     return len(lists) == 2 and {True} in has_colors and {False} in has_colors
 
 
-def _sorted_out(words: list[str] | None, text: str, ways: dict[str, str]) -> ReadAnswer | UnreadAnswer:
+def _split_colors(words: list[str] | None, text: str, ways: dict[str, str]) -> ReadAnswer | UnreadAnswer:
     """A plain list: what is a color is the color, the rest are effects."""
     if not words:
         return why_unanswered(text)
-    return _apart([word for word in words if word in ways], [word for word in words if word not in ways])
+    return _color_and_effects([word for word in words if word in ways], [word for word in words if word not in ways])
 
 
-def _apart(colors: list[str], effects: list[str]) -> ReadAnswer:
+def _color_and_effects(colors: list[str], effects: list[str]) -> ReadAnswer:
     color = label_in(colors, option_spellings(COLORS)) if colors else SEVERAL
     effect_names = frozenset(word for word in effects if word not in ("none", "no effect", "no effects", "n a"))
     return ReadAnswer((color.value if isinstance(color, ReadAnswer) else None, effect_names))
@@ -305,7 +305,7 @@ def _known_items(words: str, menu_words: set[str]) -> list[str] | None:
             return [way]
     parts = [_TAIL.sub("", _LEAD.sub("", part).strip()) for part in _AND.split(bare)]
     if len(parts) > 1:
-        joined = _joined(bare, menu_words)
+        joined = _split_joined(bare, menu_words)
         if joined is not None:
             return joined
     if " or " in f" {words} ":  # nothing is chosen
@@ -331,8 +331,8 @@ def _one_item(words: str, menu_words: set[str]) -> list[str]:
     )
 
 
-def _joined(words: str, menu_words: set[str]) -> list[str] | None:
-    """What "and" joins where a menu says which: the fewest parts of which at least one is known, and none is long."""
+def _split_joined(words: str, menu_words: set[str]) -> list[str] | None:
+    """The parts that "and" joins, split by the menu; None if no part is on the menu or one is too long."""
     parts = _AND.split(words)
     items: list[str] = []
     at = 0

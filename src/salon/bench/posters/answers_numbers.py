@@ -128,11 +128,11 @@ def read_rating(response: str | None) -> ReadAnswer | UnreadAnswer:
     if values:
         numbers = _numbers_in(values[-1])
         return _rating(numbers[0]) if len(values) == 1 and len(numbers) == 1 else UnreadAnswer("not a number")
-    alone = _ALONE.fullmatch(spoken[-1]) or _ALONE.fullmatch(spoken[0]) or _repeated(spoken)
+    alone = _ALONE.fullmatch(spoken[-1]) or _ALONE.fullmatch(spoken[0]) or _repeated_number(spoken)
     return _rating(alone[1]) if alone else why_unanswered(text)
 
 
-def _repeated(spoken: list[str]) -> re.Match[str] | None:
+def _repeated_number(spoken: list[str]) -> re.Match[str] | None:
     """A line that says one number twice: "about five, say 5"."""
     if len(spoken) != 1 or len(spoken[0].split()) > 8:
         return None
@@ -322,10 +322,10 @@ def read_boxes(response: str | None, convention: Convention, size: tuple[int, in
     if is_cut_off(text):
         return CUT_OFF
     spans = json_spans(text)
-    box_lists = [(raw, text[max(0, start - 300) : start]) for value, start, _ in spans if (raw := _nested(value))]
+    box_lists = [(raw, text[max(0, start - 300) : start]) for value, start, _ in spans if (raw := _nested_boxes(value))]
     outside = "".join(text[a:b] for a, b in zip([0, *(end for *_, end in spans)], [*(at for _, at, _ in spans), None]))
     if box_lists and not _OTHER_NUMBERS.search(outside):
-        return _chosen(box_lists, convention, size)
+        return _choose_boxes(box_lists, convention, size)
     raw = _flat(text) or ([] if box_lists else _rows(text))
     if not raw and re.fullmatch(r"\W{0,20}(?:\w{1,12}\W{1,3}){0,6}\[\s{0,4}\]\W{0,20}", text[:200]):
         return ReadAnswer(BoxAnswer((), ()))  # an empty list is an answer
@@ -335,7 +335,7 @@ def read_boxes(response: str | None, convention: Convention, size: tuple[int, in
 Raw = list[tuple[str | None, list[Any]]]
 
 
-def _chosen(
+def _choose_boxes(
     box_lists: list[tuple[Raw, str]], convention: Convention, size: tuple[int, int]
 ) -> ReadAnswer | UnreadAnswer:
     """Single boxes belong together; of several lists of boxes the last counts if it says that it is the answer."""
@@ -367,7 +367,7 @@ def _is_pair(value: Any) -> bool:
     )  # fmt: skip
 
 
-def _nested(value: Any, name: str | None = None, depth: int = 0) -> Raw:
+def _nested_boxes(value: Any, name: str | None = None, depth: int = 0) -> Raw:
     """Boxes inside lists and objects, each with the name nearest to it."""
     if depth > 6:
         return []
@@ -391,8 +391,8 @@ def _nested(value: Any, name: str | None = None, depth: int = 0) -> Raw:
         return [(name, [x, y, x + width, y + height])]
     inner = value_under(value, _BOX_KEYS)
     if inner is not None:
-        return _nested(inner, name, depth + 1)
-    return [box for key, part in value.items() for box in _nested(part, name or str(key), depth + 1)]
+        return _nested_boxes(inner, name, depth + 1)
+    return [box for key, part in value.items() for box in _nested_boxes(part, name or str(key), depth + 1)]
 
 
 def _in_list(value: list[Any], name: str | None, depth: int) -> Raw:
@@ -401,7 +401,7 @@ def _in_list(value: list[Any], name: str | None, depth: int) -> Raw:
         return [(name, value[i : i + 4]) for i in range(0, len(value), 4)]
     if len(value) == 2 and isinstance(value[0], str) and _is_box(value[1]):  # a text and its box
         return [(value[0], value[1])]
-    parts = [_nested(part, name, depth + 1) for part in value]
+    parts = [_nested_boxes(part, name, depth + 1) for part in value]
     empty: Raw = [(None, [None] * 4)]
     if not any(parts):
         return [(name, [None] * 4)] * len(value) if value and all(_is_number_list(part) for part in value) else []

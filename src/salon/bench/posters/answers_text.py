@@ -101,7 +101,7 @@ def answer_text(response: str | None) -> str | UnreadAnswer:
         return UnreadAnswer("thought without an answer")
     text = text[-LONGEST:]
     tagged = [match for match in _TAGGED.finditer(text) if match[2].strip()] if "</" in text else []
-    text = _TOKEN.sub("", _BOX_TOKENS.sub(_boxed, tagged[-1][2] if tagged else text))
+    text = _TOKEN.sub("", _BOX_TOKENS.sub(_boxed_token, tagged[-1][2] if tagged else text))
     whole = _ONLY_BOXED.fullmatch(text.strip(" \n\t$"))
     text = whole[1] if whole and "\\boxed" not in whole[1] else text
     return text if text_lines(text) else UnreadAnswer("empty")
@@ -128,7 +128,7 @@ def in_ascii(text: str) -> str:
     return text.replace("**", "").replace("__", "").replace("`", "")
 
 
-def _boxed(token: re.Match[str]) -> str:
+def _boxed_token(token: re.Match[str]) -> str:
     return "\\boxed{" if "begin" in token[0] else "}"
 
 
@@ -359,12 +359,12 @@ def read_text(response: str | None) -> ReadAnswer | UnreadAnswer:
         if (match := _STATED.match(line[:LONGEST_LINE].replace("**", ""))) and match[1].strip()
     ]
     if stated:
-        return ReadAnswer(_unwrapped(stated[-1].strip().removesuffix(".") if len(spoken) == 1 else stated[-1]))
+        return ReadAnswer(_unwrap_line(stated[-1].strip().removesuffix(".") if len(spoken) == 1 else stated[-1]))
     quoted = set(_QUOTED.findall(text))
     if len(quoted) == 1 and len(text.split()) <= 60 and _ABOUT.search(_QUOTED.sub("", text)):
         return ReadAnswer(quoted.pop())
     silent = why_unanswered(text)
-    return silent if silent.reason == "refusal" else ReadAnswer("\n".join(map(_unwrapped, spoken)))
+    return silent if silent.reason == "refusal" else ReadAnswer("\n".join(map(_unwrap_line, spoken)))
 
 
 def read_texts(response: str | None) -> ReadAnswer | UnreadAnswer:
@@ -387,7 +387,7 @@ def read_texts(response: str | None) -> ReadAnswer | UnreadAnswer:
         items = [match[2] for match in _ITEM.finditer(listed)]
         if items and len(letters_only("".join(items))) >= len(letters_only(listed)):
             return ReadAnswer(tuple(items))
-    return ReadAnswer(tuple(_unquoted(_unmarked(spoken))))
+    return ReadAnswer(tuple(_strip_quotes(_strip_list_marks(spoken))))
 
 
 def _lines(text: str) -> list[str]:
@@ -411,7 +411,7 @@ def _outside(text: str, spans: Sequence[tuple[Any, int, int]]) -> bool:
     return bool(said_beside)
 
 
-def _unmarked(spoken: list[str]) -> list[str]:
+def _strip_list_marks(spoken: list[str]) -> list[str]:
     """Lines without the bullets or numbers of a list that all of them are in."""
     numbers = [match[1] for line in spoken if (match := _NUMBERED.match(line))]
     if len(spoken) > 1 and [int(number) for number in numbers] == list(range(1, len(spoken) + 1)):
@@ -422,17 +422,17 @@ def _unmarked(spoken: list[str]) -> list[str]:
     return spoken
 
 
-def _unquoted(spoken: list[str]) -> list[str]:
+def _strip_quotes(spoken: list[str]) -> list[str]:
     """Lines without quotes or emphasis that stand around every one of them; around some, they are the poster's own."""
     for mark in ("**", "__", "*", "_", '""', "''", "``", "“”", "‘’", "«»", "「」"):
         first, last = (mark[0], mark[1]) if len(set(mark)) == 2 or mark in ('""', "''", "``") else (mark, mark)
         around = [line for line in spoken if line.startswith(first) and line.endswith(last)]
         if len(spoken) > 1 and len(around) == len(spoken) and all(len(line) > len(first + last) for line in spoken):
-            return _unquoted([line[len(first) : -len(last)].strip() for line in spoken])
+            return _strip_quotes([line[len(first) : -len(last)].strip() for line in spoken])
     return spoken
 
 
-def _unwrapped(line: str) -> str:
+def _unwrap_line(line: str) -> str:
     """A line without the quotes or the emphasis around it."""
     line = line.strip()
     for _ in range(4):

@@ -364,7 +364,7 @@ def _values(
 
 
 def is_apart(value: ComparisonValue) -> bool | None:
-    """Whether a value is told apart from the best of its row; None for the best itself, or where nothing tells."""
+    """Whether a value differs significantly from the best of its row; None for the best, or if unknown."""
     if value.behind is None or value.behind.low is None:
         return None
     return value.behind.low > 0

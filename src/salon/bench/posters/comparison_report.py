@@ -64,7 +64,7 @@ def compared_page(
         title="Poster tasks",
         tab="Posters: " + ", ".join(brief(name) for name in report.contestants),
         subtitle=Markup("{} side by side on {}.").format(
-            _listed(report.contestants), count_noun(len({row.task for row in report.rows}), "task")
+            _name_list(report.contestants), count_noun(len({row.task for row in report.rows}), "task")
         ),
         kicker="Salon bench posters",
         sections=[
@@ -87,7 +87,7 @@ def compared_page(
     )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str]) -> str:
     *first, last = (brief(name) for name in names)
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -112,7 +112,7 @@ def _why(value: ComparisonValue) -> str:
 
 
 def _under(value: ComparisonValue) -> str | Markup:
-    """A word below the number: the best, not told apart from it, or owed verdicts and not ranked."""
+    """A word below the number: best, not told apart from the best, or why it is not ranked."""
     if value.figure is None:
         return ""
     if value.owed:
@@ -137,11 +137,14 @@ def _leading_section(report: ComparisonReport) -> list[Section]:
     owing = [name for name, cell in cells if cell.owed]
     partial = [name for name, cell in cells if cell.partial and not cell.owed]
     unlike = protocol_warnings(report.judged)
-    sentences = [f"{_listed(best)} {_verb(best, 'leads', 'lead')} by the average of the groups."] if best else []
-    sentences += [f"{_listed(close)} cannot be told apart from the best."] if close else []
-    sentences += [f"{_listed(partial)} {_verb(partial)} not ranked: others were asked more tasks."] if partial else []
-    sentences += [f"{_listed(owing)} {_verb(owing)} not ranked: a judge owes verdicts. Run salon bench posters judge."
-             ] if owing else []  # fmt: skip
+    sentences = [f"{_name_list(best)} {_verb(best, 'leads', 'lead')} by the average of the groups."] if best else []
+    sentences += [f"{_name_list(close)} cannot be told apart from the best."] if close else []
+    sentences += (
+        [f"{_name_list(partial)} {_verb(partial)} not ranked: others were asked more tasks."] if partial else []
+    )
+    if owing:
+        ending = "not ranked: a judge owes verdicts. Run salon bench posters judge."
+        sentences.append(f"{_name_list(owing)} {_verb(owing)} {ending}")
     sentences += unlike
     if not sentences:
         return []
@@ -153,7 +156,7 @@ def _verb(names: Sequence[str], singular: str = "is", several: str = "are") -> s
 
 
 def _judge_sections(report: ComparisonReport) -> list[Section]:
-    """Who judged whom, in whose words; nothing where nobody was judged."""
+    """Who judged each contestant, and by which prompts; nothing if nobody was judged."""
     if not any(record.tasks for record in report.judged):
         return []
     columns = [
@@ -247,12 +250,16 @@ def table_sections(report: ComparisonReport) -> list[Section]:
     """Overall with its radar first, then a section for each of the other tables."""
     order = sorted(report.tables, key=lambda table: (table.number != _OVERALL, table.number))
     return [
-        Section(f"Table {table.number}: {table.title}", [*_radars(report, table), _table(table)], _told(report, table))
+        Section(
+            f"Table {table.number}: {table.title}",
+            [*_radars(report, table), _table(table)],
+            _table_intro(report, table),
+        )
         for table in order
     ]
 
 
-def _told(report: ComparisonReport, table: PosterPaperTable) -> str:
+def _table_intro(report: ComparisonReport, table: PosterPaperTable) -> str:
     scoring = "By the released scoring, faults and all." if report.compat else "By our scoring, with intervals."
     published = any(row.published for row in table.rows)
     beside = " Published rows are by the released scoring, and are not ranked." if published else ""
@@ -280,7 +287,7 @@ def _table(table: PosterPaperTable) -> Table:
 
 
 def _cell(cell: PaperCell) -> Cell:
-    """The value; below it, what it is worth knowing: that it is the best, owed verdicts, its interval."""
+    """The value; below it, whether it is the best, why it is not ranked, and its interval."""
     parts: list[str | Markup] = []
     if cell.owed:
         parts.append(Markup("{} owed").format(count_noun(cell.owed, "verdict")))

@@ -173,7 +173,7 @@ def refuse_option(text: str) -> bool:
 # -- responses -----------------------------------------------------------------------------------------------------
 
 
-def _cleaned(record: Record) -> str:
+def _clean_response(record: Record) -> str:
     """The response, cleaned: the parts of a list each, then joined."""
     response = record["response"]
     if response is None:
@@ -181,7 +181,7 @@ def _cleaned(record: Record) -> str:
     return "".join(clean(part) for part in ([response] if isinstance(response, str) else response))
 
 
-def _joined(records: Iterable[Record]) -> Iterable[tuple[Record, str]]:
+def _with_responses(records: Iterable[Record]) -> Iterable[tuple[Record, str]]:
     """Each record with its response as it stands; after a null one it went on with the answer before."""
     answer: str | None = None
     for record in records:
@@ -211,19 +211,19 @@ def _gt_texts(record: Record, *keys: str) -> list[str]:
 
 def _logo(records: Sequence[Record]) -> Numbers:
     truths = ["".join(clean(text) for text in _gt_texts(record)).lower() for record in records]
-    return _means("accuracy", [_cleaned(record).lower() == truth for record, truth in zip(records, truths)])
+    return _means("accuracy", [_clean_response(record).lower() == truth for record, truth in zip(records, truths)])
 
 
 def _poster(records: Sequence[Record]) -> Numbers:
     shares = []
     for record in records:
-        text = _cleaned(record).lower()
+        text = _clean_response(record).lower()
         shares.append(_mean([clean(truth).lower() in text for truth in _gt_texts(record, "texts")]))
     return _means("share", [share for share in shares if share >= LEAST_POSTER])
 
 
 def _recall(record: Record) -> float:
-    run, text = "".join(clean(line) for line in _gt_texts(record)), _cleaned(record)
+    run, text = "".join(clean(line) for line in _gt_texts(record)), _clean_response(record)
     units = [run[i : i + _UNIT] in text for i in range(0, len(run) - _UNIT + 1, _UNIT)]
     return _mean(units) if units else 0.0
 
@@ -252,7 +252,7 @@ def _sizes(records: Sequence[Record]) -> Numbers:
 def _matching(records: Sequence[Record]) -> Numbers:
     accuracies, n = [], 0
     for half in task_named("font_matching").strings:
-        texts = [(_cleaned(record), record["gt"]) for record in records if record["task"] == half]
+        texts = [(_clean_response(record), record["gt"]) for record in records if record["task"] == half]
         right = [gt in text and len(text) <= LONGEST_LETTER for text, gt in texts if not refuse_option(text)]
         accuracies.append(_mean(right))
         n += len(right)
@@ -261,7 +261,7 @@ def _matching(records: Sequence[Record]) -> Numbers:
 
 def _letters(k: int, *, refusals: bool) -> Callable[[Sequence[Record]], Numbers]:
     def score(records: Sequence[Record]) -> Numbers:
-        texts = [(_cleaned(record), record["gt"]) for record in records]
+        texts = [(_clean_response(record), record["gt"]) for record in records]
         right = [gt in text for text, gt in texts if not (refusals and refuse_option(text))]
         return {"score": ReleasedNumber(k_norm(_mean(right), k), len(right))}
 
@@ -269,7 +269,7 @@ def _letters(k: int, *, refusals: bool) -> Callable[[Sequence[Record]], Numbers]
 
 
 def _effects(records: Sequence[Record]) -> Numbers:
-    texts = [(_cleaned(record), record["gt"]) for record in records]
+    texts = [(_clean_response(record), record["gt"]) for record in records]
     colors = [gt[0] in text for text, gt in texts]
     effects = [_mean([effect in text for effect in gt[1:]]) for text, gt in texts if len(gt) > 1]
     return {
@@ -281,7 +281,7 @@ def _effects(records: Sequence[Record]) -> Numbers:
 def _alignment(everything: Sequence[Record]) -> Numbers:
     right = [
         truth in answer
-        for record, answer in _joined(everything)
+        for record, answer in _with_responses(everything)
         if record["task"] == "alignment"
         for truth in _gt_texts(record, "alignment")
     ]
@@ -290,7 +290,7 @@ def _alignment(everything: Sequence[Record]) -> Numbers:
 
 def _rotation(everything: Sequence[Record]) -> Numbers:
     right = []
-    for record, answer in _joined(everything):
+    for record, answer in _with_responses(everything):
         if record["task"] == "rotation":
             truth = _gt_texts(record, "rotation")[0]
             turned_back = truth == "clockwise rotation" and _COUNTERCLOCKWISE in answer
@@ -300,7 +300,7 @@ def _rotation(everything: Sequence[Record]) -> Numbers:
 
 def _empty(records: Sequence[Record]) -> Numbers:
     overlaps, matches = [], []
-    for record, answer in _joined(records):
+    for record, answer in _with_responses(records):
         ids, truth = _last_list(answer), set(record["gt"])
         answered = set(ids)
         overlaps.append(len(answered & truth) / len(answered | truth) if answered | truth else 1.0)
@@ -316,7 +316,7 @@ def _last_list(answer: str) -> list[int]:
 
 
 def _layout_accuracy(records: Sequence[Record]) -> tuple[float, int]:
-    right = [record["gt"] in _cleaned(record)[0] for record in records]
+    right = [record["gt"] in _clean_response(record)[0] for record in records]
     return _mean(right), len(right)
 
 
@@ -343,13 +343,13 @@ def _rating(records: Sequence[Record]) -> Numbers:
     for record in records:
         response, truth = record["response"], record["gt"]
         text = response if isinstance(response, str) else "".join(map(str, response or ()))
-        people = float(truth) if isinstance(truth, int | float) else _rated(str(truth))
-        rating = None if response is None else _rated(text.strip())
+        people = float(truth) if isinstance(truth, int | float) else _parse_rating(str(truth))
+        rating = None if response is None else _parse_rating(text.strip())
         if rating is not None and people is not None:
             pairs.append((rating, people))
     if not pairs:
         return {"pearson": ReleasedNumber(0.0, 0)}
-    x, y = (_scaled(np.array(side)) for side in zip(*pairs))
+    x, y = (_standardize(np.array(side)) for side in zip(*pairs))
     with np.errstate(invalid="ignore"):
         cosine = float(np.dot(x, y) / (np.linalg.norm(x) * np.linalg.norm(y)))
     if math.isnan(cosine):
@@ -357,13 +357,13 @@ def _rating(records: Sequence[Record]) -> Numbers:
     return {"pearson": ReleasedNumber(cosine, len(pairs))}
 
 
-def _scaled(values: np.ndarray) -> np.ndarray:
+def _standardize(values: np.ndarray) -> np.ndarray:
     """Centered and scaled; values without a spread stay as they are, not even centered."""
     sd = np.std(values)
     return values if sd == 0 else (values - np.mean(values)) * (_SD / sd)
 
 
-def _rated(text: str) -> float | None:
+def _parse_rating(text: str) -> float | None:
     """The first match of the first pattern whose first match is from 0 to 10."""
     for pattern in _RATINGS:
         match = pattern.search(text)
@@ -396,9 +396,9 @@ def _richness(records: Sequence[Record]) -> Numbers:
     return {"richness": ReleasedNumber(_mean(shares), len(records))}
 
 
-def _boxed(score: Callable[..., dict[str, list[float]]]) -> Callable[[Sequence[Record]], Numbers]:
+def _box_scorer(score: Callable[..., dict[str, list[float]]]) -> Callable[[Sequence[Record]], Numbers]:
     def numbers(records: Sequence[Record]) -> Numbers:
-        pots = score(list(_joined(records)))
+        pots = score(list(_with_responses(records)))
         return {id: number for name, values in pots.items() for id, number in _means(name, values).items()}
 
     return numbers
@@ -407,9 +407,9 @@ def _boxed(score: Callable[..., dict[str, list[float]]]) -> Callable[[Sequence[R
 SCORERS: Mapping[str, Callable[[Sequence[Record]], Numbers]] = {
     "logo_ocr": _logo, "poster_ocr": _poster, "font_size_ocr": _sizes, "font_matching": _matching,
     "font_attributes": _letters(2, refusals=True), "font_effect": _letters(_CLASSIC_K, refusals=False),
-    "font_effect_2": _effects, "text_localization": _boxed(text_localization), "alignment": _alignment,
+    "font_effect_2": _effects, "text_localization": _box_scorer(text_localization), "alignment": _alignment,
     "rotation": _rotation, "empty_space": _empty, "layout_comparison": _comparison,
-    "layout_generation": _boxed(layout_generation), "composition_understanding": _points,
+    "layout_generation": _box_scorer(layout_generation), "composition_understanding": _points,
     "intention_understanding": _points, "overall_rating": _rating, "gen_dense": _checkpoints,
     "gen_composition": _checkpoints, "gen_intention": _checkpoints, "gen_style": _style, "gen_font": _richness,
 }  # fmt: skip

@@ -68,7 +68,7 @@ def _fields(
     if item.task.answer == "points":
         return {"response": "\n".join(item.truth), "judge": _verdicts(item)} if name == "perfect" else {}
     answer = _ANSWERS[name](item, rng, effects)
-    return {"response": _written(item, answer, boxes)}
+    return {"response": _write_answer(item, answer, boxes)}
 
 
 def _verdicts(item: PosterItem) -> list[str] | str:
@@ -78,7 +78,7 @@ def _verdicts(item: PosterItem) -> list[str] | str:
     return str(item.truth) if item.task.answer == "label" else json.dumps(ATTRIBUTES)
 
 
-def _written(item: PosterItem, answer: Any, boxes: Convention) -> str:
+def _write_answer(item: PosterItem, answer: Any, boxes: Convention) -> str:
     """An answer as a model would write it."""
     match item.task.answer:
         case "boxes" | "layout":

@@ -76,7 +76,7 @@ class PosterFile:
 
     def edited(self, changes: Mapping[int, Mapping[str, Any]]) -> PosterFile:
         """The file with fields of some records (by number) set; None takes a field away."""
-        return replace(parse_file(_edited(self.text, self.spans, changes), self.path), merged_at=self.merged_at)
+        return replace(parse_file(_edit_text(self.text, self.spans, changes), self.path), merged_at=self.merged_at)
 
     def write(self, path: Path) -> None:
         """Write the text, whole or not at all."""
@@ -105,7 +105,7 @@ class _FileStyle:
 
 
 def open_file(path: Path) -> PosterFile:
-    """The file at `path`; BadFile or BadValue where it is none, or one of another version."""
+    """The file at `path`; BadFile or BadValue if it is not one, or of another version."""
     return parse_file(_read(path), path)
 
 
@@ -139,7 +139,9 @@ def write_back(file: PosterFile, changes: Mapping[int, Mapping[str, Any]]) -> No
         file.edited(changes).write(file.path)
         return
     text = _read(file.path)
-    edited = _edited(text, tuple(_spans(text)), {file.merged_at[number]: fields for number, fields in changes.items()})
+    edited = _edit_text(
+        text, tuple(_spans(text)), {file.merged_at[number]: fields for number, fields in changes.items()}
+    )
     with whole_file(file.path) as out:
         out.write(edited.encode("utf-8", "surrogatepass"))
 
@@ -271,7 +273,7 @@ def _parse(text: str, path: Path) -> tuple[tuple[tuple[int, int], ...], tuple[Re
     return spans, records, tasks
 
 
-def _edited(text: str, spans: Sequence[tuple[int, int]], changes: Mapping[int, Mapping[str, Any]]) -> str:
+def _edit_text(text: str, spans: Sequence[tuple[int, int]], changes: Mapping[int, Mapping[str, Any]]) -> str:
     """The text with fields of some of its records set, in the style of the file."""
     members = list(_members(text, spans[0][0]))
     first, second = members[0], members[1]  # a record has several fields: it was read
@@ -407,7 +409,7 @@ class JudgeCard(Noun):
 
 
 def read_judges(out: Path) -> tuple[JudgeCard, ...]:
-    """Who judged in a folder; nobody where it does not say."""
+    """Who judged in a folder; empty if it does not say."""
     place = out / JUDGES
     if not place.is_file():
         return ()
@@ -417,7 +419,7 @@ def read_judges(out: Path) -> tuple[JudgeCard, ...]:
 
 
 def record_judge(out: Path, judge: str, signature: str, verdicts: int, protocol: str = "salon") -> None:
-    """Write down that a judge gave so many verdicts in `out`, asked by a protocol."""
+    """Add the verdicts that a judge gave in `out` under a protocol."""
     if not verdicts:
         return
     verdicts_by_judge = {(card.judge, card.signature, card.protocol): card.verdicts for card in read_judges(out)}

@@ -52,7 +52,7 @@ def generate_named(
     watch: GenerationCallback | None = None,
 ) -> PosterGenerationReport:  # fmt: skip
     """The generator that the command line names, over the prompts of these files."""
-    generator = make_generator(name, [prompt for _, _, prompt in _prompts(_asking(files))], terms)
+    generator = make_generator(name, [prompt for _, _, prompt in _prompts(_generation_files(files))], terms)
     return generate_files(files, generator, out, settings, watch=watch)
 
 
@@ -65,7 +65,7 @@ def generate_files(
     watch: GenerationCallback | None = None,
 ) -> PosterGenerationReport:
     """Every poster that these files ask for and that is not in `out` yet, and the files that lead to them."""
-    asking = _asking(files)
+    asking = _generation_files(files)
     started = [open_run_file(file, out / file.task.place, added=_ADDED, same=_SAME) for file in asking]
     signature = f"{generator.signature.method}|seed:{settings.seed}|size:{settings.size or 'own'}"
     claim_folder(out, RunCard(contestant=generator.name, signature=signature))
@@ -76,7 +76,7 @@ def generate_files(
         generations = read_generations(out / POSTERS)[0] if (out / POSTERS).is_dir() else {}
         ids = {(task, number): item_id(p.id, generator.name, settings.seed) for task, number, p in prompts}
         for bare, there in zip(asking, started):
-            _led(bare, there, ids, generations, out).write(out / bare.task.place)
+            _link_posters(bare, there, ids, generations, out).write(out / bare.task.place)
     (part,) = report.generators
     return PosterGenerationReport(
         generator=part.generator,
@@ -93,7 +93,7 @@ def generate_files(
     )
 
 
-def _asking(files: Sequence[PosterFile]) -> list[PosterFile]:
+def _generation_files(files: Sequence[PosterFile]) -> list[PosterFile]:
     generation_files = [file for file in files if file.task.side == "generation"]
     if not generation_files:
         raise BadValue(
@@ -119,7 +119,7 @@ def _prompts(files: Sequence[PosterFile]) -> Iterator[tuple[str, int, Prompt]]:
             yield file.task.name, item.number, Prompt(id=name, text=item.prompt, category="posters")
 
 
-def _led(
+def _link_posters(
     bare: PosterFile,
     there: PosterFile,
     ids: Mapping[tuple[str, int], str],

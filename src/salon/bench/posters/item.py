@@ -82,7 +82,7 @@ def read_item(task: PosterTask, record: Mapping[str, Any], number: int, *, where
 def texts_in(value: Any) -> tuple[str, ...]:
     """Texts however they are held: a list (of lists), text that looks like a list, or one text."""
     if isinstance(value, str):
-        value = _unpacked(value)
+        value = _parse_list(value)
     if isinstance(value, str):
         return (value,)
     if isinstance(value, list | tuple):
@@ -90,7 +90,7 @@ def texts_in(value: Any) -> tuple[str, ...]:
     return () if value is None else (str(value),)
 
 
-def _unpacked(text: str) -> Any:
+def _parse_list(text: str) -> Any:
     """A list that was written as text, as JSON or as Python; the text itself where it is none."""
     if text.lstrip()[:1] != "[":
         return text

@@ -55,7 +55,7 @@ class ItemScore:
 def score_item(
     item: PosterItem, convention: Convention, *, shown_pixels: int | None = None, picture: bool | None = None
 ) -> ItemScore:
-    """The worth of one answer; `picture` says whether a generated poster is there, None that nobody looked."""
+    """The worth of one answer; `picture` says whether a generated poster is there, None that this is unknown."""
     if item.task.side == "generation":
         return _score_made(item, picture)
     answer = read_answer(item, convention, shown_pixels)
@@ -179,7 +179,7 @@ def _points(covered: Sequence[bool]) -> dict[str, float]:
 
 
 def _score_made(item: PosterItem, picture: bool | None) -> ItemScore:
-    """A poster that a generator made; one that is not there fails everything."""
+    """A poster that a generator made; a missing poster fails everything."""
     nothing = dict.fromkeys((metric.id for metric in item.task.metrics), 0.0)
     if picture is False or (picture is None and item.judge is None):
         return ItemScore(item, NO_PICTURE, nothing)

@@ -90,7 +90,7 @@ def judge_files(
     questions_asked, earlier_verdicts, nothing = 0, 0, 0
     words = OWN if protocol is None else protocol.name
     no_reply: Counter[str] = Counter()
-    open_questions = [(file, list(_owed(file, pictures, protocol))) for file in files if file.task.judged]
+    open_questions = [(file, list(_open_questions(file, pictures, protocol))) for file in files if file.task.judged]
     total = sum(len(questions) for _, questions in open_questions)
     for file, questions in open_questions:
         replies = {item.number: list(item.judge or ()) for item in file.items}
@@ -136,7 +136,9 @@ def judge_named(files: Sequence[PosterFile], options: JudgeSpec, folder: Path, *
         return judge_files(files, vlm, **settings)
 
 
-def _owed(file: PosterFile, pictures: Path | None, protocol: JudgeProtocol | None) -> Iterator[_PosterQuestion]:
+def _open_questions(
+    file: PosterFile, pictures: Path | None, protocol: JudgeProtocol | None
+) -> Iterator[_PosterQuestion]:
     for item in file.items:
         if not _has_answer(item, pictures):
             continue
@@ -252,7 +254,7 @@ def people_study(
         )  # fmt: skip
     chosen = np.sort(np.random.default_rng(seed).choice(len(there), n, replace=False))
     sample = [there[int(at)] for at in chosen]
-    prompts = [Prompt(id=verdict.id, text=_asked(verdict)) for verdict in sample]
+    prompts = [Prompt(id=verdict.id, text=_question_text(verdict)) for verdict in sample]
     items = [Item(id=verdict.id, prompt=verdict.id, category=verdict.task, image=_place(verdict)) for verdict in sample]
     ticks = [
         Checklist(rater=judge, criterion=COVERED.id, item=verdict.id, points=(TICK,), answers=(verdict.holds,))
@@ -298,7 +300,7 @@ def _verdicts(file: PosterFile, pictures: Path, left_out: Counter[str]) -> Itera
                 )
 
 
-def _asked(verdict: _Verdict) -> str:
+def _question_text(verdict: _Verdict) -> str:
     point = f"Point: {verdict.text}"
     return f"Somebody said of this poster:\n\n{verdict.response}\n\n{point}" if verdict.response else point
 

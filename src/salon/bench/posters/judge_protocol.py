@@ -68,7 +68,7 @@ class JudgeProtocol:
 
 
 def read_protocol(place: Path) -> JudgeProtocol:
-    """The released prompts in the file or folder at `place`; BadFile where they are others, or none."""
+    """The released prompts in the file or folder at `place`; BadFile if there are none, or other ones."""
     files = [place / name for name in FILES if (place / name).is_file()] if place.is_dir() else [place]
     prompts: dict[str, tuple[str, ...]] = {}
     for file in files:

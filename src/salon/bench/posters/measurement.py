@@ -79,16 +79,16 @@ def measure_files(
     counts: Counter[str] = Counter()
     no_reply: Counter[str] = Counter()
     generated = [file for file in files if file.task.side == "generation"]
-    owed = [(file, list(_owed(file, way, pictures, counts))) for file in generated]
+    owed = [(file, list(_open_posters(file, way, pictures, counts))) for file in generated]
     total, completed = sum(len(some) for _, some in owed), 0
     for file, some in owed:
-        texts_by_item = {open_poster.item.number: _said(file, open_poster.item, way) for open_poster in some}
+        texts_by_item = {open_poster.item.number: _recorded_texts(file, open_poster.item, way) for open_poster in some}
         jobs = [
             _MeasurementJob(way, open_poster.place, file.task.answer, tuple(_raw(file, open_poster)))
             for open_poster in some
         ]
         try:
-            for index, verdicts in map_processes(_measured, jobs, processes=workers):
+            for index, verdicts in map_processes(_measure, jobs, processes=workers):
                 completed += 1
                 watch(completed, total)
                 if isinstance(verdicts, BadFile):
@@ -117,7 +117,7 @@ def measure_files(
     )
 
 
-def _owed(file: PosterFile, way: Way, pictures: Path, counts: Counter[str]) -> Iterator[_OpenPoints]:
+def _open_posters(file: PosterFile, way: Way, pictures: Path, counts: Counter[str]) -> Iterator[_OpenPoints]:
     for item in file.items:
         place = find_picture(pictures, item.path)
         if place is None:
@@ -130,7 +130,7 @@ def _owed(file: PosterFile, way: Way, pictures: Path, counts: Counter[str]) -> I
         can = [point for point in open_points if _can(way, file.task.answer, rules[point])]
         counts["not asked"] += len(open_points) - len(can)
         if can:
-            yield _OpenPoints(item, place, tuple(can), tuple(_checked(file, item, rules[point]) for point in can))
+            yield _OpenPoints(item, place, tuple(can), tuple(_parsed_rule(file, item, rules[point]) for point in can))
 
 
 def _can(way: Way, answer: str, rule: Any) -> bool:
@@ -140,7 +140,7 @@ def _can(way: Way, answer: str, rule: Any) -> bool:
     return rule is not None and (way == "layout" or rule["kind"] not in DRAWN_ONLY)
 
 
-def _checked(file: PosterFile, item: PosterItem, rule: Any) -> Rule | None:
+def _parsed_rule(file: PosterFile, item: PosterItem, rule: Any) -> Rule | None:
     if rule is None or rule["kind"] in DRAWN_ONLY:
         return None
     return read_rule(rule, where=f"{file.path}, record {item.number + 1}, rules")
@@ -152,7 +152,7 @@ def _raw(file: PosterFile, open_poster: _OpenPoints) -> Iterator[Any]:
         yield rules[point] if rule is None else rule
 
 
-def _said(file: PosterFile, item: PosterItem, way: Way) -> tuple[list[str], list[str]]:
+def _recorded_texts(file: PosterFile, item: PosterItem, way: Way) -> tuple[list[str], list[str]]:
     n = len(item.truth) if file.task.answer == "points" else 1
     verdict, why = FIELDS[way]
     return field_texts(file, item, verdict, n), field_texts(file, item, why, n)
@@ -166,20 +166,25 @@ def _fill(texts: tuple[list[str], list[str]], points: Sequence[int], verdicts: S
 # -- looking, in a process of its own --------------------------------------------------------------------------------
 
 
-def _measured(job: _MeasurementJob) -> list[tuple[str, str]]:
+def _measure(job: _MeasurementJob) -> list[tuple[str, str]]:
     """Verdict and reason for each rule."""
     if job.way == "pixels":
-        return [_told(finding) for finding in look_at_pixels(RuleTask(job.place, job.rules, cache_file()))]
+        return [
+            _verdict_and_reason(finding) for finding in look_at_pixels(RuleTask(job.place, job.rules, cache_file()))
+        ]
     layout = _layout(job.place)
     if job.kind == "label":
         return [(layout.style, f"drawn by {layout.house}")]
     if job.kind == "attributes":
         return [(", ".join(layout_attributes(layout)), "from the faces that were set")]
-    return [_told(layout_picture(rule, layout) if isinstance(rule, dict) else answer_from_layout(rule, layout))
-            for rule in job.rules]  # fmt: skip
+    findings = [
+        layout_picture(rule, layout) if isinstance(rule, dict) else answer_from_layout(rule, layout)
+        for rule in job.rules
+    ]
+    return [_verdict_and_reason(finding) for finding in findings]
 
 
-def _told(finding: RuleFinding) -> tuple[str, str]:
+def _verdict_and_reason(finding: RuleFinding) -> tuple[str, str]:
     return ("Yes" if finding.holds else "No"), finding.why
 
 

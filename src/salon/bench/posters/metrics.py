@@ -70,7 +70,7 @@ def draw_metrics(task: PosterTask, scored: Sequence[ItemScore], settings: Poster
     strata = [scored_one.item.stratum for scored_one in scored]
     rng = np.random.default_rng([settings.seed, zlib.crc32(task.name.encode())])
     weights = draw_weights(strata, settings.draws, rng)
-    return [_drawn(metric, scored, strata, weights, settings.level) for metric in task.metrics]
+    return [_draw_metric(metric, scored, strata, weights, settings.level) for metric in task.metrics]
 
 
 def draw_weights(strata: Sequence[object], draws: int, rng: np.random.Generator) -> FloatArray:
@@ -82,7 +82,7 @@ def draw_weights(strata: Sequence[object], draws: int, rng: np.random.Generator)
     return weights
 
 
-def _drawn(
+def _draw_metric(
     metric: Metric, scored: Sequence[ItemScore], strata: Sequence[object], weights: FloatArray, level: float
 ) -> MetricDraws:
     if metric.id == "pearson":
@@ -118,7 +118,7 @@ def _drawn(
         len(mine),
         chance if all(metric.id in score.blind for score in mine) else None,
         at_best=plain(best) if any(score.at_best for score in mine) else None,
-        fixed=_fixed(metric, mine, plain),
+        fixed=_best_fixed_answer(metric, mine, plain),
         edge=edge_interval(worth, plain, level),
     )
 
@@ -134,7 +134,7 @@ def _mean_of_parts(values: FloatArray, weights: FloatArray, parts: Sequence[Sequ
         return result
 
 
-def _fixed(metric: Metric, scored: Sequence[ItemScore], value: Value) -> float | None:
+def _best_fixed_answer(metric: Metric, scored: Sequence[ItemScore], value: Value) -> float | None:
     """What the best single option would get, had it been the answer to every item."""
     if metric.id not in ("score", "accuracy") or not isinstance(scored[0].item.truth, str):
         return None
@@ -238,11 +238,11 @@ def worst_filled(x: FloatArray, y: FloatArray) -> FloatArray:
     missing = np.isnan(x)
     if not missing.any() or pearson(y, y) is None:
         return np.where(missing, LOW, x)
-    fillings = [*_corners(x, y, missing), _inside(x, y, missing)]
+    fillings = [*_corner_fillings(x, y, missing), _interior_filling(x, y, missing)]
     return min(fillings, key=lambda filled: pearson(filled, y) or 0.0)
 
 
-def _corners(x: FloatArray, y: FloatArray, missing: NDArray[np.bool_]) -> list[FloatArray]:
+def _corner_fillings(x: FloatArray, y: FloatArray, missing: NDArray[np.bool_]) -> list[FloatArray]:
     """Fillings with the ends of the scale: the top for those people rate lowest."""
     order = np.flatnonzero(missing)[np.argsort(y[missing], kind="stable")]
     fillings = []
@@ -253,7 +253,7 @@ def _corners(x: FloatArray, y: FloatArray, missing: NDArray[np.bool_]) -> list[F
     return fillings
 
 
-def _inside(x: FloatArray, y: FloatArray, missing: NDArray[np.bool_]) -> FloatArray:
+def _interior_filling(x: FloatArray, y: FloatArray, missing: NDArray[np.bool_]) -> FloatArray:
     """The best filling of the form clip(m - b a): from the best of some b, on to the b that its own filling asks for.
 
     Each round sets b = |x - m|² / (-a·x): the quadratic transform of a ratio, under which it never gets worse.

@@ -158,7 +158,7 @@ def _is_asked(report: PosterReport, key: str) -> bool:
 
 
 def _tasks(reports: Sequence[PosterReport], key: str) -> set[str]:
-    """Tasks that a mean is over, for whoever was asked most; none for a single metric."""
+    """All tasks that a mean can be over; none for a single metric."""
     if key == OVERALL:
         return {task.task for report in reports for task in report.tasks if task.group in GROUPS}
     if key.startswith(GROUP):

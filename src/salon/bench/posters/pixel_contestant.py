@@ -96,7 +96,7 @@ def effect_seen(prompt: str, pixels: Pixels) -> str | None:
     upper, lower = np.array_split(pixels, 2, axis=0)
     if not (distance(upper, ground) > _LIT).any() or not (distance(lower, ground) > _LIT).any():
         return None
-    return next((options[effect] for effect in _seen(upper, lower, ground) if effect in options), None)
+    return next((options[effect] for effect in _visible_effects(upper, lower, ground) if effect in options), None)
 
 
 def _options(prompt: str) -> Iterator[tuple[str, str]]:
@@ -109,11 +109,11 @@ def _options(prompt: str) -> Iterator[tuple[str, str]]:
             yield letter, effect
 
 
-def _seen(upper: Pixels, lower: Pixels, ground: Floats) -> Iterator[str]:
+def _visible_effects(upper: Pixels, lower: Pixels, ground: Floats) -> Iterator[str]:
     """Effects whose trace is there, in their order."""
     apart = distance(upper, ground)
     ink: Floats = np.median(upper[apart >= 0.9 * apart.max()], axis=0)
-    plain, changed = _mixed(upper, ground, ink), _mixed(lower, ground, ink)
+    plain, changed = _mixture(upper, ground, ink), _mixture(lower, ground, ink)
     before, after = plain > 0.5, changed > 0.5
     area = max(1, int(before.sum()))
     high, wide = _size(apart > _LIT)
@@ -135,7 +135,7 @@ def _seen(upper: Pixels, lower: Pixels, ground: Floats) -> Iterator[str]:
     return (effect for effect, there in traces.items() if there)
 
 
-def _mixed(half: Pixels, ground: Floats, ink: Floats) -> Floats:
+def _mixture(half: Pixels, ground: Floats, ink: Floats) -> Floats:
     """How far each pixel is on the way from the ground (0) to the ink (1)."""
     way = ink - ground
     along: Floats = (half.astype(float) - ground) @ way / (way @ way)
@@ -187,7 +187,7 @@ def can_measure(task: str) -> bool:
 def measured_answer(task: str, prompt: str, pixels: Pixels, boxes: Convention = "share") -> str | None:
     """What the rules say to the prompt about the picture (height, width, RGB); None where they do not understand it."""
     if task == "text_localization":
-        return _located(pixels, boxes)
+        return _locate_text(pixels, boxes)
     return _RULES[task](prompt, pixels)
 
 
@@ -245,7 +245,7 @@ def _empty(prompt: str, pixels: Pixels) -> str | None:
     return json.dumps(sorted(int(patch) for patch in np.argsort(shares, kind="stable")[:count]))
 
 
-def _located(pixels: Pixels, boxes: Convention) -> str:
+def _locate_text(pixels: Pixels, boxes: Convention) -> str:
     """Blocks of strokes: lines are strokes joined across, blocks are lines of one height that stand close together."""
     height, width = pixels.shape[:2]
     sides = (width, height) if boxes == "pixel" else (SCALES[boxes], SCALES[boxes])
@@ -263,14 +263,16 @@ def _blocks(pixels: Pixels) -> list[Box]:
         high, wide = rows.stop - rows.start, columns.stop - columns.start
         if 6 <= high <= height / 5 and wide >= 1.5 * high:
             lines.append((columns.start, rows.start, columns.stop, rows.stop))
-    return [(x1 / width, y1 / height, x2 / width, y2 / height) for x1, y1, x2, y2 in _stacked(sorted(lines, key=_top))]
+    return [
+        (x1 / width, y1 / height, x2 / width, y2 / height) for x1, y1, x2, y2 in _stack_lines(sorted(lines, key=_top))
+    ]
 
 
 def _top(line: tuple[int, int, int, int]) -> int:
     return line[1]
 
 
-def _stacked(lines: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+def _stack_lines(lines: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
     """Lines put together where one stands right below another, is as high and begins, ends or is centered alike."""
     blocks: list[list[tuple[int, int, int, int]]] = []
     for line in lines:
@@ -301,7 +303,7 @@ def _belongs(line: tuple[int, int, int, int], above: tuple[int, int, int, int]) 
 def _comparison(prompt: str, pixels: Pixels) -> str | None:
     """A or B, by the first of these that tells them apart: nothing runs into the sides, one text stands out, rows are
     left free, texts stand apart, texts begin at one place."""
-    halves = [poster for half in np.array_split(pixels, 2, axis=1) if (poster := _framed(half)) is not None]
+    halves = [poster for half in np.array_split(pixels, 2, axis=1) if (poster := _poster_of_half(half)) is not None]
     if len(halves) != 2:
         return None
     left, right = (_traits(poster) for poster in halves)
@@ -334,7 +336,7 @@ def _traits(poster: Pixels) -> Sequence[float]:
     )
 
 
-def _framed(half: Pixels) -> Pixels | None:
+def _poster_of_half(half: Pixels) -> Pixels | None:
     """The poster of one half: the part that is not paper."""
     if not half.size:
         return None
@@ -350,6 +352,6 @@ _RULES: dict[str, Callable[[str, Pixels], str | None]] = {
     "rotation": _rotation,
     "empty_space": _empty,
     "layout_comparison": _comparison,
-    "text_localization": lambda prompt, pixels: _located(pixels, "share"),
+    "text_localization": lambda prompt, pixels: _locate_text(pixels, "share"),
     "font_effect": effect_seen,
 }

@@ -122,7 +122,7 @@ def run_forecast(vlm: Vlm, tasks: Sequence[TaskForecast], *, left: int, budget: 
 
 
 def total_spend(vlm: Vlm) -> Spend | None:
-    """What a VLM has spent so far; None for one that is not asked over a network."""
+    """What a VLM has spent so far; None if it is not asked over a network."""
     if not isinstance(vlm, OpenAIChat):
         return None
     account, prices = vlm.account, vlm.service.prices
@@ -223,7 +223,7 @@ def run_measured(
 
     def answer(questions: Questions) -> Responses:
         inputs = ((item.task.name, item.prompt, path, boxes) for item, path in questions)
-        for index, response in map_processes(_measured, inputs, processes=workers):
+        for index, response in map_processes(_measure_answer, inputs, processes=workers):
             if isinstance(response, Exception):
                 yield index, None, "broken picture" if isinstance(response, BadFile) else type(response).__name__
             else:
@@ -232,7 +232,7 @@ def run_measured(
     return _run(files, card, pictures, out, answer, lambda item: measured.can_measure(item.task.name), watch)
 
 
-def _measured(question: tuple[str, str, Path, Convention]) -> str | None:
+def _measure_answer(question: tuple[str, str, Path, Convention]) -> str | None:
     task, prompt, path, boxes = question
     return measured.measured_answer(task, prompt, np.asarray(read_picture(path).image), boxes)
 
@@ -279,7 +279,7 @@ def run_named(
     shown_pixels = (
         options.pixels if options.looks and options.picture_url is None else None
     )  # a server that fetches decides itself
-    with _named(options, out) as vlm:
+    with _open_vlm(options, out) as vlm:
         if options.budget is not None:
             _forecast(files, vlm, options, pictures, out, max_tokens, limit, picture_first)
         return run_vlm(
@@ -302,7 +302,7 @@ def forecast_named(
     store = calls_file(options, out)
     is_new = not store.exists()
     try:
-        with _named(options, out) as vlm:
+        with _open_vlm(options, out) as vlm:
             return _forecast(files, vlm, options, pictures, out, max_tokens, limit, picture_first)
     finally:
         if is_new:
@@ -310,7 +310,7 @@ def forecast_named(
 
 
 @contextmanager
-def _named(options: JudgeSpec, out: Path) -> Iterator[Vlm]:
+def _open_vlm(options: JudgeSpec, out: Path) -> Iterator[Vlm]:
     if not (options.looks or options.script is not None):
         raise BadValue(
             "a VLM that can be shown a poster and asked anything is needed", found=options.judge,
@@ -325,7 +325,7 @@ def _is_asked(item: PosterItem) -> bool:
 
 
 def _has_words(item: PosterItem) -> bool:
-    """Whether a model has answered: one that said nothing may have been cut off, and the store knows if it was not."""
+    """Whether a model has answered. An empty answer may have been cut off; the store knows if it was not."""
     return bool(item.response and item.response.strip())
 
 
@@ -355,7 +355,7 @@ def _forecast(
     limit: int | None,
     picture_first: bool,
 ) -> RunForecast:
-    started = _started([file for file in files if _is_asked(file.items[0])], out)
+    started = _open_run_files([file for file in files if _is_asked(file.items[0])], out)
     todo = [_open_items(file, pictures, _has_words) for file in started]
     shares = _shares([len(questions) for questions, _ in todo], limit)
     decoding = Decoding(max_tokens=max_tokens)
@@ -392,7 +392,7 @@ def _run(
     claim_folder(out, card)
     answerable = [file for file in files if can_answer(file.items[0])]
     skipped = {file.task.name: len(file.items) for file in files if file not in answerable}
-    started = _started(answerable, out)
+    started = _open_run_files(answerable, out)
     total = sum(len(file.items) for file in answerable)
     answered_before = sum(is_answered(item) for file in started for item in file.items)
     failed: Counter[str] = Counter()
@@ -425,7 +425,7 @@ def _run(
     )
 
 
-def _started(files: Sequence[PosterFile], out: Path) -> list[PosterFile]:
+def _open_run_files(files: Sequence[PosterFile], out: Path) -> list[PosterFile]:
     return [open_run_file(file, out / file.task.place, added=_ADDED, same=_SAME) for file in files]
 
 

@@ -216,15 +216,15 @@ def point_kinds(file: PosterFile, scored: Sequence[ItemScore], settings: PosterS
     """Each kind of point with the share that is met; none for tasks without points."""
     if file.task.side != "generation" or file.task.answer != "points":
         return []
-    posters = [_shown(file, score) for score in scored]
+    posters = [_points_of_poster(file, score) for score in scored]
     rng = np.random.default_rng([settings.seed, zlib.crc32(file.task.name.encode())])
     weights = draw_weights([None] * len(posters), settings.draws, rng)
     kinds = dict.fromkeys(point.kind for points in posters for point in points)
     return [_point_kind(kind, posters, weights, settings.level) for kind in kinds]
 
 
-def _shown(file: PosterFile, score: ItemScore) -> list[PointCase]:
-    """The points of a poster; none of one that is not there is met."""
+def _points_of_poster(file: PosterFile, score: ItemScore) -> list[PointCase]:
+    """The points of a poster; a missing poster meets none."""
     points = point_verdicts(file, score.item)
     return (
         points
@@ -276,7 +276,7 @@ def poster_cases(file: PosterFile, scored: Sequence[ItemScore]) -> list[PosterCa
     for score in order[:MOST_POSTERS]:
         worth = score.worth[metric]
         item = score.item
-        points = _shown(file, score) if file.task.answer == "points" else []
+        points = _points_of_poster(file, score) if file.task.answer == "points" else []
         cases.append(
             PosterCase(
                 number=item.number,

@@ -382,10 +382,12 @@ class PosterGallery(Block):
 
     def _case(self, case: PosterCase) -> Markup:
         missing = "cannot be shown" if case.there else "no poster"
-        return element("div", picture_or_note(self.pictures.get(case.number, ""), case.name, missing), *_told(case))
+        return element(
+            "div", picture_or_note(self.pictures.get(case.number, ""), case.name, missing), *_poster_lines(case)
+        )
 
 
-def _told(case: PosterCase) -> list[Markup]:
+def _poster_lines(case: PosterCase) -> list[Markup]:
     """What is said under a poster: the points that are not met or not judged."""
     if not case.there:
         return [element("p", one_way(brief(case.name)), class_="told")]

@@ -265,7 +265,7 @@ def coverage(board: ArenaBoard) -> str:
 
 
 def board_notes(board: ArenaBoard) -> Iterator[Note]:
-    """Why there is none, and what to beware of."""
+    """Why there is no board, and warnings."""
     if board.reason:
         yield Note(sentence(board.reason), "thin", heading="No board.")
     warnings = [sentence(warning) for warning in board.warnings]

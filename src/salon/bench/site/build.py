@@ -45,7 +45,7 @@ def build_site(
     progress: Callable[[int, int], None] | None = None,
     on_page: Callable[[SitePage], None] | None = None,
 ) -> Site:
-    """Write the pages of `board` into the folder `out`; `progress` is told how much is done, and of how much.
+    """Write the pages of `board` into the folder `out`; `progress` gets the completed and the total number of steps.
 
     `on_page` is called with every page that was written.
     """

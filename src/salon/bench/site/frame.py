@@ -192,7 +192,7 @@ def code_line(line: str) -> Markup:
 
 
 def opening_words(text: str, most: int) -> str:
-    """The first words of a text on one line, at most so many characters."""
+    """The first words of a text on one line, at most `most` characters."""
     words = " ".join(one_way(text).split())
     if len(words) <= most:
         return words

@@ -230,7 +230,7 @@ class TagComparison:
 
     @property
     def ahead(self) -> int:
-        """1 where the interval lies above the middle, -1 below, 0 where it holds it (or there is nothing to hold)."""
+        """1 if the interval is above the middle, -1 if below, 0 if it contains it or there is none."""
         figure = self.group.capability
         if figure is None or self.capability is None or figure.low is None or figure.high is None:
             return 0
@@ -312,7 +312,7 @@ def _sentence(tags: Sequence[TagComparison]) -> str:
     if not strong and not weak:
         return f"No tag of {len(tags)} can be told from the middle of the board by its own interval."
     parts = [
-        f"{word} the middle of the board in {_named(names)}"
+        f"{word} the middle of the board in {_name_list(names)}"
         for word, names in (("above", strong), ("below", weak))
         if names
     ]
@@ -320,7 +320,7 @@ def _sentence(tags: Sequence[TagComparison]) -> str:
     return f"Its interval lies {words}. By chance alone about one tag in twenty would."
 
 
-def _named(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str]) -> str:
     more = len(names) - MOST_NAMES
     return join_names([*names[:MOST_NAMES], *([f"{more} more"] if more > 0 else [])]).unescape()
 

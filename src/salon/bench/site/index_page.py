@@ -181,7 +181,7 @@ def rank_range(standing: Standing | None) -> str:
 
 
 def tied_words(standing: Standing | None, labels: dict[str, str], most: int = MOST_NAMES) -> str:
-    """Who it cannot be told from: at most so many by name."""
+    """Entries it cannot be told apart from, at most `most` by name."""
     if standing is None or not standing.tied:
         return ""
     names = [labels.get(name, name) for name in standing.tied[:most]]
@@ -312,7 +312,7 @@ def _cards(site: SiteData) -> list[Card]:
 
 
 def _leaders(site: SiteData, axis: SiteAxis) -> Iterator[Card]:
-    """Who leads an axis: everybody who cannot be told from the first."""
+    """The leaders of an axis: everybody who cannot be told apart from the first."""
     places = [*site.standing.get(axis.id, {}).values()]
     if not places:
         return

@@ -250,7 +250,7 @@ class PromptPages:
         return join_names(find_route(point, self.site.suite.routes).judges).unescape()
 
     def _points_table(self, prompt: SuitePrompt, points: list[Point], *, with_judges: bool) -> Table:
-        """`told`: with the judges of each point under it."""
+        """`with_judges`: the judges of each point stand under it."""
         rows = [
             {
                 "number": number,

@@ -101,7 +101,7 @@ def _accuracy(tables: RaterTables) -> Table:
         row: dict[str, object] = {"rater": _name(rater), "kind": KINDS[rater.kind]}
         for k, study in enumerate(tables.studies):
             result = rater.on(study.study)
-            row[f"s{k}"] = Cell(result.accuracy, why=_counted(study, result)) if result else None
+            row[f"s{k}"] = Cell(result.accuracy, why=_count_words(study, result)) if result else None
         rows.append(row)
     columns = [Column("rater", "Rater"), Column("kind", "Kind")]
     columns += [Column(f"s{k}", brief(study.study, 30), "estimate", 3) for k, study in enumerate(tables.studies)]
@@ -138,7 +138,7 @@ def _records(tables: RaterTables) -> Iterator[Table]:
         yield Table(columns, rows, label="Records behind the accuracies")
 
 
-def _counted(study: PanelStudy, result: RaterOnStudy) -> str:
+def _count_words(study: PanelStudy, result: RaterOnStudy) -> str:
     words = f"{result.pairs} of {result.panel_pairs} {study.count}"
     return words if result.equal is None else f"{words}, {result.equal} of equal numbers"
 

@@ -59,7 +59,7 @@ class SiteEntry:
 
     @property
     def retraction(self) -> Retraction:
-        """Why an entry was taken back, of one that was."""
+        """Why the entry was retracted; only for retracted entries."""
         assert self.entry.retracted is not None
         return self.entry.retracted
 
@@ -122,7 +122,7 @@ class SiteData:
 
     @cached_property
     def provisional(self) -> tuple[SiteEntry, ...]:
-        """Entries of which something is not answered yet."""
+        """Entries that still lack answers."""
         return tuple(
             site_entry
             for site_entry in self.entries
@@ -131,7 +131,7 @@ class SiteData:
 
     @cached_property
     def retracted(self) -> tuple[SiteEntry, ...]:
-        """Entries that were taken back."""
+        """Retracted entries."""
         return tuple(site_entry for site_entry in self.entries if site_entry.entry.retracted)
 
     @cached_property
@@ -249,7 +249,7 @@ def make_pictures(
 
 
 def shown_pictures(site: SiteData) -> dict[tuple[str, str], Path]:
-    """Files of the pictures that pages show; none that lies outside its entry's folder."""
+    """Files of the pictures that pages show; none outside its entry's folder."""
     return {
         (site_entry.name, picture.item): site_entry.folder / picture.image
         for site_entry in site.ordered

@@ -243,10 +243,10 @@ def gen_dense(number: int, seed: int) -> MadeItem:
             f"Design a poster. Motif of the picture: {brief.subject}; mood: {brief.mood}; style: {style}. "
             f"Colors: {colors[0]} over large areas, and {colors[1]}. The headline stands at the {place} and is larger "
             f"than everything else. All text can be told clearly from its ground. The client wants to {brief.intent}. "
-            f"Set these texts and no others, every word as written:\n{_listed(brief)}"
+            f"Set these texts and no others, every word as written:\n{_text_list(brief)}"
         )
 
-    brief, prompt = _meant("gen_dense", number, seed, written)
+    brief, prompt = _first_readable("gen_dense", number, seed, written)
     lead, accent = colors
     color_points: list[Point] = [
         (f"Large areas are {lead}.", {"kind": "color", "color": lead, "leads": True}),
@@ -266,10 +266,10 @@ def gen_font(number: int, seed: int) -> MadeItem:
         return brief, (
             f"Design a poster that lives by its lettering. Motif of the picture, kept small: {brief.subject}; "
             f"mood: {brief.mood}. Give each text letters of another character, as different from each other as you "
-            f"can. The client wants to {brief.intent}. Set these texts, every word as written:\n{_listed(brief)}"
+            f"can. The client wants to {brief.intent}. Set these texts, every word as written:\n{_text_list(brief)}"
         )
 
-    brief, prompt = _meant("gen_font", number, seed, written)
+    brief, prompt = _first_readable("gen_font", number, seed, written)
     return MadeItem("poster font", "lettering", prompt, {"theme": brief.intent, "texts": _texts(brief)}, None)
 
 
@@ -282,10 +282,10 @@ def gen_style(number: int, seed: int) -> MadeItem:
         return brief, (
             f"Design a poster. Motif of the picture: {brief.subject}; mood: {brief.mood}. The whole poster is in "
             f"the style {style}. The client wants to {brief.intent}. Set these texts, every word as written:\n"
-            f"{_listed(brief)}"
+            f"{_text_list(brief)}"
         )
 
-    brief, prompt = _meant("gen_style", number, seed, written)
+    brief, prompt = _first_readable("gen_style", number, seed, written)
     return MadeItem("poster style", style, prompt, {"style": style, "theme": brief.intent}, None)
 
 
@@ -301,10 +301,10 @@ def gen_composition(number: int, seed: int) -> MadeItem:
             f"Design a poster. Motif of the picture: {brief.subject}; mood: {brief.mood}. {todo} The headline "
             f"stands at the {place} and is at least one and a half times as tall as any other line. All text keeps "
             f"clear of the edges. The client wants to {brief.intent}. Set these texts, every word as written:\n"
-            f"{_listed(brief)}"
+            f"{_text_list(brief)}"
         )
 
-    brief, prompt = _meant("gen_composition", number, seed, written)
+    brief, prompt = _first_readable("gen_composition", number, seed, written)
     margin = {"kind": "margin", "texts": _texts(brief), "least": 0.02}
     points = [
         (visible_sign, None),
@@ -317,7 +317,7 @@ def gen_composition(number: int, seed: int) -> MadeItem:
 
 
 def gen_intention(number: int, seed: int) -> MadeItem:
-    """A poster of which only is said what it is to bring about."""
+    """A poster with nothing given but what it is to achieve."""
     occasion = balanced_choice(_PLAIN, number, seed, "gen_intention")
     texts = balanced_choice((3, 4, 5), number, seed, "gen_intention", "texts")
 
@@ -327,10 +327,10 @@ def gen_intention(number: int, seed: int) -> MadeItem:
         return brief, (
             f"Design a poster. Motif that stands for what it is about: {brief.subject}; mood: {brief.mood}. The client "
             f"wants to {brief.intent}: whoever passes by should understand that at a glance, and know what to do. "
-            f"Set these texts, every word as written:\n{_listed(brief)}"
+            f"Set these texts, every word as written:\n{_text_list(brief)}"
         )
 
-    brief, prompt = _meant("gen_intention", number, seed, written)
+    brief, prompt = _first_readable("gen_intention", number, seed, written)
     points = [(f"The poster wants to {brief.intent}.", None),
               (f"The picture ({brief.subject}) belongs to what the poster is about.",
                {"kind": "picture", "of": brief.subject}), *_text_points(brief)]  # fmt: skip
@@ -348,7 +348,7 @@ def _prompt(string: str, kind: str, prompt: str, points: Sequence[Point], hard: 
     return MadeItem(string, kind, prompt, truth, None, hard)
 
 
-def _meant(
+def _first_readable(
     task: str, number: int, seed: int, write: Callable[[np.random.Generator], tuple[Brief, str]]
 ) -> tuple[Brief, str]:
     """The first of a row of prompts that reads as it is meant."""
@@ -376,7 +376,7 @@ def _texts(brief: Brief) -> list[str]:
     return [text for role in LABELS if (text := getattr(brief, role)) is not None]
 
 
-def _listed(brief: Brief) -> str:
+def _text_list(brief: Brief) -> str:
     first, *rest = _texts(brief)
     return "\n".join([f"- headline: “{first}”", *(f"- “{text}”" for text in rest)])
 

@@ -230,7 +230,7 @@ class Sample:
 
 
 def attribute_samples(attribute: str, words: str, rng: np.random.Generator) -> tuple[str, Sample, Sample]:
-    """The sign that is asked for, a sample that has it and one that has not."""
+    """The sign asked for, a sample with it and a sample without it."""
     if attribute in ATTRIBUTES:
         about, faces = ATTRIBUTES[attribute]
         having, lacking = faces(rng)
@@ -257,10 +257,10 @@ def _sample_marks(sample: Sample, frame: Box, size: int, ink: str, rng: np.rando
     line = line_in(sample.text, sample.face, frame, paint=ink, size=size, align="center")
     if not sample.unrest:
         return line.glyphs
-    return [_restless(run, sample.unrest * line.size, rng) for run in line.glyphs]
+    return [_shake_letters(run, sample.unrest * line.size, rng) for run in line.glyphs]
 
 
-def _restless(run: Glyphs, amount: float, rng: np.random.Generator) -> Glyphs:
+def _shake_letters(run: Glyphs, amount: float, rng: np.random.Generator) -> Glyphs:
     """Every letter a little off its place: up or down, and to the left or right."""
     xs = tuple(x + float(rng.uniform(-0.1, 0.1)) * amount for x in run.xs)
     signs = rng.permutation(np.resize((-1.0, 1.0), len(run.ys)))  # as many up as down, so that none stays in line

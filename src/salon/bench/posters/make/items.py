@@ -94,9 +94,9 @@ ENDS = ("a", "ado", "an", "ax", "el", "en", "era", "ia", "ika", "is", "o", "or",
 
 
 def line_of_words(rng: np.random.Generator, least: int, most: int) -> str:
-    """Words in a row, `least` to `most` characters long: no sentence, so that what is not read cannot be guessed."""
+    """Words in a row, `least` to `most` characters long: not a sentence, so that nothing can be guessed."""
     while True:
-        words = [_written(pick(WORDS, rng), rng) for _ in range(2 + int(rng.integers(5)))]
+        words = [_vary_case(pick(WORDS, rng), rng) for _ in range(2 + int(rng.integers(5)))]
         if rng.random() < 0.3:
             words[int(rng.integers(len(words)))] = str(rng.integers(10, 10_000))
         text = " ".join(words)
@@ -144,7 +144,7 @@ def title(rng: np.random.Generator, words: int) -> str:
     return " ".join(pick(WORDS, rng).capitalize() for _ in range(words))
 
 
-def _written(word: str, rng: np.random.Generator) -> str:
+def _vary_case(word: str, rng: np.random.Generator) -> str:
     way = rng.random()
     return word.capitalize() if way < 0.3 else word.upper() if way < 0.36 else word
 

@@ -130,7 +130,7 @@ def _palette(rng: np.random.Generator, count: int) -> Pixels:
     return chosen[np.argsort(chosen @ (0.299, 0.587, 0.114))]
 
 
-def _colored(values: Pixels, palette: Pixels) -> Pixels:
+def _color_values(values: Pixels, palette: Pixels) -> Pixels:
     """Values of 0 to 1 as colors, mixed between neighbours of the palette."""
     places = np.linspace(0, 1, len(palette))
     return np.stack([np.interp(values, places, palette[:, band]) for band in range(3)], axis=-1)
@@ -140,12 +140,12 @@ def _marble(width: int, height: int, rng: np.random.Generator) -> Pixels:
     """Veins: waves whose course is bent by detail."""
     bend, fine = _detail(width, height, 3, rng), _detail(width, height, 24, rng)
     veins = 0.5 + 0.5 * np.sin(2 * np.pi * (6 * bend + 1.5 * fine))
-    return _colored(0.75 * veins + 0.25 * fine, _palette(rng, 5))
+    return _color_values(0.75 * veins + 0.25 * fine, _palette(rng, 5))
 
 
 def _blobs(width: int, height: int, rng: np.random.Generator, sizes: tuple[float, float], count: int) -> Pixels:
     """Overlapping shaded ovals of many colors, the later over the earlier."""
-    picture = _colored(_detail(width, height, 10, rng), _palette(rng, 4))
+    picture = _color_values(_detail(width, height, 10, rng), _palette(rng, 4))
     colors = _palette(rng, 6)
     for _ in range(count):
         radius = rng.uniform(*sizes)
@@ -178,7 +178,7 @@ def _pebbles(width: int, height: int, rng: np.random.Generator) -> Pixels:
 
 def _lights(width: int, height: int, rng: np.random.Generator) -> Pixels:
     """Discs of light over each other and over a coarse ground."""
-    picture = _colored(_detail(width, height, 8, rng), _palette(rng, 5))
+    picture = _color_values(_detail(width, height, 8, rng), _palette(rng, 5))
     down, across = np.mgrid[0:height, 0:width]
     for color in _COLORS[rng.integers(len(_COLORS), size=70)]:
         x, y, radius = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(10, 60)

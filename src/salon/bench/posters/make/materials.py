@@ -442,7 +442,7 @@ def _spread(colors: Sequence[str], x0: float, y0: float, x1: float, y1: float) -
 # -- effects on the form -------------------------------------------------------------------------------------------
 
 
-def _moved(glyphs: Sequence[Glyphs], dx: float, dy: float, paint: Paint) -> list[Glyphs]:
+def _move_glyphs(glyphs: Sequence[Glyphs], dx: float, dy: float, paint: Paint) -> list[Glyphs]:
     return [replace(run, paint=paint, xs=tuple(x + dx for x in run.xs), ys=tuple(y + dy for y in run.ys))
             for run in glyphs]  # fmt: skip
 
@@ -452,7 +452,7 @@ def _edged(letters: Letters, width: float, paint: Paint) -> tuple[Mark, ...]:
 
 
 def _block(letters: Letters) -> tuple[Mark, ...]:
-    depth = [glyphs for k in range(26, 0, -1) for glyphs in _moved(letters.glyphs, k, k, letters.deep)]
+    depth = [glyphs for k in range(26, 0, -1) for glyphs in _move_glyphs(letters.glyphs, k, k, letters.deep)]
     return (*depth, *letters.glyphs)
 
 

@@ -62,7 +62,7 @@ def draw_brief(brief: Brief, seed: int, *, width: int = WIDTH) -> Poster:
 
 
 def draw_fitting_brief(task: str, number: int, seed: int, **options: Any) -> tuple[Poster, Brief]:
-    """A poster from the first of a row of briefs whose texts find room."""
+    """A poster from the first of several briefs whose texts fit."""
     width = options.pop("width", WIDTH)
     for attempt in range(_LONGEST_TRY):
         rng = chance(seed, task, str(number), str(attempt))
@@ -227,7 +227,7 @@ def style_understanding(number: int, seed: int) -> MadeItem:
 
 
 def intention_understanding(number: int, seed: int) -> MadeItem:
-    """A poster of which is asked what it wants: half of them by the points of its brief, half by a metaphor."""
+    """A poster whose purpose is asked: half of them by the points of its brief, half by a metaphor."""
     if balanced_choice((False, True), number, seed, "intention_understanding", "metaphor"):
         return metaphor_poster(number, seed)
     occasion = balanced_choice(OCCASIONS, number, seed, "intention_understanding")
@@ -308,7 +308,7 @@ def draw_pair(violation: str, strength: float, number: int, seed: int) -> tuple[
 Violation = Callable[[Brief, int, Poster, float], Poster | None]
 
 
-def _planted(kind: DefectKind, least: float) -> Violation:
+def _plant_defect(kind: DefectKind, least: float) -> Violation:
     """A flaw that the renderer knows, from `least` on; None where this brief does not show it."""
 
     def spoil(brief: Brief, drawing: int, sound: Poster, strength: float) -> Poster | None:
@@ -359,9 +359,9 @@ def shift_element(poster: Poster, element: Element, dx: float, dy: float) -> Pos
 
 
 VIOLATIONS: dict[str, Violation] = {
-    "misalignment": _planted("misalignment", 0.7),
-    "crowding": _planted("crowding", 0.6),
-    "broken hierarchy": _planted("broken-hierarchy", 0.85),
+    "misalignment": _plant_defect("misalignment", 0.7),
+    "crowding": _plant_defect("crowding", 0.6),
+    "broken hierarchy": _plant_defect("broken-hierarchy", 0.85),
     "overlap": _overlap,
     "cut off": _cut_off,
 }
@@ -457,13 +457,13 @@ RATING_PROMPT = (
 def overall_rating(number: int, seed: int) -> MadeItem:
     """A poster with a load of flaws and its worth from 0 to 10."""
     load = balanced_choice(LOADS, number, seed, "overall_rating")
-    poster = _flawed(load, number, seed)
+    poster = _draw_flawed(load, number, seed)
     planted = {defect.kind: defect.strength for defect in poster.layout.defects}
     truth = {"gt": round(10 * poster.layout.quality[CRITERION], 1), "defects": planted}
     return MadeItem("overall rating", "poster", RATING_PROMPT, truth, poster_pixels(poster), {"flaws": len(planted)})
 
 
-def _flawed(load: int, number: int, seed: int) -> Poster:
+def _draw_flawed(load: int, number: int, seed: int) -> Poster:
     for attempt in range(_RATING_ATTEMPTS):
         rng = chance(seed, "overall_rating", str(number), str(attempt))
         knobs = {kind: round(float(rng.uniform(0.4, 1.0)), 2) for kind in pick_some(VISIBLE, load, rng)}

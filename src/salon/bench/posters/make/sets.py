@@ -80,7 +80,7 @@ def make_tasks(
     orders = [(task, number, seed, folder) for task in open for number in range(n)]
     records: dict[str, list[Record]] = {task: [{}] * n for task in open}
     left = dict.fromkeys(open, n)
-    for number_done, (at, record) in enumerate(map_processes(_drawn, orders, processes=processes), 1):
+    for number_done, (at, record) in enumerate(map_processes(_draw_item, orders, processes=processes), 1):
         if isinstance(record, Exception):
             raise record
         task, number, _, _ = orders[at]
@@ -141,7 +141,7 @@ def _is_done(folder: Path, task: str, n: int, seed: int, resume: bool) -> bool:
     return True
 
 
-def _drawn(order: _Order) -> dict[str, Any]:
+def _draw_item(order: _Order) -> dict[str, Any]:
     """Draw one item, write its picture, give its record."""
     task, number, seed, folder = order
     item = make_item(task, number, seed)
