@@ -223,22 +223,21 @@ def required_pictures(suite: Suite, entry: Entry) -> list[EntryPicture]:
             "one picture of every prompt and seed, each with an item of its own",
             found=f"{len(entry.pictures)} pictures of {len(by_key)} prompts and seeds",
         )
-    listed = by_key
     keys = [(prompt.id, seed) for prompt in suite.prompts for seed in suite.seeds]
-    strange = sorted(set(listed) - set(keys))
+    strange = sorted(set(by_key) - set(keys))
     if strange:
         raise UnknownReference(
             "an entry holds pictures of the suite's prompts and seeds",
             found=f"{len(strange)} others, the first of prompt {strange[0][0]!r} with seed {strange[0][1]}",
             where=f"entry {entry.name!r}",
         )
-    return [listed.get(key) or _missing(*key) for key in keys]
+    return [
+        by_key.get((prompt, seed))
+        or EntryPicture(prompt=prompt, seed=seed, item=f"{prompt}__{seed}", missing=NOT_LISTED)
+        for prompt, seed in keys
+    ]
 
 
 def has_image(picture: EntryPicture) -> bool:
     """Whether there is an image."""
     return picture.image is not None
-
-
-def _missing(prompt: str, seed: int) -> EntryPicture:
-    return EntryPicture(prompt=prompt, seed=seed, item=f"{prompt}__{seed}", missing=NOT_LISTED)

@@ -202,18 +202,16 @@ def field_scorers(board: Board, tables: Mapping[str, TableScorer] | None = None)
     if lacking or not scorers:
         raise BadFile(
             "scores of every column of the suite are needed to freeze a reference",
-            found=_lacks(board, lacking),
+            found="a board without entries"
+            if not board.entries
+            else f"none of {', '.join(lacking)}"
+            if lacking
+            else "a suite without a column of EPS",
             where=str(board.folder),
             remedy=f"salon bench run {board.folder} {'' if board.entries else '-g NAME '}"
             f"--scorer {lacking[0] if lacking else 'COLUMN'}=NAME",
         )
     return scorers
-
-
-def _lacks(board: Board, columns: list[str]) -> str:
-    if not board.entries:
-        return "a board without entries"
-    return f"none of {', '.join(columns)}" if columns else "a suite without a column of EPS"
 
 
 def _cards(board: Board) -> Iterator[tuple[str, tuple[str, ScorerCard]]]:

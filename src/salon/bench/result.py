@@ -245,9 +245,7 @@ def _groups(suite: Suite, entry_axes: _EntryAxes, measure: AxisEstimator, scores
     rewards = {
         rule.id: np.array(
             [
-                fmean(
-                    _logit_or_nan(scores, rule.id, settled.picture) for settled in entry_axes.settled[prompt.prompt.id]
-                )
+                fmean(_logit_or_nan(scores, rule.id, settled.picture) for settled in entry_axes.settled[prompt.id])
                 for prompt in suite.prompts
             ]
         )
@@ -389,7 +387,11 @@ def standings(results: Sequence[EntryResult], axis: str = OVERALL) -> Standings:
         provisional=tuple(sorted(result.entry for result in results if result.status != "complete")),
         prompts=prompts,
         level=axes[0].figure.level if axes else 0.95,
-        method=_method(ranked, prompts),
+        method="no ranks: fewer than two complete entries"
+        if ranked is None
+        else ranked.method
+        if prompts > 1
+        else ONE_PROMPT,
         signature_line=str(standings_signature),
     )
 
@@ -440,12 +442,6 @@ def _rank_entries(
         rng=np.random.default_rng(SEED),
     )
     return ranked, prompts
-
-
-def _method(ranked: RankIntervals | None, prompts: int) -> str:
-    if ranked is None:
-        return "no ranks: fewer than two complete entries"
-    return ranked.method if prompts > 1 else ONE_PROMPT
 
 
 def _shares(result: EntryResult, axis: str) -> dict[str, float]:

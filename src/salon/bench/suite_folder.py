@@ -82,19 +82,22 @@ def suite_folder(place: str | Path) -> Path:
 
 def read_suite(folder: Path) -> Suite:
     """The suite as its files say, its hashes held against suite.lock, its parts not checked against each other."""
+    card = SuiteCard.parse(read_toml(folder / CARD), where=str(folder / CARD))
+    tags = _tables(folder / TAGS, "tag", Tag)
     prompts = []
     for where, record in read_lines(folder / PROMPTS):
         fields = {name: record[name] for name in Prompt.model_fields if name in record}
         rest = {name: value for name, value in record.items() if name not in fields}
         prompts.append(SuitePrompt.parse({"prompt": Prompt.parse(fields, where=where), **rest}, where=where))
+    reference = folder / REFERENCE
     suite = with_hashes(
         Suite(
-            card=SuiteCard.parse(read_toml(folder / CARD), where=str(folder / CARD)),
-            tags=_tables(folder / TAGS, "tag", Tag),
+            card=card,
+            tags=tags,
             prompts=tuple(prompts),
             points=tuple(Point.parse(record, where=where) for where, record in read_lines(folder / POINTS)),
             routes=_tables(folder / ROUTES, "route", Route),
-            reference=_reference(folder / REFERENCE),
+            reference=Reference.parse(read_json(reference), where=str(reference)) if reference.exists() else None,
         )
     )
     _check_hidden(suite, folder)
@@ -125,10 +128,6 @@ def _tables(path: Path, name: str, noun: type[Any]) -> tuple[Any, ...]:
     return tuple(noun.parse(record, where=f"{path}, {name} {number}") for number, record in enumerate(records, 1))
 
 
-def _reference(path: Path) -> Reference | None:
-    return Reference.parse(read_json(path), where=str(path)) if path.exists() else None
-
-
 # -- hashes --------------------------------------------------------------------------------------------------------
 
 
@@ -140,8 +139,11 @@ def with_hashes(suite: Suite) -> Suite:
 
 def suite_hashes(suite: Suite) -> dict[str, str]:
     """SHA-256 of what every file of the suite says."""
-    file_records = _records(suite)
-    return {name: hashlib.sha256(_canonical(records)).hexdigest() for name, records in file_records.items()}
+    hashes = {}
+    for name, records in _records(suite).items():
+        lines = [json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")) for record in records]
+        hashes[name] = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    return hashes
 
 
 def hash_of_all(hashes: Mapping[str, str]) -> str:
@@ -172,11 +174,6 @@ def _records(suite: Suite) -> dict[str, list[dict[str, Any]]]:
 
 def _bare(noun: Noun) -> dict[str, Any]:
     return noun.model_dump(mode="json", exclude_defaults=True)
-
-
-def _canonical(records: Iterable[Mapping[str, Any]]) -> bytes:
-    lines = [json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")) for record in records]
-    return "".join(f"{line}\n" for line in lines).encode()
 
 
 # -- freezing ------------------------------------------------------------------------------------------------------
@@ -441,7 +438,8 @@ def _fill_prompt(prompt: SuitePrompt, texts: Mapping[str, PrivateText], path: Pa
 
 def builtin_suites() -> dict[str, str]:
     """Name of every built-in suite, and what it is about."""
-    return {folder.name: _about(folder) for folder in _folders()}
+    cards = {path.name: tomllib.loads((path / CARD).read_text(encoding="utf-8")) for path in _folders()}
+    return {name: str(card.get("title", "")) for name, card in cards.items()}
 
 
 def builtin_folder(name: str) -> Path:
@@ -462,11 +460,6 @@ def builtin_folder(name: str) -> Path:
 def _folders() -> list[Path]:
     home = Path(str(files("salon.bench"))) / "suites"
     return sorted(path.parent for path in home.glob("*/suite.toml"))
-
-
-def _about(folder: Path) -> str:
-    card = tomllib.loads((folder / "suite.toml").read_text(encoding="utf-8"))
-    return str(card.get("title", ""))
 
 
 # -- small text files: TOML, JSON and JSONL, with the place of every fault ---------------------------------------------

@@ -275,7 +275,12 @@ def _groups(
     """Means of groups, then of everything; draws only where all were asked the same."""
     rows = []
     for name in (*GROUPS, GENERATION, OVERALL):
-        figures = [_mean_figure(report, name) for report in reports]
+        figures = [
+            report.overall
+            if name == OVERALL
+            else next((group.figure for group in report.groups if group.group == name), None)
+            for report in reports
+        ]
         if not any(figures):
             continue
         tasks = [{task for task in by_task if _in(task, name)} for by_task in draws_by_contestant]
@@ -290,12 +295,6 @@ def _groups(
             ComparisonRow(task="", title=name, metric="", better="high", grouped=True, chance=None, values=values)
         )
     return rows
-
-
-def _mean_figure(report: PosterReport, name: str) -> Estimate | None:
-    if name == OVERALL:
-        return report.overall
-    return next((group.figure for group in report.groups if group.group == name), None)
 
 
 def _in(task: str, group: str) -> bool:

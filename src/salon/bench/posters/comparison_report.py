@@ -248,22 +248,17 @@ _OVERALL = 7
 
 def table_sections(report: ComparisonReport) -> list[Section]:
     """Overall with its radar first, then a section for each of the other tables."""
+    scoring = "By the released scoring, faults and all." if report.compat else "By our scoring, with intervals."
+    beside = " Published rows are by the released scoring, and are not ranked."
     order = sorted(report.tables, key=lambda table: (table.number != _OVERALL, table.number))
     return [
         Section(
             f"Table {table.number}: {table.title}",
             [*_radars(report, table), _table(table)],
-            _table_intro(report, table),
+            scoring + (beside if any(row.published for row in table.rows) else ""),
         )
         for table in order
     ]
-
-
-def _table_intro(report: ComparisonReport, table: PosterPaperTable) -> str:
-    scoring = "By the released scoring, faults and all." if report.compat else "By our scoring, with intervals."
-    published = any(row.published for row in table.rows)
-    beside = " Published rows are by the released scoring, and are not ranked." if published else ""
-    return f"{scoring}{beside}"
 
 
 def _table(table: PosterPaperTable) -> Table:
@@ -386,7 +381,11 @@ def case_sections(report: ComparisonReport, pictures: Path | None, generated: Se
     blocks = []
     for at, (task, cases) in enumerate(by_task.items()):
         if task_named(task).side == "generation":
-            urls = [small_pictures(_own_paths(cases, number), folder) for number, folder in enumerate(generated)]
+            own_paths = [
+                {case.number: answer.path for case in cases if (answer := case.answers[contestant]) is not None}
+                for contestant in range(len(generated))
+            ]
+            urls = [small_pictures(paths, folder) for paths, folder in zip(own_paths, generated)]
         else:
             urls = [small_pictures({case.number: case.path for case in cases}, pictures)]
         title = Markup("{} <span class='soft'>{}</span>").format(task_named(task).title, count_noun(len(cases), "item"))
@@ -395,9 +394,3 @@ def case_sections(report: ComparisonReport, pictures: Path | None, generated: Se
         "The items on which contestants differ most, with the truth and what everybody said; first what it is worth."
     )
     return [Section("Side by side", blocks, words)] if blocks else []
-
-
-def _own_paths(cases: Sequence[ComparisonCase], contestant: int) -> dict[int, str]:
-    """Where a generator's posters stand, by the number of their item."""
-    answers = [(case.number, case.answers[contestant]) for case in cases]
-    return {number: answer.path for number, answer in answers if answer is not None}

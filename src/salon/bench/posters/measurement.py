@@ -97,7 +97,9 @@ def measure_files(
                     raise verdicts
                 else:
                     counts["answered"] += len(verdicts)
-                    _fill(texts_by_item[some[index].item.number], some[index].points, verdicts)
+                    texts, whys = texts_by_item[some[index].item.number]
+                    for point, (word, reason) in zip(some[index].points, verdicts, strict=True):
+                        texts[point], whys[point] = word, reason
         finally:  # whatever ended it, what was found is kept
             verdict, why = FIELDS[way]
             news = {
@@ -156,11 +158,6 @@ def _recorded_texts(file: PosterFile, item: PosterItem, way: Way) -> tuple[list[
     n = len(item.truth) if file.task.answer == "points" else 1
     verdict, why = FIELDS[way]
     return field_texts(file, item, verdict, n), field_texts(file, item, why, n)
-
-
-def _fill(texts: tuple[list[str], list[str]], points: Sequence[int], verdicts: Sequence[tuple[str, str]]) -> None:
-    for point, (word, reason) in zip(points, verdicts, strict=True):
-        texts[0][point], texts[1][point] = word, reason
 
 
 # -- looking, in a process of its own --------------------------------------------------------------------------------

@@ -104,7 +104,8 @@ def paper_tables(
     """
     tables = []
     for layout in _layouts():
-        if not any(_is_asked(report, column.key) for report in reports for column in layout.columns):
+        names = {column.key.removeprefix(GROUP).split(".")[0] for column in layout.columns}
+        if not any(names & {task.task, task.group} for report in reports for task in report.tasks):
             continue
         cells = [
             [_cell(report, column.key, _tasks(reports, column.key)) for column in layout.columns] for report in reports
@@ -150,11 +151,6 @@ def owed_in(report: PosterReport, key: str) -> int:
     if key.startswith(GROUP):
         return sum(task.owed for task in report.tasks if task.group == key.removeprefix(GROUP))
     return sum(task.owed for task in report.tasks if task.task == key.split(".")[0])
-
-
-def _is_asked(report: PosterReport, key: str) -> bool:
-    name = key.removeprefix(GROUP).split(".")[0]
-    return any(name in (task.task, task.group) for task in report.tasks)
 
 
 def _tasks(reports: Sequence[PosterReport], key: str) -> set[str]:

@@ -158,11 +158,12 @@ def _slant(letters: Bools) -> float:
     y, x = np.nonzero(letters)
     if not len(y):
         return 0.0
-    return float(max(_SLANTS, key=lambda shear: _stacking(x + shear * (y - y.mean()))))
 
+    def stacking(shear: float) -> float:
+        columns = x + shear * (y - y.mean())
+        return float((np.bincount((columns - columns.min()).astype(int)).astype(float) ** 2).sum())
 
-def _stacking(columns: Floats) -> float:
-    return float((np.bincount((columns - columns.min()).astype(int)).astype(float) ** 2).sum())
+    return float(max(_SLANTS, key=stacking))
 
 
 # -- rules by task -----------------------------------------------------------------------------------------------------
@@ -196,7 +197,8 @@ def measured_answer(task: str, prompt: str, pixels: Pixels, boxes: Convention = 
 
 def _alignment(prompt: str, pixels: Pixels) -> str | None:
     ink = far_from_ground(pixels)
-    lines = np.array([_extent(ink[top:bottom]) for top, bottom in runs(np.asarray(ink.any(axis=1)))])
+    columns = [np.flatnonzero(ink[top:bottom].any(axis=0)) for top, bottom in runs(np.asarray(ink.any(axis=1)))]
+    lines = np.array([(line[0], line[-1]) for line in columns])
     if not len(lines):
         return None
     left, right = lines.T
@@ -205,11 +207,6 @@ def _alignment(prompt: str, pixels: Pixels) -> str | None:
         for edge in (left, (left + right) / 2, right)
     ]
     return ALIGNMENTS[int(np.argmax(alike))]
-
-
-def _extent(ink: Bools) -> tuple[int, int]:
-    columns = np.flatnonzero(ink.any(axis=0))
-    return int(columns[0]), int(columns[-1])
 
 
 def _rotation(prompt: str, pixels: Pixels) -> str | None:
@@ -264,12 +261,9 @@ def _blocks(pixels: Pixels) -> list[Box]:
         if 6 <= high <= height / 5 and wide >= 1.5 * high:
             lines.append((columns.start, rows.start, columns.stop, rows.stop))
     return [
-        (x1 / width, y1 / height, x2 / width, y2 / height) for x1, y1, x2, y2 in _stack_lines(sorted(lines, key=_top))
+        (x1 / width, y1 / height, x2 / width, y2 / height)
+        for x1, y1, x2, y2 in _stack_lines(sorted(lines, key=lambda line: line[1]))
     ]
-
-
-def _top(line: tuple[int, int, int, int]) -> int:
-    return line[1]
 
 
 def _stack_lines(lines: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:

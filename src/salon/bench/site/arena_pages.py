@@ -117,7 +117,9 @@ class ArenaPages:
             yield _row(path, job.name, job.category, job.reason, words, (_names(job.best), job.margin, alone))
         for board in self.apart:
             if board.category is not None and (board.criterion, board.category) not in listed_keys:
-                yield _board_row(board, self.paths[board.criterion, board.category])
+                path = self.paths[board.criterion, board.category]
+                first = _names([place.generator for place in board.places if place.tier in (1, None)])
+                yield _row(path, board.name, board.category, board.reason, board.label, (first, None, None))
 
     def _board(self, board: ArenaBoard) -> Iterator[Block | str]:
         """All of a board, or its chart and the way to the rest."""
@@ -161,11 +163,6 @@ def arena_summary(site: SiteData) -> Iterator[Section]:
         [*badge, Table(columns, rows, sortable=False, label="Leaders by criterion"), link],
         f"Snapshot {snapshot.number}.",
     )
-
-
-def _board_row(board: ArenaBoard, path: str) -> ListRow:
-    first = [place.generator for place in board.places if place.tier in (1, None)]
-    return _row(path, board.name, board.category, board.reason, board.label, (_names(first), None, None))
 
 
 def _row(

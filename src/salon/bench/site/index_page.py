@@ -284,7 +284,7 @@ def index_page(site: SiteData) -> SitePage:
         title=site.title,
         subtitle=_subtitle(site),
         head=site.head,
-        cards=_cards(site),
+        cards=[card for axis in site.axes[:3] for card in _leaders(site, axis)],
         sections=[*_sections(site)],
         kicker=f"{site.suite.card.name}, version {site.suite.card.version}",
         notes=notes,
@@ -305,10 +305,6 @@ def _subtitle(site: SiteData) -> Markup:
         count_noun(pictures, "picture"),
         about,
     )
-
-
-def _cards(site: SiteData) -> list[Card]:
-    return [card for axis in site.axes[:3] for card in _leaders(site, axis)]
 
 
 def _leaders(site: SiteData, axis: SiteAxis) -> Iterator[Card]:

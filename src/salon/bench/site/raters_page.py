@@ -63,7 +63,7 @@ def _studies(tables: RaterTables) -> str:
 def _sections(tables: RaterTables) -> Iterator[Section]:
     yield Section(
         "Preference accuracy",
-        [*_warnings(tables), _accuracy(tables), *_records(tables)],
+        [*(Note(sentence(warning), "open") for warning in tables.warnings), _accuracy(tables), *_records(tables)],
         "Share of pairs on which a rater sides with the majority.",
     )
     for study in (study for study in tables.studies if study.count == "pairs"):
@@ -85,10 +85,6 @@ def _sections(tables: RaterTables) -> Iterator[Section]:
         criteria = Table(columns, rows, label=f"Accuracy by criterion, {study.study}")
         yield Section(study.study, [criteria], "Agreement with the panel, criterion by criterion.")
     yield Section("Order of generators", [_orders(tables)], "Do raters and people put generators in the same order?")
-
-
-def _warnings(tables: RaterTables) -> Iterator[Note]:
-    yield from (Note(sentence(warning), "open") for warning in tables.warnings)
 
 
 def _accuracy(tables: RaterTables) -> Table:

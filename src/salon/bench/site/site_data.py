@@ -118,7 +118,12 @@ class SiteData:
             if not site_entry.entry.retracted and site_entry.result and site_entry.published
         ]
         first = self.axes[0].of
-        return tuple(sorted(complete, key=lambda site_entry: (-_value(first(site_entry.computed)), site_entry.name)))
+
+        def order(site_entry: SiteEntry) -> tuple[float, str]:
+            axis = first(site_entry.computed)
+            return -axis.figure.value if axis else 1.0, site_entry.name
+
+        return tuple(sorted(complete, key=order))
 
     @cached_property
     def provisional(self) -> tuple[SiteEntry, ...]:
@@ -218,10 +223,6 @@ def read_site_data(board: Board, title: str | None = None) -> SiteData:
 
 def _eps_of(column: str, result: EntryResult) -> AxisResult | None:
     return result.eps.get(column)
-
-
-def _value(axis: AxisResult | None) -> float:
-    return axis.figure.value if axis else -1.0
 
 
 # -- thumbnails, named by content; those of an earlier site are kept ---------------------------------------------------

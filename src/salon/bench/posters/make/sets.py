@@ -87,7 +87,7 @@ def make_tasks(
         records[task][number] = record
         left[task] -= 1
         if not left[task]:
-            _write(folder, task, records.pop(task))
+            new_file(task_named(task), records.pop(task)).write(folder / task_named(task).place)
         progress(number_done, len(orders))
     return [folder / task_named(task).place for task in tasks]
 
@@ -155,10 +155,6 @@ def _name(task: str, number: int) -> tuple[str, str]:
     """An item's name, and where its picture stands."""
     name = f"{task}_{number:05d}"
     return name, f"{_pictures(task)}/{name}.png"
-
-
-def _write(folder: Path, task: str, records: Sequence[Record]) -> None:
-    new_file(task_named(task), records).write(folder / task_named(task).place)
 
 
 def _pictures(task: str) -> str:

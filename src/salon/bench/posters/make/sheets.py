@@ -39,7 +39,6 @@ from salon.bench.posters.make.lettering import (
     KINDS,
     PAPERS,
     TEXTURES,
-    Pixels,
     ink_on,
     label,
     line_in,
@@ -118,18 +117,13 @@ def hard_ocr(number: int, seed: int) -> MadeItem:
         set_line = line_in(text, face, frame, paint="#000000", size=50, align="center")
         shape = paint_marks([Group(set_line.glyphs, transform=turned)], WIDTH, HARD_HEIGHT, "#ffffff")
         covered = 1 - shape[..., :1].astype(float) / 255
-        inks.append(_ink_over(pixels, covered[..., 0] > 0, contrast, rng))
+        red, green, blue = (round(float(value)) for value in pixels[covered[..., 0] > 0].mean(axis=0))
+        inks.append(ink_on(f"#{red:02x}{green:02x}{blue:02x}", contrast, pick(_COLORS, rng)))
         pixels = pixels * (1 - covered) + np.array(to_rgb(inks[-1])) * covered
     truth = {"gt": texts, "texts": texts, "font": [f.key for f in faces], "background": kind, "text_color": inks}
     hard = {"texture": texture, "contrast": contrast, "tilt": abs(tilt)}
     image = np.clip(np.round(pixels), 0, 255).astype(np.uint8)
     return MadeItem("hard ocr", kind, _PROMPT.format(n=LINES), truth, image, hard)
-
-
-def _ink_over(pixels: Pixels, where: np.ndarray, contrast: float, rng: np.random.Generator) -> str:
-    """A shade of any color that has this contrast with the mean of what it covers."""
-    red, green, blue = (round(float(value)) for value in pixels[where].mean(axis=0))
-    return ink_on(f"#{red:02x}{green:02x}{blue:02x}", contrast, pick(_COLORS, rng))
 
 
 def font_size_ocr(number: int, seed: int) -> MadeItem:
@@ -171,7 +165,9 @@ def alignment(number: int, seed: int) -> MadeItem:
     rng = chance(seed, "alignment", str(number))
     ground, ink = _colors(rng)
     block = _block(_SIDES[side], size, ink, rng)
-    dx, dy = _anywhere(block.set.box, rng)
+    box = block.set.box  # somewhere in the upper three quarters of the sheet, whatever its alignment
+    x, y = rng.uniform(40, BLOCK_WIDTH - 40 - box.width), rng.uniform(40, max(41.0, 0.78 * BLOCK_HEIGHT - box.height))
+    dx, dy = round(float(x - box.x), 2), round(float(y - box.y), 2)
     text = Group(block.set.glyphs, transform=(1.0, 0.0, 0.0, 1.0, dx, dy))
     texture = balanced_choice(TEXTURES, number, seed, "alignment", "texture")
     beside = balanced_choice((False, True), number, seed, "alignment", "beside")
@@ -181,7 +177,7 @@ def alignment(number: int, seed: int) -> MadeItem:
     truth = {
         "gt": [side],
         "alignment": [side],
-        "text_bbox": [_box(block.set.box, dx, dy)],
+        "text_bbox": [[int(box.x + dx), int(box.y + dy), int(box.right + dx) + 1, int(box.bottom + dy) + 1]],
         "size": [BLOCK_WIDTH, BLOCK_HEIGHT],
     }
     hard = {"font size": size, "raggedness": block.ragged, "texture": texture, "marks beside": float(beside)}
@@ -236,13 +232,6 @@ def _block(align: Align, size: float, ink: str, rng: np.random.Generator) -> Tex
             return TextBlock(text, round(ragged, 2))
 
 
-def _anywhere(box: Box, rng: np.random.Generator) -> tuple[float, float]:
-    """A shift that puts the box somewhere in the upper three quarters of the sheet, whatever its alignment."""
-    x = rng.uniform(40, BLOCK_WIDTH - 40 - box.width)
-    y = rng.uniform(40, max(41.0, 0.78 * BLOCK_HEIGHT - box.height))
-    return round(float(x - box.x), 2), round(float(y - box.y), 2)
-
-
 def _decoration(text: Box, dy: float, ground: str, rng: np.random.Generator) -> tuple[Mark, ...]:
     """A sign below the text, at any place across: it is no hint."""
     foot = text.bottom + dy + 30
@@ -293,10 +282,6 @@ def _sign(box: Box, ground: str, rng: np.random.Generator) -> tuple[Mark, ...]:
              (("#ffffff", 0.2), ("#ffffff", 0.4), ("#000000", 0.25), ("#000000", 0.45), ("#ffffff", 0.6),
               ("#000000", 0.6))]  # fmt: skip
     return flat(emblem(pick(SUBJECTS, rng), box, rng), tones)
-
-
-def _box(box: Box, dx: float, dy: float) -> list[int]:
-    return [int(box.x + dx), int(box.y + dy), int(box.right + dx) + 1, int(box.bottom + dy) + 1]
 
 
 # -- empty space -------------------------------------------------------------------------------------------------------
