@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -387,15 +387,6 @@ def require_logits(name: str, card: ScorerCard) -> None:
             remedy="salon train heads --form scalar and salon train reward make such models; heads that only compare "
             "(the default form) have no score of a single picture",
         )
-
-
-class _LogitRow(TypedDict):
-    """A row of `scores.parquet`."""
-
-    value: float | None
-    sigma: float | None
-    unscored: str | None
-    scorer: str | None
 
 
 def _wins(scored: Sequence[Logit | None], points: Sequence[ReferencePoint], integrate: bool) -> list[float]:
