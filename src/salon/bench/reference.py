@@ -24,10 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.bench import entry as files
 from salon.bench.axes import Logits, index_logits, require_logits
 from salon.bench.board import Board, check_new_name, entry_folder
-from salon.bench.entry import Entry, EntryPicture, required_pictures
+from salon.bench.entry import ANSWERS_FILE, LOGITS_FILE, RESULT, Entry, EntryPicture, required_pictures
 from salon.bench.entry_files import PUBLISHED, read_answers, read_logits, write_answers, write_logits
 from salon.bench.judging import check_scorers, table_logits
 from salon.bench.result import inputs_digest
@@ -158,7 +157,7 @@ def field_reference(board: Board, note: str = "", tables: Mapping[str, TableScor
     return make_reference(board.suite, field, scorers, note or words)
 
 
-def _logits(board: Board, entry: files.Entry, tables: Mapping[str, TableScorer]) -> pa.Table:
+def _logits(board: Board, entry: Entry, tables: Mapping[str, TableScorer]) -> pa.Table:
     """The logits in an entry's folder, those of a column with a table from there."""
     stored = read_logits(entry_folder(board, entry.name))
     stored = stored.filter(pc.invert(pc.is_in(stored.column("preference"), pa.array(list(tables), pa.string()))))
@@ -250,7 +249,7 @@ def carry_entries(source: Board, target: Board) -> list[str]:
 
 
 def _carry(source: Path, target: Path, *, same_points: bool) -> None:
-    left = {files.RESULT, PUBLISHED, files.ANSWERS_FILE, files.LOGITS_FILE}
+    left = {RESULT, PUBLISHED, ANSWERS_FILE, LOGITS_FILE}
     with whole_folder(target.resolve()) as new:
         shutil.copytree(source, new, dirs_exist_ok=True, ignore=lambda folder, names: left & set(names))
         write_logits(new, read_logits(source))

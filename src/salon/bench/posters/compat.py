@@ -28,9 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from salon.bench.posters import item as boxes
 from salon.bench.posters.files import PosterFile, Record, find_picture
-from salon.bench.posters.item import Box
+from salon.bench.posters.item import Box, box_area, box_center, center_distance
 from salon.bench.posters.results import MetricResult, PosterReport, TaskResult
 from salon.bench.posters.tasks import ATTRIBUTES, FONT_SIZES, GROUPS, task_named
 
@@ -56,8 +55,7 @@ def layout_generation(answered: Answered) -> dict[str, list[float]]:
     pairs = list(_pairs(answered, None))
     pots = {
         "bias": [
-            min(boxes.center_distance(boxes.box_center(truth), boxes.box_center(box)) for box in readings)
-            for truth, readings in pairs
+            min(center_distance(box_center(truth), box_center(box)) for box in readings) for truth, readings in pairs
         ],
         "area": [_ratio(truth, readings) for truth, readings in pairs],
     }
@@ -106,12 +104,12 @@ def _iou(truth: Box, box: Box) -> float:
     if width < 0 or height < 0:
         return 0.0
     both = width * height
-    return both / (boxes.box_area(truth) + boxes.box_area(box) - both)
+    return both / (box_area(truth) + box_area(box) - both)
 
 
 def _ratio(truth: Box, readings: Sequence[Box]) -> float:
     """Of the ratios, true area over predicted, the one nearest to 1; its inverse where it is above."""
-    ratios = [boxes.box_area(truth) / area if (area := boxes.box_area(box)) > 0 else 0.0 for box in readings]
+    ratios = [box_area(truth) / area if (area := box_area(box)) > 0 else 0.0 for box in readings]
     nearest = min(ratios, key=lambda ratio: abs(ratio - 1))
     return 1 / nearest if nearest > 1 else nearest
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from salon.bench.posters import item as boxes
 from salon.bench.posters.answers_choice import read_label, read_letter
 from salon.bench.posters.answers_lists import prompt_menu, read_attributes, read_effects, read_style, read_yes
 from salon.bench.posters.answers_numbers import BoxAnswer, Convention, read_boxes, read_patches, read_rating
@@ -27,7 +26,17 @@ from salon.bench.posters.answers_text import (
     visible_text,
 )
 from salon.bench.posters.files import PosterFile
-from salon.bench.posters.item import Box, PosterItem
+from salon.bench.posters.item import (
+    FARTHEST,
+    Box,
+    PosterItem,
+    area_ratio,
+    assigned_iou,
+    box_area,
+    box_center,
+    center_distance,
+    iou,
+)
 from salon.bench.posters.results import PointCase
 from salon.bench.posters.tasks import ATTRIBUTES, GRID, fold_label
 from salon.errors import BadValue
@@ -112,15 +121,15 @@ def _effects(item: PosterItem, value: tuple[str | None, frozenset[str]] | None) 
 def _boxes(item: PosterItem, value: BoxAnswer | None) -> Worth:
     truth: tuple[Box, ...] = item.truth
     answered = value.placed(item.texts, len(truth)) if value else [None] * len(truth)
-    overlaps = [0.0 if box is None else boxes.iou(true_box, box) for true_box, box in zip(truth, answered)]
-    areas = [boxes.box_area(box) for box in truth]
+    overlaps = [0.0 if box is None else iou(true_box, box) for true_box, box in zip(truth, answered)]
+    areas = [box_area(box) for box in truth]
     worth = {
         "top1": overlaps[0],
         "top3": _mean(overlaps[:3]),
         "mean": _mean(overlaps),
         "recall": _recall(truth, answered),
     }
-    worth["assigned"] = boxes.assigned_iou(truth, answered)
+    worth["assigned"] = assigned_iou(truth, answered)
     blind = {"top1": areas[0], "top3": _mean(areas[:3]), "mean": _mean(areas), "assigned": _mean(areas), "recall": 1.0}
     return worth, blind
 
@@ -129,11 +138,8 @@ def _layout(item: PosterItem, value: BoxAnswer | None) -> Worth:
     truth: tuple[Box, ...] = item.truth
     answered = value.placed(item.texts, len(truth)) if value else [None] * len(truth)
     pairs = list(zip(truth, answered))
-    bias = [
-        boxes.FARTHEST if g is None else boxes.center_distance(boxes.box_center(t), boxes.box_center(g))
-        for t, g in pairs
-    ]
-    area = [0.0 if g is None else boxes.area_ratio(t, g) for t, g in pairs]
+    bias = [FARTHEST if g is None else center_distance(box_center(t), box_center(g)) for t, g in pairs]
+    area = [0.0 if g is None else area_ratio(t, g) for t, g in pairs]
     worth = {"bias": _mean(bias), "area": _mean(area), "recall": _recall(truth, answered)}
     return worth, {"recall": 1.0}  # no layout is the right one: what a blind one gets is not known
 

@@ -20,9 +20,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from salon.bench.posters import contestants
-from salon.bench.posters import contestants as engines
-from salon.bench.posters import pixel_contestant as measured
+from salon.bench.posters import contestants, pixel_contestant
 from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.files import PosterFile, RunCard, claim_folder, find_picture, open_run_file
 from salon.bench.posters.item import PosterItem
@@ -187,7 +185,7 @@ def run_blind(
 
 def run_engine(
     files: Sequence[PosterFile],
-    name: engines.EngineName,
+    name: contestants.EngineName,
     pictures: Path,
     out: Path,
     *,
@@ -196,17 +194,17 @@ def run_engine(
     watch: Watch = lambda completed, total: None,
 ) -> RunReport:
     """An OCR engine, over the files whose questions it has an answer to."""
-    card = RunCard(contestant=name, signature=engines.engine_signature(name), boxes=boxes)
+    card = RunCard(contestant=name, signature=contestants.engine_signature(name), boxes=boxes)
 
     def answer(questions: Questions) -> Responses:
-        readings = map_processes(engines.READERS[name], (path for _, path in questions), processes=workers)
+        readings = map_processes(contestants.READERS[name], (path for _, path in questions), processes=workers)
         for index, lines in readings:
             if isinstance(lines, Exception):
                 yield index, None, "broken picture" if isinstance(lines, BadFile) else type(lines).__name__
             else:
-                yield index, engines.engine_response(questions[index][0], lines, boxes), ""
+                yield index, contestants.engine_response(questions[index][0], lines, boxes), ""
 
-    return _run(files, card, pictures, out, answer, engines.can_answer, watch)
+    return _run(files, card, pictures, out, answer, contestants.can_answer, watch)
 
 
 def run_measured(
@@ -219,7 +217,7 @@ def run_measured(
     watch: Watch = lambda completed, total: None,
 ) -> RunReport:
     """Rules about pixels, over the files they have a rule for; they get the prompt and the picture, as a VLM does."""
-    card = RunCard(contestant=measured.NAME, signature=measured.SIGNATURE, boxes=boxes)
+    card = RunCard(contestant=pixel_contestant.NAME, signature=pixel_contestant.SIGNATURE, boxes=boxes)
 
     def answer(questions: Questions) -> Responses:
         inputs = ((item.task.name, item.prompt, path, boxes) for item, path in questions)
@@ -229,12 +227,12 @@ def run_measured(
             else:
                 yield index, response, "no rule for it" if response is None else ""
 
-    return _run(files, card, pictures, out, answer, lambda item: measured.can_measure(item.task.name), watch)
+    return _run(files, card, pictures, out, answer, lambda item: pixel_contestant.can_measure(item.task.name), watch)
 
 
 def _measure_answer(question: tuple[str, str, Path, Convention]) -> str | None:
     task, prompt, path, boxes = question
-    return measured.measured_answer(task, prompt, np.asarray(read_picture(path).image), boxes)
+    return pixel_contestant.measured_answer(task, prompt, np.asarray(read_picture(path).image), boxes)
 
 
 def run_vlm(

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from salon.bench.posters import metrics as groups
 from salon.bench.posters.answers_numbers import BoxAnswer
 from salon.bench.posters.files import JudgeCard, PosterFile, find_picture
 from salon.bench.posters.item_scores import (
@@ -30,7 +29,10 @@ from salon.bench.posters.metrics import (
     draw_metrics,
     draw_weights,
     figure_of,
+    group_results,
     metric_result,
+    ocr_gap,
+    overall_figure,
 )
 from salon.bench.posters.results import (
     PointCase,
@@ -73,9 +75,9 @@ def score_files(
         contestant=contestant,
         settings=settings,
         tasks=tuple(_task(file, scored[file.task.name], draws[file.task.name], settings, pictures) for file in files),
-        groups=tuple(groups.group_results(draws, settings.level)),
-        overall=groups.overall_figure(draws, settings.level),
-        gap=groups.ocr_gap(draws, settings.level),
+        groups=tuple(group_results(draws, settings.level)),
+        overall=overall_figure(draws, settings.level),
+        gap=ocr_gap(draws, settings.level),
         curves=tuple(c for file in files for c in difficulty_curves(file.task, scored[file.task.name], settings)),
         judges=tuple(judges),
         policies=POLICIES,

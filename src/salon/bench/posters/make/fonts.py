@@ -17,7 +17,7 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from salon.bench.posters import tasks as vocabulary
+from salon.bench.posters import tasks
 from salon.bench.posters.make.items import (
     LATIN,
     PLAIN,
@@ -206,7 +206,7 @@ def _options(sample: str, face: Face, text: str, faces: list[Face]) -> np.ndarra
 def font_attributes(number: int, seed: int) -> MadeItem:
     """Two samples of the same words; one of them has the attribute."""
     rng = chance(seed, "font_attributes", str(number))
-    attribute = balanced_choice(vocabulary.ATTRIBUTES, number, seed, "font_attributes", "attribute")
+    attribute = balanced_choice(tasks.ATTRIBUTES, number, seed, "font_attributes", "attribute")
     letter = balanced_choice(("A", "B"), number, seed, "font_attributes", "letter")
     size = balanced_choice(SIZES, number, seed, "font_attributes", "size")
     about, having, lacking = attribute_samples(attribute, title(rng, 2), rng)

@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.bench.posters.files import Record, new_file, open_file
-from salon.bench.posters.make import briefs as generation
-from salon.bench.posters.make import composition, fonts, materials, posters
-from salon.bench.posters.make import fonts as effects
-from salon.bench.posters.make import posters as comparison
-from salon.bench.posters.make import posters as rating
-from salon.bench.posters.make import sheets as emptiness
-from salon.bench.posters.make import sheets as placing
-from salon.bench.posters.make import sheets as reading
+from salon.bench.posters.make import briefs, composition, fonts, materials, posters, sheets
 from salon.bench.posters.make.items import MadeItem
 from salon.bench.posters.tasks import FOLDERS, task_named
 from salon.engine.processes import map_processes
@@ -30,24 +23,24 @@ Maker = Callable[[int, int], MadeItem]
 MAKERS: dict[str, Maker] = {
     "logo_ocr": posters.logo_ocr,
     "poster_ocr": posters.poster_ocr,
-    "simple_ocr": reading.simple_ocr,
-    "hard_ocr": reading.hard_ocr,
-    "font_size_ocr": reading.font_size_ocr,
+    "simple_ocr": sheets.simple_ocr,
+    "hard_ocr": sheets.hard_ocr,
+    "font_size_ocr": sheets.font_size_ocr,
     "font_matching": fonts.font_matching,
     "font_attributes": fonts.font_attributes,
-    "font_effect": effects.font_effect,
+    "font_effect": fonts.font_effect,
     "font_effect_2": materials.font_effect_2,
     "text_localization": posters.text_localization,
-    "alignment": placing.alignment,
-    "rotation": placing.rotation,
-    "empty_space": emptiness.empty_space,
-    "layout_comparison": comparison.layout_comparison,
+    "alignment": sheets.alignment,
+    "rotation": sheets.rotation,
+    "empty_space": sheets.empty_space,
+    "layout_comparison": posters.layout_comparison,
     "layout_generation": posters.layout_generation,
     "style_understanding": posters.style_understanding,
     "composition_understanding": composition.composition_understanding,
     "intention_understanding": posters.intention_understanding,
-    "overall_rating": rating.overall_rating,
-    **generation.PROMPTS,
+    "overall_rating": posters.overall_rating,
+    **briefs.PROMPTS,
 }
 """Task to what draws its item of a number under a seed."""
 MADE: tuple[str, ...] = tuple(MAKERS)
