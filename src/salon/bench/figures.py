@@ -61,8 +61,8 @@ def write_figures(sections: Sequence[Section], folder: Path) -> FigureFiles:
                 tree = figure.tree(width)
                 put_file(folder / f"{stem}.pdf", painter.chart_pdf(tree))
                 put_file(folder / f"{stem}.png", painter.chart_png(tree))
-    told = [{"name": figure.name, "title": figure.drawing.subject, "caption": figure.caption} for figure in figures]
-    put_file(folder / LIST, (json.dumps({"figures": told}, ensure_ascii=False, indent=2) + "\n").encode())
+    records = [{"name": figure.name, "title": figure.drawing.subject, "caption": figure.caption} for figure in figures]
+    put_file(folder / LIST, (json.dumps({"figures": records}, ensure_ascii=False, indent=2) + "\n").encode())
     return FigureFiles(folder, len(figures), left_out)
 
 
