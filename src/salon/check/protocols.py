@@ -62,9 +62,9 @@ def matched_groups(study: Study, *, seed: int) -> Iterator[MatchedGroup]:
         compared = np.flatnonzero(first & (comparisons.outcome != BOTH_BAD))
         for group in np.intersect1d(ratings.group[rated], comparisons.group[compared]).tolist():
             rows = rated[ratings.group[rated] == group], compared[comparisons.group[compared] == group]
-            one = _match_group(study, criterion, group, *rows, tiers, rng)
-            if one is not None:
-                yield one
+            matched = _match_group(study, criterion, group, *rows, tiers, rng)
+            if matched is not None:
+                yield matched
 
 
 def _match_group(
@@ -97,11 +97,11 @@ def _match_group(
 def _rating_scores(study: Study, criterion: int, rated: Ints, items: Ints, raters: NDArray[np.int32]) -> Floats:
     """Ratings (raters, items), turned where low is good, NaN where one is missing."""
     r = study.ratings
-    known = rated[np.isin(r.item[rated], items) & np.isin(r.rater[rated], raters)]
+    rows = rated[np.isin(r.item[rated], items) & np.isin(r.rater[rated], raters)]
     scale = study.criteria[criterion].scale
     sign = -1.0 if scale is not None and not scale.higher_is_better else 1.0
     scores = np.full((len(raters), len(items)), np.nan)
-    scores[np.searchsorted(raters, r.rater[known]), np.searchsorted(items, r.item[known])] = sign * r.value[known]
+    scores[np.searchsorted(raters, r.rater[rows]), np.searchsorted(items, r.item[rows])] = sign * r.value[rows]
     return scores
 
 
@@ -172,36 +172,37 @@ PAIR_MEASURES = (
 )
 
 
-def measure_group(one: MatchedGroup) -> Floats:
+def measure_group(group: MatchedGroup) -> Floats:
     """(2, measures) under comparisons and under ratings; NaN where a measure is undefined."""
-    return np.asarray(_measure_choices(one, np.ones((1, len(one.items)), bool))[0])
+    return np.asarray(_measure_choices(group, np.ones((1, len(group.items)), bool))[0])
 
 
-def measure_folds(one: MatchedGroup) -> Floats:
+def measure_folds(group: MatchedGroup) -> Floats:
     """(items, 2, measures) the same without each of the items."""
-    keep = ~np.eye(len(one.items), dtype=bool)
-    block = max(1, MOST_SIGNS // (len(one.ratings) * len(one.items) ** 2))
-    return np.concatenate([_measure_choices(one, keep[start : start + block]) for start in range(0, len(keep), block)])
+    keep = ~np.eye(len(group.items), dtype=bool)
+    block = max(1, MOST_SIGNS // (len(group.ratings) * len(group.items) ** 2))
+    return np.concatenate(
+        [_measure_choices(group, keep[start : start + block]) for start in range(0, len(keep), block)]
+    )
 
 
-def _measure_choices(one: MatchedGroup, keep: NDArray[np.bool_]) -> Floats:
+def _measure_choices(group: MatchedGroup, keep: NDArray[np.bool_]) -> Floats:
     """(choices, 2, measures) for each choice of items to keep, (choices, items), all of one size."""
-    pairs, levels = _pairs(one), _levels(one.ratings)
+    pairs, levels = (
+        _pairs(group),
+        (np.stack([(group.ratings == level).sum(axis=0) for level in np.unique(group.ratings)], axis=1)),
+    )
     met = [items[pairs.first] & items[pairs.second] for items in keep]
     compared = [_pair_measures(pairs.compared[rows]) | _native_measures(pairs.compared[rows]) for rows in met]
     rated = [_pair_measures(pairs.implied[rows]) | _native_measures(levels[items]) for rows, items in zip(met, keep)]
-    made = []
-    for scores, judged in ((one.elo, compared), (one.ratings, rated)):
-        values = _rank_measures(_select_items(scores, keep)) | _triplets(scores, one.tiers, keep)
-        values |= {name: np.array([found.get(name, np.nan) for found in judged]) for name in PAIR_MEASURES}
-        made.append([values.get(name, np.full(len(keep), np.nan)) for name in MEASURES])
-    return np.moveaxis(np.array(made), 2, 0)
-
-
-def _select_items(scores: Floats, keep: NDArray[np.bool_]) -> Floats:
-    """(choices, raters, items kept)"""
-    places = np.nonzero(keep)[1].reshape(len(keep), -1)
-    return np.moveaxis(scores[:, places], 0, 1)
+    by_protocol = []
+    for scores, pair_measures in ((group.elo, compared), (group.ratings, rated)):
+        places = np.nonzero(keep)[1].reshape(len(keep), -1)
+        select_items = np.moveaxis(scores[:, places], 0, 1)
+        values = _rank_measures(select_items) | _triplets(scores, group.tiers, keep)
+        values |= {name: np.array([measures.get(name, np.nan) for measures in pair_measures]) for name in PAIR_MEASURES}
+        by_protocol.append([values.get(name, np.full(len(keep), np.nan)) for name in MEASURES])
+    return np.moveaxis(np.array(by_protocol), 2, 0)
 
 
 # -- ranks -------------------------------------------------------------------------------------------------------
@@ -220,11 +221,11 @@ def _rank_measures(scores: Floats) -> Stacked:
         (("one",), lambda: [stability.k_of_raters(scores, 1, rng=_fixed_rng()).rho]),
         (("three",), lambda: [stability.k_of_raters(scores, 3, rng=_fixed_rng()).rho] if raters > 3 else []),
     ]
-    found: Stacked = {}
+    measures: Stacked = {}
     for names, values in groups:
         with suppress(StatsError):
-            found |= dict(zip(names, values()))
-    return found
+            measures |= dict(zip(names, values()))
+    return measures
 
 
 def _triplets(scores: Floats, tiers: Ints, keep: NDArray[np.bool_]) -> Stacked:
@@ -257,35 +258,30 @@ class _PairCounts:
     implied: Ints
 
 
-def _pairs(one: MatchedGroup) -> _PairCounts:
-    n = len(one.items)
-    low, high = np.minimum(one.first, one.second), np.maximum(one.first, one.second)
+def _pairs(group: MatchedGroup) -> _PairCounts:
+    n = len(group.items)
+    low, high = np.minimum(group.first, group.second), np.maximum(group.first, group.second)
     key, pair = np.unique(low * n + high, return_inverse=True)
-    signed = 2 * one.outcome - 1
-    compared = np.full((len(key), len(one.ratings)), np.nan)
-    compared[pair, one.rater] = np.where(one.first == low, signed, -signed)
-    implied = outcomes.induced_outcomes(one.ratings, key // n, key % n)
+    signed = 2 * group.outcome - 1
+    compared = np.full((len(key), len(group.ratings)), np.nan)
+    compared[pair, group.rater] = np.where(group.first == low, signed, -signed)
+    implied = outcomes.induced_outcomes(group.ratings, key // n, key % n)
     implied[np.isnan(compared)] = np.nan  # only where the rater met the pair
     return _PairCounts(key // n, key % n, outcomes.outcome_counts(compared), outcomes.outcome_counts(implied))
 
 
 def _pair_measures(counts: Ints) -> Values:
     try:
-        found = outcomes.agreement_of_counts(counts)
+        agreement = outcomes.agreement_of_counts(counts)
     except StatsError:
         return {}
     return {
-        "kappa": found.fleiss.kappa.value,
-        "alpha": found.alpha.value,
-        "unanimous": found.unanimous,
-        "four_of_five": found.supermajority,
-        "convergence": found.convergence,
+        "kappa": agreement.fleiss.kappa.value,
+        "alpha": agreement.alpha.value,
+        "unanimous": agreement.unanimous,
+        "four_of_five": agreement.supermajority,
+        "convergence": agreement.convergence,
     }
-
-
-def _levels(ratings: Floats) -> Ints:
-    """(items, levels) how many raters gave each level."""
-    return np.stack([(ratings == level).sum(axis=0) for level in np.unique(ratings)], axis=1)
 
 
 def _native_measures(counts: Ints) -> Values:
@@ -305,7 +301,7 @@ A, B, TIE = 0, 1, 2
 
 def protocol_raters(study: Study, groups: Sequence[MatchedGroup]) -> tuple[ProtocolRater, ...]:
     """One row for each rater of a matched group, in the study's order."""
-    criteria = sorted({one.criterion for one in groups})
+    criteria = sorted({group.criterion for group in groups})
     near = _distance_to_consensus(groups)
     return tuple(
         ProtocolRater(
@@ -321,12 +317,12 @@ def protocol_raters(study: Study, groups: Sequence[MatchedGroup]) -> tuple[Proto
 
 def _distance_to_consensus(groups: Sequence[MatchedGroup]) -> dict[int, Floats]:
     """For each rater (2, 2): protocol by rank distance and Spearman to the consensus, mean over groups."""
-    found: dict[int, list[Floats]] = {}
-    for one in groups:
-        both = np.array([stability.to_consensus(scores) for scores in (one.elo, one.ratings)])
-        for place, rater in enumerate(one.raters.tolist()):
-            found.setdefault(rater, []).append(both[:, :, place])
-    return {rater: np.mean(values, axis=0) for rater, values in found.items()}
+    distances: dict[int, list[Floats]] = {}
+    for group in groups:
+        both = np.array([stability.to_consensus(scores) for scores in (group.elo, group.ratings)])
+        for place, rater in enumerate(group.raters.tolist()):
+            distances.setdefault(rater, []).append(both[:, :, place])
+    return {rater: np.mean(values, axis=0) for rater, values in distances.items()}
 
 
 def _rating_habits(study: Study, rater: int, criteria: Sequence[int]) -> dict[str, float | None]:
@@ -395,25 +391,27 @@ def protocol_figures(study: Study, settings: CheckSettings) -> ProtocolCompariso
     if not len(study.ratings) or not len(study.comparisons):
         return ProtocolComparison()
     groups = list(matched_groups(study, seed=settings.seed))
-    few = len({one.group for one in groups}) < DRAWN_GROUPS
+    few = len({group.group for group in groups}) < DRAWN_GROUPS
     rng = np.random.default_rng([settings.seed, len(study.criteria)])
-    cells = [_measured_group(one, few, rng) for one in groups]
+    cells = [_measured_group(group, few, rng) for group in groups]
     by_criterion = [[cell for cell in cells if cell.of.criterion == number] for number in range(len(study.criteria))]
-    made = [
+    figures = [
         _figures(criterion.id, mine, settings, rng) for criterion, mine in zip(study.criteria, by_criterion) if mine
     ]
-    together = _figures(None, cells, settings, rng) if len(made) > 1 else None
-    return ProtocolComparison(tuple(made), together, protocol_raters(study, groups))
+    together = _figures(None, cells, settings, rng) if len(figures) > 1 else None
+    return ProtocolComparison(tuple(figures), together, protocol_raters(study, groups))
 
 
-def _measured_group(one: MatchedGroup, few: bool, rng: np.random.Generator) -> MeasuredGroup:
-    small = few and len(one.items) <= MOST_FOLDS
-    return MeasuredGroup(one, measure_group(one), measure_folds(one) if small else None, _equal_judgments(one, rng))
+def _measured_group(group: MatchedGroup, few: bool, rng: np.random.Generator) -> MeasuredGroup:
+    small = few and len(group.items) <= MOST_FOLDS
+    return MeasuredGroup(
+        group, measure_group(group), measure_folds(group) if small else None, _equal_judgments(group, rng)
+    )
 
 
-def _equal_judgments(one: MatchedGroup, rng: np.random.Generator) -> Floats | None:
-    table = (one.first, one.second, one.outcome, one.rater)
-    n = len(one.items)
+def _equal_judgments(group: MatchedGroup, rng: np.random.Generator) -> Floats | None:
+    table = (group.first, group.second, group.outcome, group.rater)
+    n = len(group.items)
 
     def w(scores: Floats) -> float:
         return float(stability.kendall_ws(scores))
@@ -444,21 +442,21 @@ def _row(
     number: int, measure: ProtocolMeasure, cells: list[MeasuredGroup], settings: CheckSettings, rng: np.random.Generator
 ) -> ProtocolRow | None:
     """One measure over the groups in which both protocols have it; None where no group has."""
-    known = [cell for cell in cells if np.isfinite(cell.values[:, number]).all()]
-    if not known:
+    measured = [cell for cell in cells if np.isfinite(cell.values[:, number]).all()]
+    if not measured:
         return None
 
     def figure(of: Callable[[Floats], Floats]) -> Estimate:
-        return _mean_over_groups(known, lambda values: of(values[..., number]), settings, rng)
+        return _mean_over_groups(measured, lambda values: of(values[..., number]), settings, rng)
 
-    gaps = [cell.values[COMPARISONS, number] - cell.values[RATINGS, number] for cell in known]
+    gaps = [cell.values[COMPARISONS, number] - cell.values[RATINGS, number] for cell in measured]
     return ProtocolRow(
         name=measure.name,
         comparisons=figure(lambda pair: pair[..., COMPARISONS]),
         ratings=figure(lambda pair: pair[..., RATINGS]),
         difference=figure(lambda pair: pair[..., COMPARISONS] - pair[..., RATINGS]) if measure.better else None,
         ahead=sum(gap * measure.better > 0 for gap in gaps) if measure.better else None,
-        groups=len(known),
+        groups=len(measured),
         note=measure.note,
     )
 
@@ -508,12 +506,12 @@ def _equal_row(cells: list[MeasuredGroup], settings: CheckSettings, rng: np.rand
     ]
     if not pairs:
         return ProtocolRow(name=EQUAL_MEASURE.name, comparisons=None, ratings=None, note="raters tie all items")
-    cells, known = [cell for cell, _ in pairs], [equal for _, equal in pairs]
+    cells, equal_ws = [cell for cell, _ in pairs], [equal for _, equal in pairs]
     full = _row(w, MEASURES["w"], cells, settings, rng)
-    thinned = np.mean(known, axis=0)
+    thinned = np.mean(equal_ws, axis=0)
     low, high = np.quantile(thinned, [(1 - settings.level) / 2, (1 + settings.level) / 2]).tolist()
     method = f"{EQUAL_REPEATS} random choices: the chance of the choice alone"
-    gap = [float(np.mean(equal) - cell.values[RATINGS, w]) for equal, cell in zip(known, cells)]
+    gap = [float(np.mean(equal) - cell.values[RATINGS, w]) for equal, cell in zip(equal_ws, cells)]
     return ProtocolRow(
         name=EQUAL_MEASURE.name,
         comparisons=with_width(
@@ -521,7 +519,7 @@ def _equal_row(cells: list[MeasuredGroup], settings: CheckSettings, rng: np.rand
         ),
         ratings=None if full is None else full.ratings,
         difference=_without_interval(float(np.mean(gap)), len(cells), "group", "no interval", settings),
-        ahead=sum(one > 0 for one in gap),
+        ahead=sum(difference > 0 for difference in gap),
         groups=len(cells),
         note=EQUAL_MEASURE.note,
     )

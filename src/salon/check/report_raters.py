@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
@@ -10,7 +10,6 @@ from salon.check.check import FLAGS_NOT_RANKED, unranked_flags
 from salon.check.report_signal import holm_line
 from salon.check.results import (
     CheckReport,
-    CriterionFigures,
     FactionFigures,
     FlagFigures,
     ProtocolFigures,
@@ -84,15 +83,15 @@ def rater_section(report: CheckReport) -> Section:
 def _rater_table(report: CheckReport) -> list[Block]:
     if not report.raters:
         return []
-    shown, left = _rows_to_show(report.raters)
-    known = [
+    raters, left = _rows_to_show(report.raters)
+    columns_with_values = [
         c for c in RATER_COLUMNS if c.path in ALWAYS_SHOWN or any(getattr(r, c.path) is not None for r in report.raters)
     ]
-    absent = [c.header.lower() for c in RATER_COLUMNS if c not in known and c.kind != "text"]
+    absent = [c.header.lower() for c in RATER_COLUMNS if c not in columns_with_values and c.kind != "text"]
     kinds = {r.kind for r in report.raters}
-    known = [c for c in known if c.path != "kind" or len(kinds) > 1]
-    columns = [Column("rater", "Rater"), Column("flags", "Flags", "badge"), *known]
-    rows = [_rater_row(r) for r in shown]
+    columns_with_values = [c for c in columns_with_values if c.path != "kind" or len(kinds) > 1]
+    columns = [Column("rater", "Rater"), Column("flags", "Flags", "badge"), *columns_with_values]
+    rows = [_rater_row(r) for r in raters]
     who = f" Every rater is a {brief(kinds.pop(), RATER_NAME)}." if len(kinds) == 1 else ""
     caption = Markup("Raters over the whole study, with {} intervals.{}").format(level_words(report), who)
     caption += Markup(" A flag asks for a look, not for removal.")
@@ -114,7 +113,13 @@ def _rows_to_show(raters: Sequence[RaterSummary]) -> tuple[list[RaterSummary], i
 
 
 def _rater_row(rater: RaterSummary) -> dict[str, object]:
-    cells: dict[str, object] = {c.path: Cell(getattr(rater, c.path), _why_none(rater, c)) for c in RATER_COLUMNS}
+    cells: dict[str, object] = {
+        c.path: Cell(
+            getattr(rater, c.path),
+            ("" if getattr(rater, c.path) is not None else "no answers of this rater to compute it from"),
+        )
+        for c in RATER_COLUMNS
+    }
     cells |= {"kind": rater.kind, "cohort": brief(rater.cohort or "–", RATER_NAME)}
     return {
         "rater": brief(rater.rater, RATER_NAME),
@@ -123,13 +128,21 @@ def _rater_row(rater: RaterSummary) -> dict[str, object]:
     }
 
 
-def _why_none(rater: RaterSummary, column: Column) -> str:
-    return "" if getattr(rater, column.path) is not None else "no answers of this rater to compute it from"
-
-
 def _coefficients(report: CheckReport) -> list[Block]:
     """Alpha, W and the ends of the agreement matrix by criterion."""
-    rows = [_coefficient_row(c) for c in report.criteria if c.alpha or c.mean_W or c.raters]
+    rows = [
+        (
+            {
+                "name": c.name,
+                "alpha": Cell(c.alpha, "" if c.alpha else "too few items with two answers"),
+                "mean_W": Cell(c.mean_W, "" if c.mean_W else "needs complete orders of at least two raters"),
+                "most": _pair_words(c.raters, "most_agreeing"),
+                "least": _pair_words(c.raters, "least_agreeing"),
+            }
+        )
+        for c in report.criteria
+        if c.alpha or c.mean_W or c.raters
+    ]
     if not rows:
         return []
     columns = [
@@ -143,16 +156,6 @@ def _coefficients(report: CheckReport) -> list[Block]:
         level_words(report)
     )
     return [Table(columns, rows, caption)]
-
-
-def _coefficient_row(c: CriterionFigures) -> dict[str, object]:
-    return {
-        "name": c.name,
-        "alpha": Cell(c.alpha, "" if c.alpha else "too few items with two answers"),
-        "mean_W": Cell(c.mean_W, "" if c.mean_W else "needs complete orders of at least two raters"),
-        "most": _pair_words(c.raters, "most_agreeing"),
-        "least": _pair_words(c.raters, "least_agreeing"),
-    }
 
 
 def _pair_words(figures: RaterAgreement | None, end: str) -> Cell:
@@ -170,26 +173,28 @@ def _maps(report: CheckReport) -> list[Block]:
     panels = [(c.name, c.raters) for c in report.criteria if c.raters is not None and len(c.raters.raters) > 1]
     if not panels:
         return []
-    limit = _largest(raters for _, raters in panels)
-    drawn: list[tuple[str, RaterAgreement]] = []
+    figures = (raters for _, raters in panels)
+    values = [abs(v) for f in figures for row in f.tau for v in row if v is not None]
+    limit = max(values, default=1.0) or 1.0
+    panels_drawn: list[tuple[str, RaterAgreement]] = []
     left: list[str] = []
     cells = 0
     for name, raters in panels:
         cells += len(raters.raters) ** 2 * (1 if _fits_small(raters) else 2)
-        if not drawn or cells <= MOST_CELLS:
-            drawn.append((name, raters))
+        if not panels_drawn or cells <= MOST_CELLS:
+            panels_drawn.append((name, raters))
         else:
             left.append(name)
-    fitting = [(name, raters) for name, raters in drawn if _fits_small(raters)]
+    fitting = [(name, raters) for name, raters in panels_drawn if _fits_small(raters)]
     starts = {_short_names(raters)[1] for _, raters in fitting}
     shared = starts.pop() if len(starts) == 1 else ""
     small = [_map(name, raters, limit, SMALL, shared) for name, raters in fitting]
-    wide = [_map(name, raters, limit, WIDE) for name, raters in drawn if not _fits_small(raters)]
-    told = (
+    wide = [_map(name, raters, limit, WIDE) for name, raters in panels_drawn if not _fits_small(raters)]
+    caption = (
         "Mean τ of each pair of raters over the prompts both judged. Blue: agree; orange: disagree; one scale for all."
     )
     blocks: list[Block] = [
-        *([ChartRow(small, Markup("{} {}").format(told, _start_words(shared)))] if small else []),
+        *([ChartRow(small, Markup("{} {}").format(caption, _start_words(shared)))] if small else []),
         *wide,
     ]
     if left:
@@ -204,11 +209,6 @@ def _fits_small(figures: RaterAgreement) -> bool:
     return len(names) <= SMALL_PANEL and max(map(text_width, names)) <= SHORT_LABEL
 
 
-def _largest(figures: Iterable[RaterAgreement]) -> float:
-    known = [abs(v) for f in figures for row in f.tau for v in row if v is not None]
-    return max(known, default=1.0) or 1.0
-
-
 def _short_names(figures: RaterAgreement) -> tuple[list[str], str]:
     return without_shared_start([brief(name, RATER_NAME) for name in figures.raters])
 
@@ -217,14 +217,14 @@ def _start_words(start: str) -> Markup:
     return Markup("Names start with {}.").format(start) if start else Markup("")
 
 
-def _map(name: str, figures: RaterAgreement, limit: float, width: int, told: str = "") -> Chart:
+def _map(name: str, figures: RaterAgreement, limit: float, width: int, shared_start: str = "") -> Chart:
     """`told` is the start of names that the caption of all maps tells."""
     names, start = _short_names(figures)
     drawing = charts.heat_map(
         figures.tau, names, names, n=figures.prompts, error=figures.error, title=f"Agreement of raters on {name}",
         limit=limit, value_name="mean τ", key=width == WIDE or len(names) > NUMBERED, width=width,
     )  # fmt: skip
-    words = _start_words(start if start != told else "")
+    words = _start_words(start if start != shared_start else "")
     if figures.left_out:
         words += Markup(" {} left out.").format(count_noun(figures.left_out, "less active rater"))
     return Chart(drawing, words, name)
@@ -307,7 +307,8 @@ def flag_section(report: CheckReport) -> Section | None:
 
 def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
     name = brief(flag.name) + (f" ({brief(flag.cohort, 24)})" if flag.cohort else "")
-    blocks: list[Block] = [_prevalence(flag, name), _levels(flag, name, report)]
+    prevalence = _prevalence(flag, name)
+    blocks: list[Block] = [prevalence, _levels(flag, name, report)]
     if flag.positive_rate:
         blocks.append(_rater_rates(flag, name))
     if flag.splits:
@@ -315,8 +316,8 @@ def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
         drawing = charts.bar_list(ranked[:MOST_SPLITS], title=f"{name}: levels used on one item", percent=True)
         left = len(ranked) - MOST_SPLITS
         more = Markup(" {} in the JSON.").format(count_noun(left, "rarer split")) if left > 0 else Markup("")
-        told = Markup("Share of items whose raters use exactly these levels.") + more
-        blocks.append(Chart(drawing, told, f"{name}: splits"))
+        caption = Markup("Share of items whose raters use exactly these levels.") + more
+        blocks.append(Chart(drawing, caption, f"{name}: splits"))
     return blocks
 
 
@@ -325,8 +326,14 @@ def _prevalence(flag: FlagFigures, name: str) -> Chart:
     shares = [share.value for share in reversed(flag.shares)]
     labels = [brief(label, 24) for label in reversed(flag.labels)]
     drawing = charts.bucket_bar([("all answers", shares)], labels, title=f"{name}: share of each level")
-    told = Markup("{} on {}. ").format(count_noun(flag.answers, "answer"), count_noun(flag.items, "item"))
-    return Chart(drawing, told + _agreement(flag), name)
+    caption = Markup("{} on {}. ").format(count_noun(flag.answers, "answer"), count_noun(flag.items, "item"))
+    alpha = estimate_value(flag.alpha, None) if flag.alpha else "not given, too few answers"
+    kappa = estimate_value(flag.kappa, None) if flag.kappa else "not given, numbers of answers differ"
+    start = fixed(flag.positive_from, 0 if float(flag.positive_from).is_integer() else 2)
+    agreement = Markup("Krippendorff's α, ordinal: {}. Fleiss κ: {}. Positive means a level of at least {}.").format(
+        alpha, kappa, start
+    )
+    return Chart(drawing, caption + agreement, name)
 
 
 def _levels(flag: FlagFigures, name: str, report: CheckReport) -> Table:
@@ -337,15 +344,6 @@ def _levels(flag: FlagFigures, name: str, report: CheckReport) -> Table:
     columns = [Column("label", "Level"), Column("level", "Value", "number", 0), Column("share", "Share", "estimate")]
     caption = Markup("{}: share of answers at each level, with {} intervals.").format(name, level_words(report))
     return Table(columns, rows, caption, sortable=False)
-
-
-def _agreement(flag: FlagFigures) -> Markup:
-    alpha = estimate_value(flag.alpha, None) if flag.alpha else "not given, too few answers"
-    kappa = estimate_value(flag.kappa, None) if flag.kappa else "not given, numbers of answers differ"
-    start = fixed(flag.positive_from, 0 if float(flag.positive_from).is_integer() else 2)
-    return Markup("Krippendorff's α, ordinal: {}. Fleiss κ: {}. Positive means a level of at least {}.").format(
-        alpha, kappa, start
-    )
 
 
 def _rater_rates(flag: FlagFigures, name: str) -> Table:
@@ -389,8 +387,8 @@ SIDES = ("comparisons", "ratings", "difference")
 
 
 def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
-    found = [getattr(row, side) for row in figures.rows for side in SIDES]
-    places = numbers.common_decimals((one.low, one.high) for one in found if one is not None)
+    estimates = [getattr(row, side) for row in figures.rows for side in SIDES]
+    places = numbers.common_decimals((estimate.low, estimate.high) for estimate in estimates if estimate is not None)
     columns = [
         Column("name", "Diagnostic"),
         *(Column(side, side.capitalize(), "estimate", places) for side in SIDES),
@@ -421,12 +419,12 @@ def _protocol_row(row: ProtocolRow) -> dict[str, object]:
 def _protocol_raters(report: CheckReport) -> Table:
     rows = [
         {
-            "rater": brief(one.rater, RATER_NAME), "mean": one.mean_rating, "extreme": one.extreme_share,
-            "left": one.left_rate, "tie": one.tie_rate,
-            "compared": one.to_consensus[0], "rated": one.to_consensus[1],
-            "compared_away": one.displacement[0], "rated_away": one.displacement[1],
+            "rater": brief(rater.rater, RATER_NAME), "mean": rater.mean_rating, "extreme": rater.extreme_share,
+            "left": rater.left_rate, "tie": rater.tie_rate,
+            "compared": rater.to_consensus[0], "rated": rater.to_consensus[1],
+            "compared_away": rater.displacement[0], "rated_away": rater.displacement[1],
         }
-        for one in report.protocol_raters[:MOST_FLAG_RATERS]
+        for rater in report.protocol_raters[:MOST_FLAG_RATERS]
     ]  # fmt: skip
     columns = [
         Column("rater", "Rater"),

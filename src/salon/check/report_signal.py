@@ -119,9 +119,9 @@ def badge(criterion: CriterionFigures) -> Badge:
 
 def statistic_with_interval(statistics: Statistics, name: str) -> Triple | None:
     """A statistic with its interval, or None where there is none."""
-    found = getattr(statistics, name)
+    value = getattr(statistics, name)
     ends = statistics.intervals.get(name)
-    return None if found is None else (found, ends.low if ends else None, ends.high if ends else None)
+    return None if value is None else (value, ends.low if ends else None, ends.high if ends else None)
 
 
 def holm_line(p: float | None) -> Markup:
@@ -160,14 +160,16 @@ def signal_section(report: CheckReport, cohorts: CohortColors) -> Section:
         _votes_table(report),
         _tests_table(report),
         _refused_note(report),
-        Note(DEPENDENT, "open", "Not independent.") if _has_both_tests(report) else None,
+        Note(DEPENDENT, "open", "Not independent.")
+        if (any({"T", "p_max"} <= {t.name for t in c.tests if t.p is not None} for c in report.criteria))
+        else None,
         _anchor_table(report),
     ]
     return Section("Signal", [b for b in blocks if b is not None], "Agreement beyond random raters.")
 
 
 def _order_figure(report: CheckReport, cohorts: CohortColors) -> Chart | None:
-    rows = [(c.name, *shown, cohorts.group(c)) for c in report.criteria if (shown := _headline(c)) is not None]
+    rows = [(c.name, *headline, cohorts.group(c)) for c in report.criteria if (headline := _headline(c)) is not None]
     if not rows:
         return None
     anchors = anchor_references(report, "mean_tau")
@@ -275,16 +277,11 @@ def _tests_table(report: CheckReport) -> Table | None:
     return Table(columns, rows, caption + (wrong + "shown only because papers print it." if "p_max" in used else ""))
 
 
-def _has_both_tests(report: CheckReport) -> bool:
-    """Was a criterion tested on both T and p_max?"""
-    return any({"T", "p_max"} <= {t.name for t in c.tests if t.p is not None} for c in report.criteria)
-
-
 def _test_cells(c: CriterionFigures, used: Sequence[str]) -> dict[str, Cell]:
-    made: dict[str, TestFigures] = {t.name: t for t in c.tests}
-    cells = {name: _test_cell(made.get(name), c) for name in used}
-    cells |= {f"{name}-opposite": _opposite_cell(made.get(name), c) for name in MAIN if name in used}
-    naive = made.get("p_max")
+    tests: dict[str, TestFigures] = {t.name: t for t in c.tests}
+    cells = {name: _test_cell(tests.get(name), c) for name in used}
+    cells |= {f"{name}-opposite": _opposite_cell(tests.get(name), c) for name in MAIN if name in used}
+    naive = tests.get("p_max")
     reason = (naive and naive.refused) or "not made"
     cells["naive"] = Cell(naive and naive.p_naive, "" if naive and naive.p_naive is not None else reason)
     return cells
@@ -310,10 +307,10 @@ def _refused_note(report: CheckReport) -> Prose | None:
     refused = [(f"{c.name} ({TESTS[t.name]})", t.refused) for c in report.criteria for t in c.tests if t.refused]
     if not refused:
         return None
-    told = [
+    reasons = [
         Markup("{}: {}.").format(join_names(names), reason.rstrip(".")) for reason, names in group_by_reason(refused)
     ]
-    return Prose(Markup("Not tested. ") + Markup(" ").join(told))
+    return Prose(Markup("Not tested. ") + Markup(" ").join(reasons))
 
 
 def anchor_references(report: CheckReport, name: str) -> list[tuple[str, float]]:
@@ -327,8 +324,8 @@ def anchor_references(report: CheckReport, name: str) -> list[tuple[str, float]]
 
 
 def _main_shapes(report: CheckReport) -> set[tuple[int, int]]:
-    found = [main_shape(c) for c in report.criteria]
-    return {(s.items, s.raters) for s in found if s is not None}
+    shapes = [main_shape(c) for c in report.criteria]
+    return {(s.items, s.raters) for s in shapes if s is not None}
 
 
 def _anchor_table(report: CheckReport) -> Table | None:
@@ -382,13 +379,13 @@ def distribution_section(report: CheckReport, cohorts: CohortColors) -> Section 
     axes = _axes(criteria)
     ts = [_t_figure(c, cohorts.tone(c), *axes[_shape_key(c)], _anchor_medians(report, c)) for c in criteria]
     ps = [_pmax_figure(c, cohorts.tone(c), criteria) for c in criteria]
-    told = T_CAPTION + (ANCHOR_CAPTION if any(_anchor_medians(report, c) for c in criteria) else "")
+    caption = T_CAPTION + (ANCHOR_CAPTION if any(_anchor_medians(report, c) for c in criteria) else "")
     legend = [*cohorts.legend, ("null-line", "random raters (null)")]
     if len(criteria) == 1:
         pair = [replace(ts[0], heading="T between raters"), replace(ps[0], heading="Splits of the panel")]
-        blocks = [ChartRow(pair, f"{told} {SPLIT_CAPTION}", legend)]
+        blocks = [ChartRow(pair, f"{caption} {SPLIT_CAPTION}", legend)]
     else:
-        blocks = [ChartRow(ts, told, legend), ChartRow(ps, SPLIT_CAPTION, legend)]
+        blocks = [ChartRow(ts, caption, legend), ChartRow(ps, SPLIT_CAPTION, legend)]
     return Section("Distributions", blocks, "Every prompt counts once.")
 
 
@@ -414,16 +411,16 @@ def _axes(criteria: Sequence[CriterionFigures]) -> dict[tuple[int, int], tuple[t
     axes = {}
     for key in dict.fromkeys(map(_shape_key, criteria)):
         shapes = [_drawn_shape(c) for c in criteria if _shape_key(c) == key]
-        seen = [t for s in shapes for t, n, q in zip(s.t_support, s.t_counts, s.t_null) if n > 0 or q > TAIL]
+        values = [t for s in shapes for t, n, q in zip(s.t_support, s.t_counts, s.t_null) if n > 0 or q > TAIL]
         tops = [max(s.t_counts) / sum(s.t_counts) for s in shapes] + [max(s.t_null) for s in shapes]
-        axes[key] = (min(seen), max(seen)), max(tops)
+        axes[key] = (min(values), max(values)), max(tops)
     return axes
 
 
 def _anchor_medians(report: CheckReport, c: CriterionFigures) -> list[tuple[str, float]]:
     """Medians of the anchors at the shape that is drawn."""
-    found = [one for one in report.anchors if (one.items, one.raters) == _shape_key(c)]
-    return [(brief(one.name, 16), one.median_T) for one in found[:MOST_ANCHORS]]
+    anchors = [anchor for anchor in report.anchors if (anchor.items, anchor.raters) == _shape_key(c)]
+    return [(brief(anchor.name, 16), anchor.median_T) for anchor in anchors[:MOST_ANCHORS]]
 
 
 def _t_figure(
@@ -433,26 +430,21 @@ def _t_figure(
     alone = len(c.shapes) == 1
     drawing = charts.histogram_over_null(
         shape.t_support, shape.t_counts, shape.t_null, title=f"T of {c.name} over its null", tone=tone,
-        x_range=x_range, top_share=top if _comparable(shape) else None, width=SMALL,
+        x_range=x_range, top_share=top if (len(shape.t_support) <= 40) else None, width=SMALL,
         medians=(c.statistics.median_T, c.null.median_T if c.null else None) if alone else (None, None),
         references=anchors,
     )  # fmt: skip
     return Chart(drawing, _shape_words(c), c.name)
 
 
-def _comparable(shape: ShapeFigures) -> bool:
-    """With many support points bars are merged and shares grow: each histogram then keeps its own height."""
-    return len(shape.t_support) <= 40
-
-
 def _shape_words(c: CriterionFigures) -> Markup:
     first = _drawn_shape(c)
     words = _shape_size(first) + Markup(". Null: {}.").format(first.null_method)
-    others = sorted((s for s in c.shapes if s is not first), key=lambda s: -s.prompts)
-    if others:
-        words += Markup(" Not drawn: {}.").format(join_names(_shape_size(s) for s in others[:MOST_SHAPES]))
-    if len(others) > MOST_SHAPES:
-        words += Markup(" And {}.").format(count_noun(len(others) - MOST_SHAPES, "more shape"))
+    other_shapes = sorted((s for s in c.shapes if s is not first), key=lambda s: -s.prompts)
+    if other_shapes:
+        words += Markup(" Not drawn: {}.").format(join_names(_shape_size(s) for s in other_shapes[:MOST_SHAPES]))
+    if len(other_shapes) > MOST_SHAPES:
+        words += Markup(" And {}.").format(count_noun(len(other_shapes) - MOST_SHAPES, "more shape"))
     return words
 
 
@@ -487,9 +479,9 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
         return None
     blocks: list[Block | str] = [_cycle_figure(report, criteria, cohorts)] if criteria else []
     missing = [c for c in criteria_with_tau(report.criteria) if c.statistics.cycle_rate is None]
-    told = group_by_reason((c.name, why_missing(c, "cycle_rate")) for c in missing)
+    reasons = group_by_reason((c.name, why_missing(c, "cycle_rate")) for c in missing)
     blocks += [
-        Prose(Markup("{}: no cycle rate; {}.").format(join_names(names), why.rstrip("."))) for why, names in told
+        Prose(Markup("{}: no cycle rate; {}.").format(join_names(names), why.rstrip("."))) for why, names in reasons
     ]
     note = Note(
         "Cycles above the null point to factions. Cycles at or below it do not exclude them: two factions with little "

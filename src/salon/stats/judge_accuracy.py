@@ -1,4 +1,8 @@
-"""What a judge of pairs is worth against a panel: accuracy, position bias, ties, unread answers.
+"""Accuracy of a judge against a panel, on pairs and on ticks of checklists.
+
+Pairs:
+
+What a judge of pairs is worth against a panel: accuracy, position bias, ties, unread answers.
 
 Data: pairs of items on which a panel has a majority (a tied panel names no winner: the pair is out of every
 denominator). A judge is shown each pair in two orders. Its verdicts are coded by the majority: WITH it, AGAINST it,
@@ -22,7 +26,7 @@ b = 0 in the identity. A coin has accuracy 1/2, and so has a judge that always t
 Intervals: whole prompts are drawn again; everything is a function of the counts of kinds by prompt and criterion, so
 all figures of a judge come from the same draws. A share of 0 or 1 has no spread to draw from: its open end is the
 exact bound for as many prompts as it rests on (of a mean over criteria, in the criterion with the fewest), all of them
-alike; pairs of one prompt may depend on each other in any way (`resample`).
+alike; pairs of one prompt may depend on each other in any way (`intervals`).
 
 Sources: Zheng et al. 2023 (MT-Bench) for S1; TASTE 6.6 for b, c and the identity.
 """
@@ -98,14 +102,14 @@ def pair_kinds(verdicts: ArrayLike) -> IntArray:
 
     One order gives RIGHT, WRONG, TIED and UNSEEN only.
     """
-    given = np.asarray(verdicts)
-    if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] != 2):
-        raise BadValue("verdicts in one order (n,) or in two (n, 2) are needed", found=f"shape {given.shape}")
-    if not np.isin(given, (WITH, AGAINST, TIE, UNREAD)).all():
-        wrong = given[~np.isin(given, (WITH, AGAINST, TIE, UNREAD))].flat[0]
+    codes = np.asarray(verdicts)
+    if codes.ndim not in (1, 2) or (codes.ndim == 2 and codes.shape[1] != 2):
+        raise BadValue("verdicts in one order (n,) or in two (n, 2) are needed", found=f"shape {codes.shape}")
+    if not np.isin(codes, (WITH, AGAINST, TIE, UNREAD)).all():
+        wrong = codes[~np.isin(codes, (WITH, AGAINST, TIE, UNREAD))].flat[0]
         raise BadValue("a verdict is WITH (1), AGAINST (-1), TIE (0) or UNREAD (2)", found=wrong)
-    first, second = (given, given) if given.ndim == 1 else given.T
-    kinds = np.full(len(given), UNSEEN, np.int64)
+    first, second = (codes, codes) if codes.ndim == 1 else codes.T
+    kinds = np.full(len(codes), UNSEEN, np.int64)
     kinds[(first == WITH) & (second == WITH)] = RIGHT
     kinds[(first == AGAINST) & (second == AGAINST)] = WRONG
     kinds[(first == WITH) & (second == AGAINST)] = TOOK_FIRST
@@ -122,9 +126,9 @@ def pair_scores(kinds: ArrayLike) -> FloatArray:
 
 def kind_table(verdicts: ArrayLike, prompts: ArrayLike, criteria: ArrayLike | None = None, *, of: int = 1) -> KindTable:
     """Counts of kinds; `criteria` numbers each pair's criterion, 0 to `of` - 1."""
-    given = np.asarray(verdicts)
-    counts = count_kinds(pair_kinds(given), prompts, criteria, of, "a pair on which the panel has a majority")
-    return KindTable(counts, 1 if given.ndim == 1 else 2)
+    codes = np.asarray(verdicts)
+    counts = count_kinds(pair_kinds(codes), prompts, criteria, of, "a pair on which the panel has a majority")
+    return KindTable(counts, 1 if codes.ndim == 1 else 2)
 
 
 def count_kinds(kinds: IntArray, prompts: ArrayLike, criteria: ArrayLike | None, of: int, needed: str) -> IntArray:
@@ -144,29 +148,32 @@ def judge_accuracy(table: KindTable, *, draws: int, rng: np.random.Generator, le
     prompts, criteria, _ = table.counts.shape
     check_settings(prompts, draws, level)
     flat = table.counts.reshape(prompts, -1)
-    drawn = draw_prompt_totals(flat, draws, rng).reshape(draws, criteria, KINDS)
+    replicates = draw_prompt_totals(flat, draws, rng).reshape(draws, criteria, KINDS)
     here = np.flatnonzero(table.counts.sum(axis=(0, 2)) > 0)
 
     def figures(rows: IntArray, draws_of: FloatArray) -> Accuracy:
         """The mean over the criteria of (prompts, criteria, kinds); of one criterion, itself."""
-        made = {
+        estimates = {
             name: _ratio_estimate(of, rows, draws_of, level=level)
             for name, of in _RATIOS.items()
             if table.orders == 2 or name not in ("position_bias", "took_first")
         }
         absent = dict.fromkeys(("position_bias", "took_first"))
-        return Accuracy(**{**absent, **made}, pairs=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
+        return Accuracy(**{**absent, **estimates}, pairs=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
 
-    each = [figures(table.counts[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)]
-    found = JudgeAccuracy(
+    each = [figures(table.counts[:, [k]], replicates[:, [k]]) if k in here else None for k in range(criteria)]
+    accuracy = JudgeAccuracy(
         by_criterion=tuple(each),
-        pooled=figures(table.counts.sum(axis=1, keepdims=True), drawn.sum(axis=1, keepdims=True)),
-        macro=figures(table.counts[:, here], drawn[:, here]),
+        pooled=figures(table.counts.sum(axis=1, keepdims=True), replicates.sum(axis=1, keepdims=True)),
+        macro=figures(table.counts[:, here], replicates[:, here]),
         orders=table.orders,
     )
-    for part in (*found.by_criterion, found.pooled):
-        _check_identity(part)
-    return found
+    for part in (*accuracy.by_criterion, accuracy.pooled):
+        if part is not None and identity_gap(part) > _ROUNDING:
+            raise ArithmeticError(
+                f"accuracy and its parts disagree by {identity_gap(part):.2g}: a fault of Salon's own"
+            )
+    return accuracy
 
 
 def accuracy_difference(
@@ -271,8 +278,8 @@ def _share(of: Ratio) -> Statistic:
 def macro_mean(of: Statistic, t: FloatArray) -> FloatArray:
     """Mean over the criteria (draws, criteria, kinds) that have the figure; a draw without any is NaN."""
     each = np.stack([of(t[:, k]) for k in range(t.shape[1])], axis=1)
-    known = ~np.isnan(each)
-    return ratio(np.where(known, each, 0.0).sum(axis=1), known.sum(axis=1).astype(float))
+    defined = ~np.isnan(each)
+    return ratio(np.where(defined, each, 0.0).sum(axis=1), defined.sum(axis=1).astype(float))
 
 
 def draw_prompt_totals(table: FloatArray | IntArray, draws: int, rng: np.random.Generator) -> FloatArray:
@@ -283,7 +290,7 @@ def draw_prompt_totals(table: FloatArray | IntArray, draws: int, rng: np.random.
     return draw_totals(*row_kinds(table), draws=draws, rng=rng)
 
 
-def _ratio_estimate(of: Ratio, rows: IntArray, drawn: FloatArray, *, level: float) -> Estimate | None:
+def _ratio_estimate(of: Ratio, rows: IntArray, replicates: FloatArray, *, level: float) -> Estimate | None:
     n, total = count_prompts(rows, of[1]), rows.sum(axis=0, keepdims=True).astype(float)
     value = float(macro_mean(_share(of), total)[0])
     if np.isnan(value):
@@ -291,13 +298,15 @@ def _ratio_estimate(of: Ratio, rows: IntArray, drawn: FloatArray, *, level: floa
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
     behind = fewest_prompts(rows, of[1])
-    return interval(value, macro_mean(_share(of), drawn), n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
+    return interval(
+        value, macro_mean(_share(of), replicates), n=n, unit="prompt", level=level, ends=SHARE, behind=behind
+    )
 
 
 def count_prompts(rows: IntArray, *bottoms: Statistic) -> int:
     """Prompts of (prompts, criteria, kinds) with something in a denominator under any criterion."""
-    held = [of(rows[:, k].astype(float)) > 0 for of in bottoms for k in range(rows.shape[1])]
-    return int(np.any(held, axis=0).sum())
+    nonempty = [of(rows[:, k].astype(float)) > 0 for of in bottoms for k in range(rows.shape[1])]
+    return int(np.any(nonempty, axis=0).sum())
 
 
 def fewest_prompts(rows: IntArray, *bottoms: Statistic) -> int:
@@ -306,45 +315,8 @@ def fewest_prompts(rows: IntArray, *bottoms: Statistic) -> int:
     return min(n for n in each if n)
 
 
-def _check_identity(part: Accuracy | None) -> None:
-    if part is not None and identity_gap(part) > _ROUNDING:
-        raise ArithmeticError(f"accuracy and its parts disagree by {identity_gap(part):.2g}: a fault of Salon's own")
+# -- ticks of checklists -----------------------------------------------------------------------------------------------
 
-
-# --------------------------------------------------------------------------------------------------
-# What a judge of checklists is worth against a panel: accuracy, both kinds of error, pass rates, unread answers.
-#
-# Data: ticks. A tick is one point of one item on which a panel of people has a majority, YES (the point is met) or NO.
-# An evenly split panel says neither: the tick is out of every denominator. The judge says YES, NO, or nothing that
-# could
-# be read (UNREAD). A tick is then one of six kinds:
-#
-#     HIT     people YES, judge YES       ALARM    people NO, judge YES       UNREAD_YES   people YES, judge unread
-#     MISS    people YES, judge NO        REJECT   people NO, judge NO        UNREAD_NO    people NO, judge unread
-#
-# With u the share unread and, among the ticks that were read, y the share people pass:
-#
-#     accuracy     (HIT + REJECT) / all: an unread answer counts 0          parsed only   the same over what was read
-#     on yes, on no   HIT/(HIT + MISS), REJECT/(REJECT + ALARM)             balanced      their mean
-#     pass rate    (HIT + ALARM)/read; of people (HIT + MISS)/read          lean          the first less the second
-#     kappa        (o - e)/(1 - e), o = parsed only, e = the agreement of two who tick with these pass rates at random
-#     constant     the larger of people's YES and NO over all ticks: what the better of "always yes" and "always no"
-# gets
-#     gain         accuracy less constant
-#
-#     accuracy = (1 - u)(y on_yes + (1 - y) on_no)          exactly, for one criterion or for all ticks pooled
-#
-# Chance has two faces here. A coin has accuracy 1/2, but where people pass nine points of ten, "always yes" has .9 and
-# does not look. Balanced accuracy is 1/2 for both, and kappa 0. Where people only ever say one thing, neither is given.
-#
-# Intervals: whole prompts are drawn again; all figures come from the same draws of the counts of kinds by prompt. A
-# share
-# of 0 or 1 has the exact bound for as many prompts alike as it rests on; a kappa, lean or gain that no draw moves has
-# no
-# interval.
-#
-# Sources: Cohen 1960 for kappa; Brodersen et al. 2010 for balanced accuracy.
-# --------------------------------------------------------------------------------------------------
 
 NO, YES, UNREAD_TICK = 0, 1, 2
 HIT, MISS, ALARM, REJECT, UNREAD_YES, UNREAD_NO = range(6)
@@ -352,7 +324,7 @@ HIT, MISS, ALARM, REJECT, UNREAD_YES, UNREAD_NO = range(6)
 
 @dataclass(frozen=True, slots=True)
 class TickRates:
-    """A judge on one criterion, on all pooled, or averaged over criteria; see the module for definitions."""
+    """A judge on one criterion, on all pooled, or averaged over criteria; see `tick_accuracy`."""
 
     accuracy: Estimate
     parsed_only: Estimate | None
@@ -380,48 +352,79 @@ class TickAccuracy:
     """Each figure the mean over the criteria that have it: the identity does not hold here."""
 
 
-def tick_kinds(said: ArrayLike, people: ArrayLike) -> IntArray:
+def tick_kinds(answers: ArrayLike, people: ArrayLike) -> IntArray:
     """The kind of each tick, from what the judge says (YES, NO, UNREAD) and the majority of people (YES, NO)."""
-    judge, majority = np.asarray(said), np.asarray(people)
+    judge, majority = np.asarray(answers), np.asarray(people)
     if judge.ndim != 1 or judge.shape != majority.shape:
         raise BadValue("one majority for each answer is needed", found=f"shapes {judge.shape} and {majority.shape}")
-    for name, given, allowed in (("answer", judge, (NO, YES, UNREAD_TICK)), ("majority", majority, (NO, YES))):
-        if not np.isin(given, allowed).all():
-            raise BadValue(f"an {name} is one of {allowed}", found=given[~np.isin(given, allowed)][0])
+    for name, codes, allowed in (("answer", judge, (NO, YES, UNREAD_TICK)), ("majority", majority, (NO, YES))):
+        if not np.isin(codes, allowed).all():
+            raise BadValue(f"an {name} is one of {allowed}", found=codes[~np.isin(codes, allowed)][0])
     kinds = np.array([[REJECT, ALARM, UNREAD_NO], [MISS, HIT, UNREAD_YES]])
     return np.asarray(kinds[majority.astype(np.int64), judge.astype(np.int64)], dtype=np.int64)
 
 
 def tick_table(
-    said: ArrayLike, people: ArrayLike, prompts: ArrayLike, criteria: ArrayLike | None = None, *, of: int = 1
+    answers: ArrayLike, people: ArrayLike, prompts: ArrayLike, criteria: ArrayLike | None = None, *, of: int = 1
 ) -> IntArray:
     """Counts of kinds (prompts, criteria, 6); `criteria` numbers each tick's criterion, 0 to `of` - 1."""
-    return count_kinds(tick_kinds(said, people), prompts, criteria, of, "a point on which people have a majority")
+    return count_kinds(tick_kinds(answers, people), prompts, criteria, of, "a point on which people have a majority")
 
 
 def tick_accuracy(table: IntArray, *, draws: int, rng: np.random.Generator, level: float = 0.95) -> TickAccuracy:
-    """All figures of a judge from a `tick_table`, with intervals over prompts."""
+    """All figures of a judge from a `tick_table`, with intervals over prompts.
+
+    What a judge of checklists is worth against a panel: accuracy, both kinds of error, pass rates, unread answers.
+
+    Data: ticks. A tick is one point of one item on which a panel of people has a majority, YES (the point is met) or
+    NO. An evenly split panel says neither: the tick is out of every denominator. The judge says YES, NO, or nothing
+    that could be read (UNREAD). A tick is then one of six kinds:
+
+        HIT     people YES, judge YES       ALARM    people NO, judge YES       UNREAD_YES   people YES, judge unread
+        MISS    people YES, judge NO        REJECT   people NO, judge NO        UNREAD_NO    people NO, judge unread
+
+    With u the share unread and, among the ticks that were read, y the share people pass:
+
+        accuracy     (HIT + REJECT) / all: an unread answer counts 0          parsed only   the same over what was read
+        on yes, on no   HIT/(HIT + MISS), REJECT/(REJECT + ALARM)             balanced      their mean
+        pass rate    (HIT + ALARM)/read; of people (HIT + MISS)/read          lean          the first less the second
+        kappa        (o - e)/(1 - e), o = parsed only, e = the agreement of two who tick with these pass rates at random
+        constant     the larger of people's YES and NO over all ticks: the better of "always yes" and "always no"
+        gain         accuracy less constant
+
+        accuracy = (1 - u)(y on_yes + (1 - y) on_no)          exactly, for one criterion or for all ticks pooled
+
+    Chance has two faces here. A coin has accuracy 1/2, but where people pass nine points of ten, "always yes" has .9
+    and does not look. Balanced accuracy is 1/2 for both, and kappa 0. Where people only ever say one thing, neither is
+    given.
+
+    Intervals: whole prompts are drawn again; all figures come from the same draws of the counts of kinds by prompt. A
+    share of 0 or 1 has the exact bound for as many prompts alike as it rests on; a kappa, lean or gain that no draw
+    moves has no interval.
+
+    Sources: Cohen 1960 for kappa; Brodersen et al. 2010 for balanced accuracy.
+    """
     prompts, criteria, _ = table.shape
     check_settings(prompts, draws, level)
     flat = table.reshape(prompts, -1)
-    drawn = draw_prompt_totals(flat, draws, rng).reshape(draws, criteria, KINDS)
+    replicates = draw_prompt_totals(flat, draws, rng).reshape(draws, criteria, KINDS)
     here = np.flatnonzero(table.sum(axis=(0, 2)) > 0)
 
     def figures(rows: IntArray, draws_of: FloatArray) -> TickRates:
-        made = {name: _tick_estimate(name, rows, draws_of, level=level) for name in _FIGURES}
-        return TickRates(**made, ticks=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
+        estimates = {name: _tick_estimate(name, rows, draws_of, level=level) for name in _FIGURES}
+        return TickRates(**estimates, ticks=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
 
-    found = TickAccuracy(
-        by_criterion=tuple(figures(table[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)),
-        pooled=figures(table.sum(axis=1, keepdims=True), drawn.sum(axis=1, keepdims=True)),
-        macro=figures(table[:, here], drawn[:, here]),
+    accuracy = TickAccuracy(
+        by_criterion=tuple(figures(table[:, [k]], replicates[:, [k]]) if k in here else None for k in range(criteria)),
+        pooled=figures(table.sum(axis=1, keepdims=True), replicates.sum(axis=1, keepdims=True)),
+        macro=figures(table[:, here], replicates[:, here]),
     )
-    for part in (*found.by_criterion, found.pooled):
+    for part in (*accuracy.by_criterion, accuracy.pooled):
         if part is not None and tick_identity_gap(part) > _ROUNDING:
             raise ArithmeticError(
                 f"accuracy and its parts disagree by {tick_identity_gap(part):.2g}: a fault of Salon's own"
             )
-    return found
+    return accuracy
 
 
 def tick_difference(
@@ -521,7 +524,7 @@ _SHARES: dict[str, tuple[Statistic, ...]] = {
 """Of the figures that are shares, or means of two, the ticks they are shares of."""
 
 
-def _tick_estimate(name: str, rows: IntArray, drawn: FloatArray, *, level: float) -> Estimate | None:
+def _tick_estimate(name: str, rows: IntArray, replicates: FloatArray, *, level: float) -> Estimate | None:
     bottoms = _SHARES.get(name, (_all_ticks,))
     n, total = count_prompts(rows, *bottoms), rows.sum(axis=0, keepdims=True).astype(float)
     value = float(macro_mean(_FIGURES[name], total)[0])
@@ -529,7 +532,7 @@ def _tick_estimate(name: str, rows: IntArray, drawn: FloatArray, *, level: float
         return None
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    values = macro_mean(_FIGURES[name], drawn)
+    values = macro_mean(_FIGURES[name], replicates)
     if name not in _SHARES:
         return interval(value, values, n=n, unit="prompt", level=level, within=BOTH_SIDES)
     behind = fewest_prompts(rows, *_SHARES[name])

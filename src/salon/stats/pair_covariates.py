@@ -7,10 +7,10 @@ more ink, text or brightness the first picture has (x_a - x_b), or on which side
 
 q are the scores if all pictures were alike in z, beta what one unit of z is worth in logits: 'style control'. The
 log-likelihood, less sum q_i^2 / (2 prior^2) where a prior is given, is concave in (q, beta, log nu) and climbed by
-Newton's method; a step is shortened as in pair_newton, so none goes down. Scores are centred: mean(q) = 0.
+Newton's method; a step is shortened as in `pair_fit.advance`, so none goes down. Scores are centred: mean(q) = 0.
 
-Identification. The answers alone must identify q (pair_identified). A covariate must differ within meetings of the same
-two items: one that is a constant of each item cannot be told from its score. And answers must not all follow the
+Identification. The answers alone must identify q (`check_identified`). A covariate must differ within meetings of the
+same two items: one that is a constant of each item cannot be told from its score. And answers must not all follow the
 covariates: the maximum is then at infinity, where slopes vanish but Newton's steps do not. All three are NotIdentified.
 
 Errors. H = minus the second derivatives, s_k the slope of answer k in all parameters: H^-1 M H^-1 with M = sum s_k s_k'
@@ -130,7 +130,10 @@ def covariate_errors(
     code, tie = model_code(fit.model, fit.tie)
     point = np.concatenate([fit.scores, fit.beta, [np.log(tie)]])
     bread = covariate_derivatives(answers, code, point, 0.0 if fit.prior is None else fit.prior**-2)[1]
-    inverse = _inverse(bread, n, has_tie(code), prior=fit.prior is not None)
+    tied = has_tie(code)
+    prior = fit.prior is not None
+    size = len(bread) if tied else len(bread) - 1
+    inverse = np.asarray(np.linalg.inv(_hold_location(bread[:size, :size], n, prior=prior)), np.float64)
     sums, df, method = slope_sums(answers, code, tie, point, cluster)
     sums = sums[:, : len(inverse)]
     own = sums - sums.mean(axis=0) if cluster is not None else sums
@@ -215,14 +218,14 @@ def _climb(
     point[-1] = np.log(tie)
     scale = _scale(answers, ridge)
     slope, matrix = covariate_derivatives(answers, code, point, ridge)
-    for done in range(max_iterations + 1):
+    for iteration in range(max_iterations + 1):
         step = _step(slope, matrix, n, has_tie(code), prior=ridge > 0)
         size, moved = float(np.max(np.abs(slope) / scale)), float(np.abs(answers.along(step)).max())
         if np.isnan(moved) or (size <= tolerance and moved > _STILL):
             raise _separation_error(answers, step)
         if size <= tolerance:
-            return point, Convergence("Newton, elimination", done, size, tolerance)
-        if done < max_iterations:
+            return point, Convergence("Newton, elimination", iteration, size, tolerance)
+        if iteration < max_iterations:
             point, slope, matrix = _advance(answers, code, point, step, ridge)
     raise NotConverged(
         f"scores must settle to a gap of {tolerance:g} between observed and fitted win share",
@@ -264,9 +267,9 @@ def _hold_location(matrix: Floats, items: int | None = None, *, prior: bool) -> 
     if prior:
         return matrix
     n = len(matrix) if items is None else items
-    made = matrix.copy()
-    made[:n, :n] += np.diag(matrix)[:n].mean() / n
-    return made
+    fixed = matrix.copy()
+    fixed[:n, :n] += np.diag(matrix)[:n].mean() / n
+    return fixed
 
 
 def _scale(answers: CovariateAnswers, ridge: float) -> Floats:
@@ -298,11 +301,6 @@ def _log_likelihood(answers: CovariateAnswers, model: str, d: Floats, tie: float
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 
-def _inverse(bread: Floats, items: int, tied: bool, *, prior: bool) -> Floats:
-    size = len(bread) if tied else len(bread) - 1
-    return np.asarray(np.linalg.inv(_hold_location(bread[:size, :size], items, prior=prior)), np.float64)
-
-
 def _errors(fit: CovariateFit, inverse: Floats, covariance: Floats, df: float, method: str) -> CovariateErrors:
     n, m = len(fit.scores), len(fit.beta)
     own = covariance[:n, :n]
@@ -320,12 +318,8 @@ def _errors(fit: CovariateFit, inverse: Floats, covariance: Floats, df: float, m
     return CovariateErrors(scores, np.sqrt(np.diag(beta)))
 
 
-# --------------------------------------------------------------------------------------------------
-# Answers with covariates: what a fit needs of them, in compiled passes.
-#
-# Parameters stand in the order q (items), beta (covariates), log nu; the last is idle without ties. See
-# pair_covariates.
-# --------------------------------------------------------------------------------------------------
+# -- compiled passes over answers with covariates ----------------------------------------------------------------------
+
 
 Ints = NDArray[np.int64]
 

@@ -1,4 +1,6 @@
-"""Simulated judgments with a known truth: rankings, comparisons, ratings.
+"""Simulated judgments with a known truth, and the ranking laws behind them with the agreement that each implies.
+
+Simulated judgments with a known truth: rankings, comparisons, ratings.
 
 Every law here shares one picture: each prompt (or item) has a hidden truth, and each rater sees it through
 noise of their own. `noise`, `theta` and `careless` may be one number or one per rater.
@@ -230,10 +232,10 @@ def ratings_from_utilities(
         raise BadValue("rising thresholds are needed", found=cuts)
     a, s = (np.broadcast_to(_finite(k, v), (raters,)) for k, v in (("offset", offset), ("scale", scale)))
     sd = per_rater("noise", noise, raters)
-    seen = a[:, None] + s[:, None] * u[None, :] + sd[:, None] * rng.standard_normal((raters, u.size))
-    levels = np.searchsorted(cuts, seen, side="right")
-    asleep = rng.random(seen.shape) < _shares("careless", careless, raters)[:, None]
-    return np.where(asleep, rng.integers(0, cuts.size + 1, seen.shape), levels).astype(np.int8)
+    impression = a[:, None] + s[:, None] * u[None, :] + sd[:, None] * rng.standard_normal((raters, u.size))
+    levels = np.searchsorted(cuts, impression, side="right")
+    asleep = rng.random(impression.shape) < _shares("careless", careless, raters)[:, None]
+    return np.where(asleep, rng.integers(0, cuts.size + 1, impression.shape), levels).astype(np.int8)
 
 
 # ----------------------------------------------------------------------------------------------- kernels
@@ -269,16 +271,16 @@ def _rank_noisy(
     prompts, _, items = utilities.shape
     raters = noise.size
     ranks = np.zeros((prompts, raters, items), np.int8)
-    seen = np.empty(items)
+    impression = np.empty(items)
     for k in range(prompts):
         for r in range(raters):
             attends = not (careless[r] > 0 and rng.random() < careless[r])
             for i in range(items):
                 e = -np.log(rng.standard_exponential()) if gumbel else rng.standard_normal()
-                seen[i] = utilities[k, faction[r], i] + noise[r] * e if attends else e
+                impression[i] = utilities[k, faction[r], i] + noise[r] * e if attends else e
             for i in range(items):
                 for j in range(i):
-                    ahead = seen[i] > seen[j]
+                    ahead = impression[i] > impression[j]
                     ranks[k, r, j] += ahead
                     ranks[k, r, i] += not ahead
     return ranks
@@ -347,31 +349,31 @@ def _check_rows(rows: Ints, who: Ints, items: int) -> None:
         raise BadValue("an item cannot be compared with itself", found=rows[rows[:, 0] == rows[:, 1]][0])
 
 
-# --------------------------------------------------------------------------------------------------
-# Ranking laws as values, and how much agreement each implies, in closed form.
-#
-# A `RankingLaw` names one of the simulators of `stats/simulate.py` with its parameter, so that planning, fitting
-# and tests speak of the same thing. Its mean pair tau is the expectation of Kendall's tau between two raters of
-# one prompt, averaged over the pairs of raters:
-#
-#     tau_rs = (1 - c_r)(1 - c_s) E[sign_r(i, j) sign_s(i, j)],  i, j two random items, c the careless shares.
-#
-# | law | E[sign_r sign_s] |
-# |---|---|
-# | mallows | mean over item pairs at distance m in the centre of g_r(m) g_s(m), where g(m) = 2 P_m - 1 and P_m = h(m+1)
-# - h(m), h(k) = k / (1 - exp(-k theta)) (Mallows 1957) |
-# | thurstone | (2/π) arcsin(1 / sqrt((1 + noise_r²)(1 + noise_s²))) (Sheppard 1899) |
-# | plackett_luce | E[tanh²(D / 2)], D ~ N(0, 2 spread²), by quadrature |
-# | factions | as thurstone within a faction, 0 between two |
-# | uniform | 0 |
-# --------------------------------------------------------------------------------------------------
+# -- ranking laws ------------------------------------------------------------------------------------------------------
+
 
 LawKind = Literal["uniform", "mallows", "thurstone", "plackett_luce", "factions"]
 
 
 @dataclass(frozen=True, slots=True)
 class RankingLaw:
-    """How raters rank: a simulator and its settings. `RankingLaw("mallows", 0.5)`."""
+    """How raters rank: a simulator and its settings. `RankingLaw("mallows", 0.5)`.
+
+    Ranking laws as values, and how much agreement each implies, in closed form.
+
+    A `RankingLaw` names one of the simulators of `stats/simulate.py` with its parameter, so that planning, fitting
+    and tests speak of the same thing. Its mean pair tau is the expectation of Kendall's tau between two raters of
+    one prompt, averaged over the pairs of raters:
+
+        tau_rs = (1 - c_r)(1 - c_s) E[sign_r(i, j) sign_s(i, j)],  i, j two random items, c the careless shares.
+
+    mallows         mean over item pairs at distance m in the centre of g_r(m) g_s(m), g(m) = 2 P_m - 1,
+                    P_m = h(m+1) - h(m), h(k) = k / (1 - exp(-k theta)) (Mallows 1957)
+    thurstone       (2/π) arcsin(1 / sqrt((1 + noise_r²)(1 + noise_s²))) (Sheppard 1899)
+    plackett_luce   E[tanh²(D / 2)], D ~ N(0, 2 spread²), by quadrature
+    factions        as thurstone within a faction, 0 between two
+    uniform         0
+    """
 
     kind: LawKind
     parameter: float = 0.0
