@@ -14,7 +14,6 @@ from salon.check.results import (
     CheckReport,
     CriterionFigures,
     FactionFigures,
-    Figure,
     FlagFigures,
     Interval,
     NullFigures,
@@ -28,6 +27,7 @@ from salon.check.results import (
     TestFigures,
 )
 from salon.stats.nulls import Null, exact_null, monte_carlo_null
+from salon.stats.result import Estimate
 from salon.stats.signal import cells_votes, votes_rankings
 from salon.study import Signature
 
@@ -141,8 +141,8 @@ def shape_figures(cells, null: Null) -> ShapeFigures:
     )
 
 
-def estimate(middle: float, half: float, n: int = 80, unit: str = "prompts") -> Figure:
-    return Figure(
+def estimate(middle: float, half: float, n: int = 80, unit: str = "prompts") -> Estimate:
+    return Estimate(
         value=middle,
         low=middle - half,
         high=middle + half,

@@ -9,10 +9,11 @@ import pytest
 from drawn_studies import Drawn, names
 
 from salon.check.protocols import DRAWN_GROUPS, ProtocolComparison, protocol_figures
-from salon.check.results import CheckSettings, Figure
+from salon.check.results import CheckSettings
 from salon.stats import agreement as outcomes
 from salon.stats import stability
 from salon.stats.agreement import kendall_w
+from salon.stats.result import Estimate
 from salon.study import Criterion, Item, Rater, Scale, Study
 
 RNG = np.random.default_rng
@@ -40,7 +41,7 @@ def both(tiers: bool = False, turn: bool = False, criteria: tuple[str, ...] = ("
     return drawn.study(**more)
 
 
-def table(study: Study) -> dict[str, tuple[Figure | None, Figure | None]]:
+def table(study: Study) -> dict[str, tuple[Estimate | None, Estimate | None]]:
     (figures,) = protocol_figures(study, SETTINGS).criteria
     return {row.name: (row.comparisons, row.ratings) for row in figures.rows}
 

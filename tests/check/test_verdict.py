@@ -12,12 +12,12 @@ from salon.check.results import (
     CheckSettings,
     CriterionFigures,
     FactionFigures,
-    Figure,
     Interval,
     NullFigures,
     Statistics,
     TestFigures,
 )
+from salon.stats.result import Estimate
 
 SETTINGS = CheckSettings()
 
@@ -41,7 +41,7 @@ def criterion(
     numbers = {"median_T": tau, "mean_tau": tau, "mean_pmax": None, "cycle_rate": None}
     shown = None
     if agreement is not None:
-        shown = Figure(value=agreement, low=None, high=None, n=3, unit="pair", level=0.95, method="")
+        shown = Estimate(value=agreement, low=None, high=None, n=3, unit="pair", level=0.95, method="")
     return CriterionFigures(
         criterion="c", name="C", protocol="rankings" if tau is not None else "votes", prompts=80, judgments=400,
         statistics=Statistics(**numbers, intervals={"mean_tau": Interval(low=None, high=None)}),
@@ -58,8 +58,8 @@ def camps(p: float | None, *, power: float = 0.9, refused: str | None = None) ->
     )  # fmt: skip
 
 
-def chance(power: float) -> Figure:
-    return Figure(value=power, low=power - 0.02, high=power + 0.02, n=1000, unit="set", level=0.95, method="Wilson")
+def chance(power: float) -> Estimate:
+    return Estimate(value=power, low=power - 0.02, high=power + 0.02, n=1000, unit="set", level=0.95, method="Wilson")
 
 
 def judged(one: CriterionFigures, *, power: float | None = None, refused: str | None = None) -> CriterionVerdict:
@@ -180,6 +180,6 @@ def test_more_evidence_never_turns_agreement_into_silence() -> None:
 
 def test_a_gap_that_is_not_significant_is_no_proof_of_one_taste() -> None:
     for gap, taste in ((-0.05, "one taste"), (0.05, "cannot tell")):
-        figure = Figure(value=gap, low=gap - 0.1, high=gap + 0.1, n=80, unit="prompt", level=0.95, method="t")
+        figure = Estimate(value=gap, low=gap - 0.1, high=gap + 0.1, n=80, unit="prompt", level=0.95, method="t")
         found = judged(criterion(1e-6, factions=camps(0.4).model_copy(update={"gap": figure})))
         assert (found.agree, found.taste) == ("yes", taste)
