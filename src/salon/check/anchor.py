@@ -88,7 +88,9 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
     n, R, p = draws.scores.shape
     flat = draws.scores.reshape(n * R, p)
     ranks = rank_scores(flat, ties=settings.ties, rng=rng).reshape(n, R, p)
-    figures = _figures(ranks)
+    votes = votes_rankings(ranks)
+    cyclic = cycles(votes, R, p) if cycles_possible(p, R) else np.zeros(n)
+    figures = {"T": kendall_t(votes, R), "p_max": p_max(votes, R).mean(axis=1), "cycle": cyclic.astype(float)}
     shuffled = rng.permuted(flat, axis=1)
     control = rank_scores(shuffled, ties=settings.ties, rng=rng).reshape(n, R, p)
     tie_control = float(kendall_t(votes_rankings(control), R).mean())
@@ -107,7 +109,7 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
     if not cycles_possible(p, R):
         values["cycle_rate"], intervals["cycle_rate"] = None, Interval(low=None, high=None)
     clusters = len(np.unique(draws.cluster if draws.raters is None else draws.raters))
-    panels = draws.panels
+    tied = [float((draws.scores[:, :, i] == draws.scores[:, :, j]).mean()) for i in range(p) for j in range(i)]
     return AnchorReport(
         name=study.name,
         items=p,
@@ -115,20 +117,17 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
         draws=n,
         clusters=clusters,
         cluster="prompt" if draws.raters is None else "rater",
-        panels=panels,
+        panels=draws.panels,
         tried=draws.tried,
         **values,
         intervals=intervals,
         level=settings.level,
         ties=settings.ties,
-        tie_rate=_tie_rate(draws.scores),
+        tie_rate=float(sum(tied) / (p * (p - 1) / 2)),
         tie_control=tie_control,
         left_out=draws.tried - draws.usable,
-        policies=(*_policies(settings, draws), *_photograph_policy(study, settings)),
-        warnings=(
-            *_warnings(settings, tie_control, float(figures["T"].mean())),
-            *_size_warnings(draws, clusters, panels, settings),
-        ),
+        policies=_policies(study, settings, draws),
+        warnings=_warnings(settings, draws, clusters, tie_control, float(figures["T"].mean())),
         signature=signature,
         signature_line=str(signature),
     )
@@ -162,14 +161,6 @@ def _criterion(study: Study, settings: AnchorSettings) -> int:
             remedy="--criterion with one of " + ", ".join(ids),
         )
     return ids.index(settings.criterion)
-
-
-def _figures(ranks: NDArray[np.int8]) -> Figures:
-    """T, mean p_max and the cycle indicator of every draw."""
-    _, R, p = ranks.shape
-    k = votes_rankings(ranks)
-    cyclic = cycles(k, R, p) if cycles_possible(p, R) else np.zeros(len(ranks))
-    return {"T": kendall_t(k, R), "p_max": p_max(k, R).mean(axis=1), "cycle": cyclic.astype(float)}
 
 
 def _statistics(figures: Figures, cluster: NDArray[np.int64], weights: NDArray[np.float64]) -> Figures:
@@ -232,13 +223,7 @@ def _rater_intervals(figures: Figures, raters: NDArray[np.int64], settings: Anch
     return {name: intervals[name] for name in ANCHOR_STATISTICS}
 
 
-def _tie_rate(scores: NDArray[np.float32]) -> float:
-    p = scores.shape[2]
-    tied = sum(float((scores[:, :, i] == scores[:, :, j]).mean()) for i in range(p) for j in range(i))
-    return float(tied / (p * (p - 1) / 2))
-
-
-def _policies(settings: AnchorSettings, draws: AnchorDraws) -> tuple[str, ...]:
+def _policies(study: Study, settings: AnchorSettings, draws: AnchorDraws) -> tuple[str, ...]:
     ties = (
         "ties broken at random, afresh in every draw"
         if settings.ties == "random"
@@ -249,42 +234,38 @@ def _policies(settings: AnchorSettings, draws: AnchorDraws) -> tuple[str, ...]:
     gaps = "a draw uses only raters who judged all its items"
     out = draws.tried - draws.usable
     if draws.raters is None:
-        return (ties, f"{gaps}; {out:,} prompts gave no draw")
-    what = "panels" if settings.draw_by == "panels" else "sets of items"
-    how = f"{gaps}; of {draws.tried:,} {what} drawn, {out:,} had too few of them and were drawn again"
-    return (ties, how, "intervals are for other raters of the same items, raters left out one at a time")
+        policies = [ties, f"{gaps}; {out:,} prompts gave no draw"]
+    else:
+        what = "panels" if settings.draw_by == "panels" else "sets of items"
+        how = f"{gaps}; of {draws.tried:,} {what} drawn, {out:,} had too few of them and were drawn again"
+        policies = [ties, how, "intervals are for other raters of the same items, raters left out one at a time"]
+    if count := int(photographs(study).sum()):
+        treated = "left out" if settings.photographs == "drop" else "kept"
+        policies.append(f"photographs among generated pictures: {count:,} {treated}")
+    return tuple(policies)
 
 
-def _photograph_policy(study: Study, settings: AnchorSettings) -> list[str]:
-    count = int(photographs(study).sum())
-    if not count:
-        return []
-    return [
-        f"photographs among generated pictures: {count:,} {'left out' if settings.photographs == 'drop' else 'kept'}"
-    ]
-
-
-def _size_warnings(draws: AnchorDraws, clusters: int, panels: int, settings: AnchorSettings) -> list[str]:
-    """What rests on little."""
-    if draws.raters is None:
-        few = clusters < FEW_PROMPTS
-        return [f"only {clusters:,} prompts: their intervals, by prompts drawn again, are too narrow"] if few else []
+def _warnings(
+    settings: AnchorSettings, draws: AnchorDraws, clusters: int, tie_control: float, mean_tau: float
+) -> tuple[str, ...]:
+    """A tie-break that makes agreement, and figures that rest on little."""
     warnings = []
-    if panels < FEW_PANELS:
+    if settings.ties != "random":
         warnings.append(
-            f"only {panels:,} different panels of {settings.raters} raters could be drawn: figures are unsure"
+            f"--ties stable breaks ties the same way for every rater, which manufactures agreement: with every rater's "
+            f"values shuffled, so that no preference is left, mean tau is still {tie_control:+.3f} "
+            f"(of {mean_tau:+.3f} reported)"
+        )
+    if draws.raters is None:
+        if clusters < FEW_PROMPTS:
+            warnings.append(f"only {clusters:,} prompts: their intervals, by prompts drawn again, are too narrow")
+        return tuple(warnings)
+    if draws.panels < FEW_PANELS:
+        warnings.append(
+            f"only {draws.panels:,} different panels of {settings.raters} raters could be drawn: figures are unsure"
         )
     if clusters < 2 * settings.raters:
         warnings.append(f"no intervals: {clusters:,} raters are too few for panels of {settings.raters}")
     elif clusters < FEW_RATERS:
         warnings.append(f"only {clusters:,} raters are in these panels: intervals are approximate")
-    return warnings
-
-
-def _warnings(settings: AnchorSettings, control: float, tau: float) -> tuple[str, ...]:
-    if settings.ties == "random":
-        return ()
-    return (
-        f"--ties stable breaks ties the same way for every rater, which manufactures agreement: with every rater's "
-        f"values shuffled, so that no preference is left, mean tau is still {control:+.3f} (of {tau:+.3f} reported)",
-    )
+    return tuple(warnings)

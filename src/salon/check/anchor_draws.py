@@ -1,4 +1,12 @@
-"""What an anchor is drawn from: the answers of a study as one matrix for each group of items."""
+"""Draws of R raters and p items for a reference anchor, from the answers of a study.
+
+A catalogue is one group of items (ten sushi, the films of a site). A draw is a panel of R different raters and p items
+that all of them judged. `panels` draws raters first and takes p of the items they share; panels that share too few are
+drawn again. `items` draws p items first and takes R of the raters who judged them all. Without gaps the two are the
+same law; with gaps the first favors raters who judged much, the second asks about every set of items alike.
+
+With several groups (prompts) raters and items are drawn inside a group, and draws of a group belong together.
+"""
 
 from __future__ import annotations
 
@@ -157,18 +165,7 @@ def _top_generators(
     return np.flatnonzero(np.isin(code, np.argsort(mean, kind="stable")[:most]))
 
 
-# --------------------------------------------------------------------------------------------------
-# Draws of R raters and p items for a reference anchor.
-#
-# A catalogue is one group of items (ten sushi, the films of a site). A draw is a panel of R different raters and p
-# items
-# that all of them judged. `panels` draws raters first and takes p of the items they share; panels that share too few
-# are
-# drawn again. `items` draws p items first and takes R of the raters who judged them all. Without gaps the two are the
-# same law; with gaps the first favors raters who judged much, the second asks about every set of items alike.
-#
-# With several groups (prompts) raters and items are drawn inside a group, and draws of a group belong together.
-# --------------------------------------------------------------------------------------------------
+# -- draws -------------------------------------------------------------------------------------------------------------
 
 ScoreMatrix = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -213,19 +210,23 @@ def draw_catalogue(
     if has_score.all():
         raters, items = choose(rng, count, R, draws), np.sort(choose(rng, size, p, draws), axis=1)
         return _draws(scores, raters, items, draws, draws)
-    find = _usable_panels if by == "panels" else _usable_sets
-    usable_rows, tried = find(has_score, draws, R, p, rng, most_tries)
-    usable = len(usable_rows)
+    if by == "panels":
+        panels, tried = _usable_rows(has_score, R, p, draws, rng, most_tries)
+    else:
+        panels, tried = _usable_rows(has_score.T, p, R, draws, rng, most_tries)
+    usable = len(panels)
     if not usable:
         return None
-    usable_rows = np.resize(usable_rows, (draws, usable_rows.shape[1]))  # too few usable ones are used again
+    panels = np.resize(panels, (draws, panels.shape[1]))  # too few usable ones are used again
     if by == "items":
-        return _draws(scores, _raters_of(has_score, usable_rows, R, rng), usable_rows, tried, usable)
-    parts = [
-        np.sort(_choose_among(np.asarray(has_score[rows].all(axis=1)), p, rng), axis=1)
-        for rows in np.array_split(usable_rows, -(-usable_rows.size * size // MOST_CELLS))
-    ]
-    return _draws(scores, usable_rows, np.concatenate(parts), tried, usable)
+        sets = np.sort(panels, axis=1)
+        return _draws(scores, _raters_of(has_score, sets, R, rng), sets, tried, usable)
+    parts = []
+    for rows in np.array_split(panels, -(-panels.size * size // MOST_CELLS)):
+        shared = has_score[rows].all(axis=1)
+        keys = np.where(shared, rng.random(shared.shape), 2.0)  # every set of p shared items is as likely
+        parts.append(np.sort(np.argpartition(keys, p - 1, axis=1)[:, :p], axis=1))
+    return _draws(scores, panels, np.concatenate(parts), tried, usable)
 
 
 def _raters_of(has_score: Bools, sets: Ints, R: int, rng: np.random.Generator) -> Ints:
@@ -245,50 +246,24 @@ def _draws(scores: ScoreMatrix, raters: Ints, items: Ints, tried: int, usable: i
     return AnchorDraws(panels, np.zeros(len(panels), np.int64), raters, tried, usable)
 
 
-def _usable_panels(
-    has_score: Bools, draws: int, R: int, p: int, rng: np.random.Generator, most_tries: int
+def _usable_rows(
+    has_score: Bools, size: int, least: int, draws: int, rng: np.random.Generator, most_tries: int
 ) -> tuple[Ints, int]:
-    """Up to `draws` panels of R raters who share p items or more, and how many were tried."""
+    """Up to `draws` sets of `size` rows that share `least` columns or more, and how many were tried."""
     bits = np.packbits(has_score, axis=1)
-
-    def usable(panels: Ints) -> Bools:
-        shared = np.bitwise_and.reduce(bits[panels], axis=1)
-        enough: Bools = np.bitwise_count(shared).sum(axis=1, dtype=np.int64) >= p
-        return enough
-
-    return _collect_usable(draws, most_tries, lambda n: choose(rng, len(has_score), R, n), usable)
-
-
-def _usable_sets(
-    has_score: Bools, draws: int, R: int, p: int, rng: np.random.Generator, most_tries: int
-) -> tuple[Ints, int]:
-    """Up to `draws` sets of p items that R raters or more judged, and how many were tried."""
-    bits = np.packbits(has_score, axis=0)
-
-    def usable(sets: Ints) -> Bools:
-        raters = np.bitwise_and.reduce(bits[:, sets], axis=2)
-        enough: Bools = np.bitwise_count(raters).sum(axis=0, dtype=np.int64) >= R
-        return enough
-
-    return _collect_usable(draws, most_tries, lambda n: np.sort(choose(rng, has_score.shape[1], p, n), axis=1), usable)
-
-
-def _collect_usable(
-    draws: int, most_tries: int, make: Callable[[int], Ints], usable: Callable[[Ints], Bools]
-) -> tuple[Ints, int]:
-    """Rows of `make(n)` that are usable, until there are `draws` of them or all tries are spent."""
     batches: list[Ints] = []
     collected = tried = 0
     while collected < draws and tried < most_tries:
-        batch = make(min(20_000, most_tries - tried))
-        good = np.flatnonzero(usable(batch))
+        batch = choose(rng, len(has_score), size, min(20_000, most_tries - tried))
+        shared = np.bitwise_count(np.bitwise_and.reduce(bits[batch], axis=1)).sum(axis=1, dtype=np.int64)
+        good = np.flatnonzero(shared >= least)
         if collected + len(good) >= draws:
             good = good[: draws - collected]
-            batch, size = batch[good], int(good[-1]) + 1
+            tried += int(good[-1]) + 1
         else:
-            batch, size = batch[good], len(batch)
-        batches.append(batch)
-        collected, tried = collected + len(good), tried + size
+            tried += len(batch)
+        batches.append(batch[good])
+        collected += len(good)
     return np.concatenate(batches), tried
 
 
@@ -315,14 +290,14 @@ def draw_prompts(
 
 
 def _draw_complete(scores: ScoreMatrix, count: int, R: int, p: int, rng: np.random.Generator) -> ScoreMatrix:
-    """`wanted` draws from a matrix without gaps; items keep their order."""
+    """`count` draws from a matrix without gaps; items keep their order."""
     raters = choose(rng, scores.shape[0], R, count)
     items = np.sort(choose(rng, scores.shape[1], p, count), axis=1)
     return scores[raters[:, :, None], items[:, None, :]]
 
 
 def _draw_shared(scores: ScoreMatrix, count: int, R: int, p: int, rng: np.random.Generator) -> Iterator[ScoreMatrix]:
-    """Up to `wanted` draws of R raters and p of the items they share."""
+    """Up to `count` draws of R raters and p of the items they share."""
     for _ in range(count * (len(scores) >= R)):
         for _ in range(MOST_PROMPT_TRIES):
             panel = scores[rng.permutation(len(scores))[:R]]
@@ -345,9 +320,3 @@ def choose(rng: np.random.Generator, of: int, k: int, times: int) -> Ints:
         if not len(again):
             return numbers
         numbers[again] = rng.integers(0, of, (len(again), k))
-
-
-def _choose_among(allowed: Bools, k: int, rng: np.random.Generator) -> Ints:
-    """(n, k): k different places of each row of `allowed`, every set of them as likely."""
-    keys = np.where(allowed, rng.random(allowed.shape), 2.0)
-    return np.argpartition(keys, k - 1, axis=1)[:, :k]

@@ -1,4 +1,16 @@
-"""Groups of items that the same raters both rated and compared."""
+"""The same raters and items under comparisons and under ratings: which protocol carries more agreement?
+
+Computed where a criterion has both protocols, for at least two raters who rated every item of a group and compared each
+of them with another (`MatchedGroup`). A figure is the mean over groups, per criterion and over all criteria together.
+Few groups (say, three categories of paintings) are taken as they are and every item is left out in turn; ten or more
+are drawn again. Criteria of one group share its items, so an item is left out of all of them at once, and a group is
+drawn with all of them.
+
+The measures are alike for both protocols. Ranks: each rater's ratings, and each rater's Elo ranking of what they
+compared. Pairs: the outcomes given, and those that the same raters' ratings imply on the same pairs. Native units:
+pairs as compared, items as rated; these have different labels (three outcomes, the levels of a scale), so their shares
+are shown and never subtracted.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +25,14 @@ from numpy.typing import NDArray
 from salon.check.results import CheckSettings, ProtocolFigures, ProtocolRater, ProtocolRow
 from salon.check.signal import MOST_ITEMS
 from salon.errors import StatsError
-from salon.stats import agreement as outcomes
 from salon.stats import stability
-from salon.stats.agreement import supermajority_share, unanimous_share
+from salon.stats.agreement import (
+    agreement_of_counts,
+    induced_outcomes,
+    outcome_counts,
+    supermajority_share,
+    unanimous_share,
+)
 from salon.stats.intervals import bootstrap_totals, with_width
 from salon.stats.result import Estimate
 from salon.study import Study
@@ -54,7 +71,9 @@ class MatchedGroup:
 def matched_groups(study: Study, *, seed: int) -> Iterator[MatchedGroup]:
     """Every matched group of every criterion: first answers only, crowds and "both bad" left out."""
     ratings, comparisons = study.ratings, study.comparisons
-    tiers = _item_tiers(study)
+    table = study.table("items")
+    names = table.column("tier").to_pylist() if "tier" in table.column_names else [None] * table.num_rows
+    tiers = np.array([TIERS.get(name, -1) for name in names])
     for criterion in range(len(study.criteria)):
         rng = np.random.default_rng([seed, criterion])
         rated = np.flatnonzero((ratings.criterion == criterion) & (ratings.repeat == 0))
@@ -105,20 +124,7 @@ def _rating_scores(study: Study, criterion: int, rated: Ints, items: Ints, rater
     return scores
 
 
-def _item_tiers(study: Study) -> Ints:
-    table = study.table("items")
-    if "tier" not in table.column_names:
-        return np.full(table.num_rows, -1)
-    return np.array([TIERS.get(tier, -1) for tier in table.column("tier").to_pylist()])
-
-
-# --------------------------------------------------------------------------------------------------
-# The diagnostics that are read off a matched group, alike for both protocols.
-#
-# Ranks: each rater's ratings, and each rater's Elo ranking of what they compared. Pairs: the outcomes given, and those
-# that the same raters' ratings imply on the same pairs. Native units: pairs as compared, items as rated; these two have
-# different labels (three outcomes, the levels of a scale), so their shares are told and never subtracted.
-# --------------------------------------------------------------------------------------------------
+# -- measures of a matched group ---------------------------------------------------------------------------------------
 
 Values = dict[str, float]
 Stacked = dict[str, Floats]
@@ -161,15 +167,8 @@ MEASURES = {
     "native_unanimous": ProtocolMeasure("unanimous in the protocol's own unit", 0, _NATIVE),
     "native_four_of_five": ProtocolMeasure("4 of 5 agreeing in the protocol's own unit", 0, _NATIVE),
 }
-PAIR_MEASURES = (
-    "kappa",
-    "alpha",
-    "unanimous",
-    "four_of_five",
-    "convergence",
-    "native_unanimous",
-    "native_four_of_five",
-)
+PAIR_MEASURES = list(MEASURES)[list(MEASURES).index("kappa") :]
+"""Measures of outcomes of pairs; the others are of ranks."""
 
 
 def measure_group(group: MatchedGroup) -> Floats:
@@ -188,24 +187,21 @@ def measure_folds(group: MatchedGroup) -> Floats:
 
 def _measure_choices(group: MatchedGroup, keep: NDArray[np.bool_]) -> Floats:
     """(choices, 2, measures) for each choice of items to keep, (choices, items), all of one size."""
-    pairs, levels = (
-        _pairs(group),
-        (np.stack([(group.ratings == level).sum(axis=0) for level in np.unique(group.ratings)], axis=1)),
-    )
+    pairs = _pairs(group)
+    levels = np.stack([(group.ratings == level).sum(axis=0) for level in np.unique(group.ratings)], axis=1)
+    places = np.nonzero(keep)[1].reshape(len(keep), -1)
     met = [items[pairs.first] & items[pairs.second] for items in keep]
     compared = [_pair_measures(pairs.compared[rows]) | _native_measures(pairs.compared[rows]) for rows in met]
     rated = [_pair_measures(pairs.implied[rows]) | _native_measures(levels[items]) for rows, items in zip(met, keep)]
     by_protocol = []
     for scores, pair_measures in ((group.elo, compared), (group.ratings, rated)):
-        places = np.nonzero(keep)[1].reshape(len(keep), -1)
-        select_items = np.moveaxis(scores[:, places], 0, 1)
-        values = _rank_measures(select_items) | _triplets(scores, group.tiers, keep)
+        values = _rank_measures(np.moveaxis(scores[:, places], 0, 1))
+        with suppress(StatsError):
+            triplets = [stability.triplet_separation(scores[:, items], group.tiers[items]) for items in keep]
+            values["triplets"] = np.array(triplets)
         values |= {name: np.array([measures.get(name, np.nan) for measures in pair_measures]) for name in PAIR_MEASURES}
         by_protocol.append([values.get(name, np.full(len(keep), np.nan)) for name in MEASURES])
     return np.moveaxis(np.array(by_protocol), 2, 0)
-
-
-# -- ranks -------------------------------------------------------------------------------------------------------
 
 
 def _rank_measures(scores: Floats) -> Stacked:
@@ -228,13 +224,6 @@ def _rank_measures(scores: Floats) -> Stacked:
     return measures
 
 
-def _triplets(scores: Floats, tiers: Ints, keep: NDArray[np.bool_]) -> Stacked:
-    try:
-        return {"triplets": np.array([stability.triplet_separation(scores[:, k], tiers[k]) for k in keep])}
-    except StatsError:
-        return {}
-
-
 @cache
 def _splits(raters: int) -> list[tuple[stability.Camp, stability.Camp]]:
     return stability.half_splits(raters, rng=_fixed_rng())
@@ -243,9 +232,6 @@ def _splits(raters: int) -> list[tuple[stability.Camp, stability.Camp]]:
 def _fixed_rng() -> np.random.Generator:
     """The same panels for both protocols and every fold."""
     return np.random.default_rng(0)
-
-
-# -- judgments ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -265,14 +251,14 @@ def _pairs(group: MatchedGroup) -> _PairCounts:
     signed = 2 * group.outcome - 1
     compared = np.full((len(key), len(group.ratings)), np.nan)
     compared[pair, group.rater] = np.where(group.first == low, signed, -signed)
-    implied = outcomes.induced_outcomes(group.ratings, key // n, key % n)
+    implied = induced_outcomes(group.ratings, key // n, key % n)
     implied[np.isnan(compared)] = np.nan  # only where the rater met the pair
-    return _PairCounts(key // n, key % n, outcomes.outcome_counts(compared), outcomes.outcome_counts(implied))
+    return _PairCounts(key // n, key % n, outcome_counts(compared), outcome_counts(implied))
 
 
 def _pair_measures(counts: Ints) -> Values:
     try:
-        agreement = outcomes.agreement_of_counts(counts)
+        agreement = agreement_of_counts(counts)
     except StatsError:
         return {}
     return {
@@ -291,9 +277,7 @@ def _native_measures(counts: Ints) -> Values:
         return {}
 
 
-# --------------------------------------------------------------------------------------------------
-# How each rater used the two protocols: level and ends of the scale, sides and ties, distance to the consensus.
-# --------------------------------------------------------------------------------------------------
+# -- how each rater used the two protocols -----------------------------------------------------------------------------
 
 LEFT_A, LEFT_B = 0, 1
 A, B, TIE = 0, 1, 2
@@ -302,7 +286,12 @@ A, B, TIE = 0, 1, 2
 def protocol_raters(study: Study, groups: Sequence[MatchedGroup]) -> tuple[ProtocolRater, ...]:
     """One row for each rater of a matched group, in the study's order."""
     criteria = sorted({group.criterion for group in groups})
-    near = _distance_to_consensus(groups)
+    distances: dict[int, list[Floats]] = {}  # for each group (2, 2): protocol by rank distance and Spearman
+    for group in groups:
+        both = np.array([stability.to_consensus(scores) for scores in (group.elo, group.ratings)])
+        for place, rater in enumerate(group.raters.tolist()):
+            distances.setdefault(rater, []).append(both[:, :, place])
+    near = {rater: np.mean(values, axis=0) for rater, values in distances.items()}
     return tuple(
         ProtocolRater(
             rater=study.label("raters", rater),
@@ -313,16 +302,6 @@ def protocol_raters(study: Study, groups: Sequence[MatchedGroup]) -> tuple[Proto
         )
         for rater in sorted(near)
     )
-
-
-def _distance_to_consensus(groups: Sequence[MatchedGroup]) -> dict[int, Floats]:
-    """For each rater (2, 2): protocol by rank distance and Spearman to the consensus, mean over groups."""
-    distances: dict[int, list[Floats]] = {}
-    for group in groups:
-        both = np.array([stability.to_consensus(scores) for scores in (group.elo, group.ratings)])
-        for place, rater in enumerate(group.raters.tolist()):
-            distances.setdefault(rater, []).append(both[:, :, place])
-    return {rater: np.mean(values, axis=0) for rater, values in distances.items()}
 
 
 def _rating_habits(study: Study, rater: int, criteria: Sequence[int]) -> dict[str, float | None]:
@@ -346,14 +325,7 @@ def _comparing_habits(study: Study, rater: int, criteria: Sequence[int]) -> dict
     return {"left_rate": float(won.mean()) if len(won) else None, "tie_rate": float((outcome == TIE).mean())}
 
 
-# --------------------------------------------------------------------------------------------------
-# The same raters and items under comparisons and under ratings: which protocol carries more agreement?
-#
-# Made where a criterion has both, by at least two raters who rated every item of a group and compared every one of
-# them with another. A figure is the mean over groups, per criterion and over all criteria together. Few groups (say,
-# three categories of paintings) are taken as they are and every item is left out in turn; ten or more are drawn again.
-# Criteria of one group share its items, so an item is left out of all of them at once, a group drawn with all of them.
-# --------------------------------------------------------------------------------------------------
+# -- figures over groups -----------------------------------------------------------------------------------------------
 
 DRAWN_GROUPS = 10
 """From this many groups on they are a sample that can be drawn again."""
@@ -403,23 +375,16 @@ def protocol_figures(study: Study, settings: CheckSettings) -> ProtocolCompariso
 
 
 def _measured_group(group: MatchedGroup, few: bool, rng: np.random.Generator) -> MeasuredGroup:
-    small = few and len(group.items) <= MOST_FOLDS
-    return MeasuredGroup(
-        group, measure_group(group), measure_folds(group) if small else None, _equal_judgments(group, rng)
-    )
-
-
-def _equal_judgments(group: MatchedGroup, rng: np.random.Generator) -> Floats | None:
-    table = (group.first, group.second, group.outcome, group.rater)
-    n = len(group.items)
-
     def w(scores: Floats) -> float:
         return float(stability.kendall_ws(scores))
 
-    try:
-        return stability.equal_judgments(w, table, n, n, repeats=EQUAL_REPEATS, rng=rng)
-    except StatsError:
-        return None
+    n = len(group.items)
+    table = (group.first, group.second, group.outcome, group.rater)
+    equal = None
+    with suppress(StatsError):
+        equal = stability.equal_judgments(w, table, n, n, repeats=EQUAL_REPEATS, rng=rng)
+    folds = measure_folds(group) if few and n <= MOST_FOLDS else None
+    return MeasuredGroup(group, measure_group(group), folds, equal)
 
 
 def _figures(
@@ -433,9 +398,6 @@ def _figures(
         raters=max(len(cell.of.raters) for cell in cells),
         rows=(*(row for row in rows if row is not None), _equal_row(cells, settings, rng)),
     )
-
-
-# -- rows --------------------------------------------------------------------------------------------------------
 
 
 def _row(
@@ -477,7 +439,7 @@ def _mean_over_groups(
     share = len(groups) / len(cells)  # the mean over groups of these sums is then the mean over cells
     if any(cell.folds is None for cell in cells):
         items, why = sum(len(cell.of.items) for cell in cells), "no interval: too many items, or too few groups"
-        return _without_interval(float(sums.mean() * share), items, "item", why, settings)
+        return Estimate(float(sums.mean() * share), None, None, items, "item", settings.level, why)
     left_out = [share * _sum_folds(mine, of) for mine in groups.values()]
     return stability.jackknife_mean(share * sums, left_out, level=settings.level)
 
@@ -518,12 +480,8 @@ def _equal_row(cells: list[MeasuredGroup], settings: CheckSettings, rng: np.rand
             Estimate(float(thinned.mean()), low, high, EQUAL_REPEATS, "choice", settings.level, method)
         ),
         ratings=None if full is None else full.ratings,
-        difference=_without_interval(float(np.mean(gap)), len(cells), "group", "no interval", settings),
+        difference=Estimate(float(np.mean(gap)), None, None, len(cells), "group", settings.level, "no interval"),
         ahead=sum(difference > 0 for difference in gap),
         groups=len(cells),
         note=EQUAL_MEASURE.note,
     )
-
-
-def _without_interval(value: float, n: int, unit: str, method: str, settings: CheckSettings) -> Estimate:
-    return Estimate(value, None, None, n, unit, settings.level, method)
