@@ -10,7 +10,7 @@ With several groups (prompts) raters and items are drawn inside a group, and dra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
