@@ -40,6 +40,7 @@ from salon.report import (
     VerdictLine,
     Verdicts,
     charts,
+    columns_of,
     estimate_value,
     located,
 )
@@ -79,19 +80,29 @@ def check_page(report: CheckReport) -> Page:
         data_section(here),
         method_section(here),
     ]
-    criteria = count_noun(len(here.criteria), "criterion", "criteria")
     subtitle = Markup("{}: {}. Design: {}").format(
-        brief(here.study), criteria, brief(here.design, 200).rstrip(".") + "."
+        brief(here.study),
+        count_noun(len(here.criteria), "criterion", "criteria"),
+        brief(here.design, 200).rstrip(".") + ".",
     )
+    cards = [_verdict_card(here), _strongest_card(here)]
+    with_ceilings = [c for c in here.criteria if c.ceilings is not None]
+    if with_ceilings:
+        cards.append(_ceiling_card(with_ceilings, "next_rater", "Next rater", "accuracy of one more rater"))
+        cards.append(_ceiling_card(with_ceilings, "oracle", "Oracle", "accuracy if every pair's odds were known"))
+    reading = Markup(
+        "Intervals in brackets are at the {} level. Each number of this page carries its path in the JSON of the same "
+        "check."
+    ).format(level_words(here))
     return Page(
         title="Is there signal in these judgments?",
         tab=f"Signal check: {brief(report.study)}",
         subtitle=subtitle,
         kicker=f"Salon check · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
         banner=SIMULATED if report.simulated else "",
-        cards=_cards(here),
+        cards=cards,
         sections=[section for section in sections if section is not None],
-        notes=_notes(here),
+        notes=[*([SIMULATED] if report.simulated else []), reading],
         signature=one_way(report.signature_line),
     )
 
@@ -112,15 +123,6 @@ def verdict_section(report: CheckReport) -> Section:
     verdict_block = Verdicts(verdicts) if verdicts else "The study holds no judgments of a criterion."
     blocks = [*warnings, verdict_block, *policy_table(report)]
     return Section("Verdicts", blocks, "Do raters agree more than chance? If so, as one taste or as camps?")
-
-
-def _cards(report: CheckReport) -> list[Card]:
-    cards = [_verdict_card(report), _strongest_card(report)]
-    with_ceilings = [c for c in report.criteria if c.ceilings is not None]
-    if with_ceilings:
-        cards.append(_ceiling_card(with_ceilings, "next_rater", "Next rater", "accuracy of one more rater"))
-        cards.append(_ceiling_card(with_ceilings, "oracle", "Oracle", "accuracy if every pair's odds were known"))
-    return cards
 
 
 def _verdict_card(report: CheckReport) -> Card:
@@ -163,17 +165,7 @@ def _ceiling_card(criteria: list[CriterionFigures], field: str, label: str, mean
     return Card(f"{label} ceiling", value, f"{meaning}; lowest {low.name}, highest {high.name}")
 
 
-def _notes(report: CheckReport) -> list[str]:
-    notes = [
-        Markup("Intervals in brackets are at the {} level. Each number of this page carries its path in the JSON of "
-               "the same check.").format(level_words(report))
-    ]  # fmt: skip
-    return [*([SIMULATED] if report.simulated else []), *notes]
-
-
-# --------------------------------------------------------------------------------------------------
-# How good can a model get against this panel? Ceilings to quote, ceilings of papers, and buckets.
-# --------------------------------------------------------------------------------------------------
+# -- ceilings ----------------------------------------------------------------------------------------------------------
 
 MOST_SPLIT_ROWS = 200
 MOST_DRAWN = 20
@@ -298,14 +290,28 @@ def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[
     main = max(sizes, key=lambda size: (sizes.count(size), size))
     main_splits = {name: splits for name, splits in splits_of.items() if any(sum(split) == main for split in splits)}
     columns = sorted({split for splits in main_splits.values() for split in splits if sum(split) == main}, reverse=True)
-    other_splits = [(name, split, figure) for name, splits in splits_of.items() for split, figure in splits.items()
-              if sum(split) != main]  # fmt: skip
-    rows = [(name, [splits[s].value if s in splits else 0.0 for s in columns]) for name, splits in main_splits.items()]
-    null = _null_shares(report, sum(columns[0]), len(columns))
-    drawing = charts.bucket_bar(rows, list(map(_split_words, columns)), null, title="Item pairs by split of the panel")
-    bucket_figure = Chart(drawing, "How often panels were of one mind.")
-    bucket_table = _bucket_table(report, main_splits, columns)
-    return [bucket_figure, bucket_table, *_other_sizes(other_splits)]
+    bars = [(name, [splits[s].value if s in splits else 0.0 for s in columns]) for name, splits in main_splits.items()]
+    # The folded binomial of this panel size, from any shape that has it.
+    nulls = [s.pmax_null for c in report.criteria for s in c.shapes if s.raters == main]
+    null = next((list(reversed(shares)) for shares in nulls if len(shares) == len(columns)), None)
+    drawing = charts.bucket_bar(bars, list(map(_split_words, columns)), null, title="Item pairs by split of the panel")
+    rows = [
+        {"name": name, **{str(i): Cell(splits.get(s), "" if s in splits else NO_PAIR) for i, s in enumerate(columns)}}
+        for name, splits in main_splits.items()
+    ]
+    heads = [Column(str(i), _split_words(split), "estimate") for i, split in enumerate(columns)]
+    caption = Markup("Share of item pairs by split of the panel, with {} intervals.").format(level_words(report))
+    other_splits = [
+        (name, split, share)
+        for name, splits in splits_of.items()
+        for split, share in splits.items()
+        if sum(split) != main
+    ]
+    return [
+        Chart(drawing, "How often panels were of one mind."),
+        Table([Column("name", "Criterion"), *heads], rows, caption),
+        *_other_sizes(other_splits),
+    ]
 
 
 def _splits(c: CriterionFigures) -> dict[Split, Estimate]:
@@ -319,24 +325,8 @@ def _splits(c: CriterionFigures) -> dict[Split, Estimate]:
     return splits
 
 
-def _bucket_table(report: CheckReport, splits_of: dict[str, dict[Split, Estimate]], columns: Sequence[Split]) -> Table:
-    rows = [
-        {"name": name, **{str(i): Cell(splits.get(s), "" if s in splits else NO_PAIR) for i, s in enumerate(columns)}}
-        for name, splits in splits_of.items()
-    ]
-    heads = [Column(str(i), _split_words(split), "estimate") for i, split in enumerate(columns)]
-    caption = Markup("Share of item pairs by split of the panel, with {} intervals.").format(level_words(report))
-    return Table([Column("name", "Criterion"), *heads], rows, caption)
-
-
 def _split_words(split: Split) -> str:
     return f"{split[0]}–{split[1]}"
-
-
-def _null_shares(report: CheckReport, size: int, buckets: int) -> list[float] | None:
-    """The folded binomial of a panel size, from any shape that has it."""
-    shapes = [s for c in report.criteria for s in c.shapes if s.raters == size and len(s.pmax_null) == buckets]
-    return list(reversed(shapes[0].pmax_null)) if shapes else None
 
 
 def _other_sizes(splits: Sequence[tuple[str, Split, Estimate]]) -> list[Block]:
@@ -357,9 +347,7 @@ def _other_sizes(splits: Sequence[tuple[str, Split, Estimate]]) -> list[Block]:
     return [Table(columns, rows, "Other panel sizes; shares among the pairs with that number of raters." + more)]
 
 
-# --------------------------------------------------------------------------------------------------
-# What was judged and what was done about it; how the numbers were made.
-# --------------------------------------------------------------------------------------------------
+# -- data and method ---------------------------------------------------------------------------------------------------
 
 MADE_BY_TIE_BREAK = (
     " Made by tie-break: the mean τ that breaking ties alike for every rater makes of shuffled answers, with no "
@@ -393,24 +381,17 @@ def data_section(report: CheckReport) -> Section:
     columns = [
         Column("name", "Criterion"),
         *([Column("cohort", "Cohort")] if any(c.cohort for c in report.criteria) else []),
-        Column("protocol", "Answers"),
-        Column("prompts", "Prompts", "count"),
-        Column("judgments", "Judgments", "count"),
-        Column("tie_rate", "Tied pairs", "percent", hint="Share of item pairs that a rater left tied"),
+        *columns_of(CriterionFigures, "protocol", "prompts", "judgments", "tie_rate"),
         *([Column("control", "Made by tie-break", "number", hint="Mean τ of shuffled answers")] if stable else []),
     ]
-    rows = [_data_row(c) for c in report.criteria]
+    rows = []
+    for c in report.criteria:
+        row = {name: getattr(c, name) for name in ("name", "protocol", "prompts", "judgments", "tie_rate")}
+        why = "" if c.tie_control is not None else "ties were not broken alike for all raters"
+        rows.append(row | {"cohort": cohort_name(c), "control": Cell(c.tie_control, why)})
     caption = "Answers by criterion." + (MADE_BY_TIE_BREAK if stable else "")
     blocks = [Table(columns, rows, caption)] if rows else ["The study holds no judgments of a criterion."]
     return Section("Data", blocks, "What was judged.")
-
-
-def _data_row(c: CriterionFigures) -> dict[str, object]:
-    control = Cell(c.tie_control, "" if c.tie_control is not None else "ties were not broken alike for all raters")
-    return {
-        "name": c.name, "cohort": cohort_name(c), "protocol": c.protocol, "prompts": c.prompts,
-        "judgments": c.judgments, "tie_rate": c.tie_rate, "control": control,
-    }  # fmt: skip
 
 
 def policy_table(report: CheckReport) -> list[Table]:
@@ -430,14 +411,13 @@ def _criteria_words(names: list[str], report: CheckReport) -> Markup:
 
 def method_section(report: CheckReport) -> Section:
     """How to read the tests, and the law behind each."""
-    laws = _laws(report)
     seed = report.signature.seed
     words = Markup("Intervals are at the {} level, from whole prompts drawn again.").format(level_words(report))
     if seed is not None:
         words += Markup(" Everything drawn by chance comes from seed {}.").format(fixed(seed, 0))
     return Section(
         "Method",
-        [Prose(METHOD.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")), Prose(words), *laws],
+        [Prose(METHOD.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")), Prose(words), *_laws(report)],
         "How the numbers were made.",
     )
 
@@ -458,21 +438,19 @@ def _laws(report: CheckReport) -> list[Block]:
         Column("name", "Criterion"),
         *(Column(name, TESTS[name], "number", STATISTIC_DECIMALS[name]) for name in used),
     ]
-    law_table = _law_table(report)
-    return [Table(columns, rows, "Test statistics, and below each the n it rests on."), law_table]
+    laws = [(c.name, f"{TESTS[t.name]}: {t.law}") for c in report.criteria for t in c.tests if t.law]
+    laws += [(c.name, f"Factions: {c.factions.law}") for c in report.criteria if c.factions and c.factions.law]
+    law_rows = [
+        {"law": brief(law, 200), "criteria": _criteria_words(names, report)} for law, names in group_by_reason(laws)
+    ]
+    law_columns = [Column("law", "Law under the null"), Column("criteria", "Criteria")]
+    return [
+        Table(columns, rows, "Test statistics, and below each the n it rests on."),
+        Table(law_columns, law_rows, "The law each test was compared with.", sortable=False),
+    ]
 
 
 def _n_words(test: TestFigures) -> Markup:
     if test.n is None:
         return Markup("")
     return Markup("n {}").format(count_noun(test.n, test.unit) if test.unit else fixed(test.n, 0))
-
-
-def _law_table(report: CheckReport) -> Table:
-    laws = [(c.name, f"{TESTS[t.name]}: {t.law}") for c in report.criteria for t in c.tests if t.law]
-    laws += [(c.name, f"Factions: {c.factions.law}") for c in report.criteria if c.factions and c.factions.law]
-    rows = [
-        {"law": brief(law, 200), "criteria": _criteria_words(names, report)} for law, names in group_by_reason(laws)
-    ]
-    columns = [Column("law", "Law under the null"), Column("criteria", "Criteria")]
-    return Table(columns, rows, "The law each test was compared with.", sortable=False)

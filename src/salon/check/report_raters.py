@@ -1,8 +1,6 @@
-"""Who agrees with whom, which raters stand out, and whether they form factions."""
+"""The sections on raters, factions, flags and protocols of a check report."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from markupsafe import Markup
 
@@ -31,6 +29,7 @@ from salon.report import (
     Section,
     Table,
     charts,
+    columns_of,
     estimate_value,
     numbers,
 )
@@ -55,18 +54,8 @@ SHORT_LABEL = 66.0
 MOST_CELLS = 6000
 """Cells drawn over all maps: about two megabytes of page."""
 MOST_ROWS = 200
-RATER_COLUMNS = (
-    Column("kind", "Kind"),
-    Column("cohort", "Cohort"),
-    Column("judgments", "Judgments", "count"),
-    Column("mean_tau", "τ to the rest", "estimate", hint="Mean Kendall tau to the other raters"),
-    Column("left_rate", "Left wins", "estimate", hint="Share of decided comparisons won by the left item"),
-    Column("tie_rate", "Ties", "percent"),
-    Column("repeat_agreement", "Repeats agree", "estimate", hint="Same answer when asked again"),
-    Column("intransitive", "Intransitive", "estimate", hint="Share of own triples that are intransitive"),
-    Column("median_seconds", "Median time", "duration"),
-    Column("longest_run", "Longest run", "count", hint="Longest run of the same side or value"),
-    Column("extreme_share", "Extremes", "percent", hint="Share of ratings at the ends of the scale"),
+RATER_COLUMNS = columns_of(
+    RaterSummary, *(name for name in RaterSummary.model_fields if name not in ("rater", "flags"))
 )
 ALWAYS_SHOWN = ("judgments", "mean_tau")
 """Columns that stay even when no rater has a value."""
@@ -83,15 +72,26 @@ def rater_section(report: CheckReport) -> Section:
 def _rater_table(report: CheckReport) -> list[Block]:
     if not report.raters:
         return []
-    raters, left = _rows_to_show(report.raters)
-    columns_with_values = [
+    raters = list(report.raters)
+    if len(raters) > MOST_ROWS:
+        raters = sorted(raters, key=lambda r: (not r.flags, -r.judgments))[:MOST_ROWS]
+    left = len(report.raters) - len(raters)
+    with_values = [
         c for c in RATER_COLUMNS if c.path in ALWAYS_SHOWN or any(getattr(r, c.path) is not None for r in report.raters)
     ]
-    absent = [c.header.lower() for c in RATER_COLUMNS if c not in columns_with_values and c.kind != "text"]
+    absent = [c.header.lower() for c in RATER_COLUMNS if c not in with_values and c.kind != "text"]
     kinds = {r.kind for r in report.raters}
-    columns_with_values = [c for c in columns_with_values if c.path != "kind" or len(kinds) > 1]
-    columns = [Column("rater", "Rater"), Column("flags", "Flags", "badge"), *columns_with_values]
-    rows = [_rater_row(r) for r in raters]
+    with_values = [c for c in with_values if c.path != "kind" or len(kinds) > 1]
+    columns = [Column("rater", "Rater"), Column("flags", "Flags", "badge"), *with_values]
+    rows = []
+    for rater in raters:
+        row: dict[str, object] = {}
+        for column in RATER_COLUMNS:
+            value = getattr(rater, column.path)
+            row[column.path] = Cell(value, "no answers of this rater to compute it from" if value is None else "")
+        row |= {"rater": brief(rater.rater, RATER_NAME), "cohort": brief(rater.cohort or "–", RATER_NAME)}
+        row |= {"kind": rater.kind, "flags": [Badge(brief(flag), "alert") for flag in rater.flags]}
+        rows.append(row)
     who = f" Every rater is a {brief(kinds.pop(), RATER_NAME)}." if len(kinds) == 1 else ""
     caption = Markup("Raters over the whole study, with {} intervals.{}").format(level_words(report), who)
     caption += Markup(" A flag asks for a look, not for removal.")
@@ -102,30 +102,6 @@ def _rater_table(report: CheckReport) -> list[Block]:
             count_noun(left, "rater")
         )
     return [Table(columns, rows, caption)]
-
-
-def _rows_to_show(raters: Sequence[RaterSummary]) -> tuple[list[RaterSummary], int]:
-    """All raters, or the flagged and then the most active where there are too many to read."""
-    if len(raters) <= MOST_ROWS:
-        return list(raters), 0
-    ranked = sorted(raters, key=lambda r: (not r.flags, -r.judgments))
-    return ranked[:MOST_ROWS], len(raters) - MOST_ROWS
-
-
-def _rater_row(rater: RaterSummary) -> dict[str, object]:
-    cells: dict[str, object] = {
-        c.path: Cell(
-            getattr(rater, c.path),
-            ("" if getattr(rater, c.path) is not None else "no answers of this rater to compute it from"),
-        )
-        for c in RATER_COLUMNS
-    }
-    cells |= {"kind": rater.kind, "cohort": brief(rater.cohort or "–", RATER_NAME)}
-    return {
-        "rater": brief(rater.rater, RATER_NAME),
-        **cells,
-        "flags": [Badge(brief(flag), "alert") for flag in rater.flags],
-    }
 
 
 def _coefficients(report: CheckReport) -> list[Block]:
