@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from salon.check.criterion import CriterionCheck, check_criterion, criterion_power, result_or_none, study_ceilings
 from salon.check.protocols import protocol_figures
 from salon.check.raters import rater_rows
+from salon.check.results import FLAGS_NOT_RANKED as FLAGS_NOT_RANKED
 from salon.check.results import (
     MAIN,
     Agree,
@@ -31,6 +32,7 @@ from salon.check.results import (
     Taste,
     TestFigures,
 )
+from salon.check.results import unranked_flags as unranked_flags
 from salon.errors import TooFew
 from salon.stats.agreement import fleiss_kappa, split_pattern
 from salon.stats.alpha import alpha_bootstrap
@@ -386,17 +388,6 @@ def _chance_words(p: float) -> str:
 
 
 # -- ordinal flags -----------------------------------------------------------------------------------------------------
-
-FLAGS_NOT_RANKED = (
-    "Flags say what is wrong with an item, so they have no verdict and no ceiling, and Holm does not count them; "
-    "name a flag with --criterion to rank items by it."
-)
-
-
-def unranked_flags(report: CheckReport) -> list[str]:
-    """Names of the flags that items are not ranked by."""
-    ranked = {criterion.criterion for criterion in report.criteria}
-    return list(dict.fromkeys(flag.name for flag in report.flags if flag.criterion not in ranked))
 
 
 def flag_figures(study: Study, settings: CheckSettings, criteria: Collection[str] = ()) -> tuple[FlagFigures, ...]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from salon.check.check import FLAGS_NOT_RANKED, unranked_flags
 from salon.check.report_signal import holm_line
 from salon.check.results import (
+    FLAGS_NOT_RANKED,
     CheckReport,
-    FactionFigures,
     FlagFigures,
     ProtocolFigures,
-    ProtocolRow,
     RaterAgreement,
     RaterSummary,
+    unranked_flags,
 )
 from salon.report import (
     SMALL,
@@ -107,15 +106,13 @@ def _rater_table(report: CheckReport) -> list[Block]:
 def _coefficients(report: CheckReport) -> list[Block]:
     """Alpha, W and the ends of the agreement matrix by criterion."""
     rows = [
-        (
-            {
-                "name": c.name,
-                "alpha": Cell(c.alpha, "" if c.alpha else "too few items with two answers"),
-                "mean_W": Cell(c.mean_W, "" if c.mean_W else "needs complete orders of at least two raters"),
-                "most": _pair_words(c.raters, "most_agreeing"),
-                "least": _pair_words(c.raters, "least_agreeing"),
-            }
-        )
+        {
+            "name": c.name,
+            "alpha": Cell(c.alpha, "" if c.alpha else "too few items with two answers"),
+            "mean_W": Cell(c.mean_W, "" if c.mean_W else "needs complete orders of at least two raters"),
+            "most": _pair_words(c.raters, "most_agreeing"),
+            "least": _pair_words(c.raters, "least_agreeing"),
+        }
         for c in report.criteria
         if c.alpha or c.mean_W or c.raters
     ]
@@ -149,8 +146,7 @@ def _maps(report: CheckReport) -> list[Block]:
     panels = [(c.name, c.raters) for c in report.criteria if c.raters is not None and len(c.raters.raters) > 1]
     if not panels:
         return []
-    figures = (raters for _, raters in panels)
-    values = [abs(v) for f in figures for row in f.tau for v in row if v is not None]
+    values = [abs(tau) for _, raters in panels for row in raters.tau for tau in row if tau is not None]
     limit = max(values, default=1.0) or 1.0
     panels_drawn: list[tuple[str, RaterAgreement]] = []
     left: list[str] = []
@@ -194,7 +190,7 @@ def _start_words(start: str) -> Markup:
 
 
 def _map(name: str, figures: RaterAgreement, limit: float, width: int, shared_start: str = "") -> Chart:
-    """`told` is the start of names that the caption of all maps tells."""
+    """`shared_start` is the start of names that the caption of all maps gives."""
     names, start = _short_names(figures)
     drawing = charts.heat_map(
         figures.tau, names, names, n=figures.prompts, error=figures.error, title=f"Agreement of raters on {name}",
@@ -237,7 +233,19 @@ def faction_section(report: CheckReport) -> Section | None:
         Column("gap", "Gap", "estimate", hint="Least under one order minus τ between; above 0 speaks for camps"),
         Column("split", "Camps, or why they cannot be told"),
     ]
-    rows = [{"name": name, **_faction_cells(factions)} for name, factions in tested]
+    rows = []
+    for name, factions in tested:
+        why = factions.refused or "not computed"
+        row: dict[str, object] = {"name": name}
+        for field in ("p", "power", "between", "least", "gap"):
+            value = getattr(factions, field)
+            row[field] = Cell(value, "" if value is not None else why)
+        if factions.p is not None and factions.p_holm is not None:
+            row["p"] = Cell(factions.p, factions.law or "", holm_line(factions.p_holm))
+        row["within"] = Markup(" / ").join(map(fixed, factions.within)) if factions.within else Cell(None, why)
+        sides = [join_names(map(unbroken_name, side)) for side in factions.split or ()]
+        row["split"] = Markup(" | ").join(sides) if sides else f"Cannot tell: {why}" if factions.refused else "none"
+        rows.append(row)
     caption = Markup(
         "The two best camps, on prompts that did not choose them, with {} intervals. Camps are named where the gap is "
         "significant."
@@ -250,23 +258,7 @@ def faction_section(report: CheckReport) -> Section | None:
     return Section("Factions", [Prose(words), Table(columns, rows, caption)], "One taste, or camps?")
 
 
-def _faction_cells(factions: FactionFigures) -> dict[str, object]:
-    why = factions.refused or "not computed"
-    cells: dict[str, object] = {
-        name: Cell(getattr(factions, name), "" if getattr(factions, name) is not None else why)
-        for name in ("p", "power", "between", "least", "gap")
-    }
-    cells["within"] = Markup(" / ").join(map(fixed, factions.within)) if factions.within else Cell(None, why)
-    if factions.p is not None and factions.p_holm is not None:
-        cells["p"] = Cell(factions.p, factions.law or "", holm_line(factions.p_holm))
-    sides = [join_names(map(unbroken_name, side)) for side in factions.split or ()]
-    cells["split"] = Markup(" | ").join(sides) if sides else f"Cannot tell: {why}" if factions.refused else "none"
-    return cells
-
-
-# --------------------------------------------------------------------------------------------------
-# Ordinal flags, and two protocols side by side.
-# --------------------------------------------------------------------------------------------------
+# -- flags and protocols -----------------------------------------------------------------------------------------------
 
 MOST_FLAG_RATERS = 60
 MOST_SPLITS = 12
@@ -283,8 +275,25 @@ def flag_section(report: CheckReport) -> Section | None:
 
 def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
     name = brief(flag.name) + (f" ({brief(flag.cohort, 24)})" if flag.cohort else "")
-    prevalence = _prevalence(flag, name)
-    blocks: list[Block] = [prevalence, _levels(flag, name, report)]
+    shares = [share.value for share in reversed(flag.shares)]  # worst level first and darkest
+    labels = [brief(label, 24) for label in reversed(flag.labels)]
+    bars = charts.bucket_bar([("all answers", shares)], labels, title=f"{name}: share of each level")
+    words = Markup(
+        "{} on {}. Krippendorff's α, ordinal: {}. Fleiss κ: {}. Positive means a level of at least {}."
+    ).format(
+        count_noun(flag.answers, "answer"),
+        count_noun(flag.items, "item"),
+        estimate_value(flag.alpha, None) if flag.alpha else "not given, too few answers",
+        estimate_value(flag.kappa, None) if flag.kappa else "not given, numbers of answers differ",
+        fixed(flag.positive_from, 0 if float(flag.positive_from).is_integer() else 2),
+    )
+    rows = [
+        {"level": level, "label": brief(label, RATER_NAME), "share": share}
+        for level, label, share in zip(flag.levels, flag.labels, flag.shares)
+    ]
+    columns = [Column("label", "Level"), Column("level", "Value", "number", 0), Column("share", "Share", "estimate")]
+    level_caption = Markup("{}: share of answers at each level, with {} intervals.").format(name, level_words(report))
+    blocks: list[Block] = [Chart(bars, words, name), Table(columns, rows, level_caption, sortable=False)]
     if flag.positive_rate:
         blocks.append(_rater_rates(flag, name))
     if flag.splits:
@@ -295,31 +304,6 @@ def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
         caption = Markup("Share of items whose raters use exactly these levels.") + more
         blocks.append(Chart(drawing, caption, f"{name}: splits"))
     return blocks
-
-
-def _prevalence(flag: FlagFigures, name: str) -> Chart:
-    """Worst level first and darkest."""
-    shares = [share.value for share in reversed(flag.shares)]
-    labels = [brief(label, 24) for label in reversed(flag.labels)]
-    drawing = charts.bucket_bar([("all answers", shares)], labels, title=f"{name}: share of each level")
-    caption = Markup("{} on {}. ").format(count_noun(flag.answers, "answer"), count_noun(flag.items, "item"))
-    alpha = estimate_value(flag.alpha, None) if flag.alpha else "not given, too few answers"
-    kappa = estimate_value(flag.kappa, None) if flag.kappa else "not given, numbers of answers differ"
-    start = fixed(flag.positive_from, 0 if float(flag.positive_from).is_integer() else 2)
-    agreement = Markup("Krippendorff's α, ordinal: {}. Fleiss κ: {}. Positive means a level of at least {}.").format(
-        alpha, kappa, start
-    )
-    return Chart(drawing, caption + agreement, name)
-
-
-def _levels(flag: FlagFigures, name: str, report: CheckReport) -> Table:
-    rows = [
-        {"level": level, "label": brief(label, RATER_NAME), "share": share}
-        for level, label, share in zip(flag.levels, flag.labels, flag.shares)
-    ]
-    columns = [Column("label", "Level"), Column("level", "Value", "number", 0), Column("share", "Share", "estimate")]
-    caption = Markup("{}: share of answers at each level, with {} intervals.").format(name, level_words(report))
-    return Table(columns, rows, caption, sortable=False)
 
 
 def _rater_rates(flag: FlagFigures, name: str) -> Table:
@@ -378,18 +362,14 @@ def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
         count_noun(figures.raters, "rater") + Markup(" a group"),
         level_words(report),
     )
-    return Table(columns, [_protocol_row(row) for row in figures.rows], caption, sortable=False)
-
-
-def _protocol_row(row: ProtocolRow) -> dict[str, object]:
-    why = row.note or "not defined for this protocol"
-    sides = {side: getattr(row, side) for side in SIDES}
-    return {
-        "name": Cell(brief(row.name), under=brief(row.note, 200) if row.note else ""),
-        **{side: Cell(figure, "" if figure else why) for side, figure in sides.items()},
-        "ahead": Cell(row.ahead, "" if row.ahead is not None else why),
-        "groups": row.groups,
-    }
+    rows = []
+    for row in figures.rows:
+        why = row.note or "not defined for this protocol"
+        cells: dict[str, object] = {side: Cell(v := getattr(row, side), "" if v else why) for side in SIDES}
+        cells["name"] = Cell(brief(row.name), under=brief(row.note, 200) if row.note else "")
+        cells["ahead"] = Cell(row.ahead, "" if row.ahead is not None else why)
+        rows.append(cells | {"groups": row.groups})
+    return Table(columns, rows, caption, sortable=False)
 
 
 def _protocol_raters(report: CheckReport) -> Table:

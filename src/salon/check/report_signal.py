@@ -1,4 +1,7 @@
-"""What the sections of a check report share: names told apart, cohort colours, verdicts as badges."""
+"""The sections on signal of a check report: statistics, tests, histograms and cycles; and what all sections share.
+
+Shared are distinct criterion names, a color for each cohort, and verdicts as badges.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from salon.check.results import (
     MAIN,
     STATISTICS,
     Agree,
-    AnchorFigures,
     CheckReport,
     CriterionFigures,
     ShapeFigures,
@@ -139,9 +141,7 @@ def criteria_with_tau(criteria: Sequence[CriterionFigures]) -> list[CriterionFig
     return [c for c in criteria if c.statistics.mean_tau is not None]
 
 
-# --------------------------------------------------------------------------------------------------
-# Agreement against random raters: the statistics, their tests, their distributions, and cycles.
-# --------------------------------------------------------------------------------------------------
+# -- statistics and tests ----------------------------------------------------------------------------------------------
 
 TESTS = {"agreement": "Agreement", "pairs": "Pairs", "T": "T", "p_max": "p max", "cycle": "Cycles"}
 NO_ORDERS = "no complete orders, only votes on single pairs: see the agreement of votes"
@@ -154,22 +154,27 @@ DEPENDENT = (
 
 def signal_section(report: CheckReport, cohorts: CohortColors) -> Section:
     """Criteria ordered by signal, then the four statistics and the tests behind them."""
+    both_tested = any({"T", "p_max"} <= {t.name for t in c.tests if t.p is not None} for c in report.criteria)
     blocks = [
         _order_figure(report, cohorts),
         _statistics_table(report),
         _votes_table(report),
         _tests_table(report),
         _refused_note(report),
-        Note(DEPENDENT, "open", "Not independent.")
-        if (any({"T", "p_max"} <= {t.name for t in c.tests if t.p is not None} for c in report.criteria))
-        else None,
+        Note(DEPENDENT, "open", "Not independent.") if both_tested else None,
         _anchor_table(report),
     ]
     return Section("Signal", [b for b in blocks if b is not None], "Agreement beyond random raters.")
 
 
 def _order_figure(report: CheckReport, cohorts: CohortColors) -> Chart | None:
-    rows = [(c.name, *headline, cohorts.group(c)) for c in report.criteria if (headline := _headline(c)) is not None]
+    rows = []
+    for c in report.criteria:  # mean tau, or the agreement of two votes where no complete orders exist
+        tau, votes = statistic_with_interval(c.statistics, "mean_tau"), c.pair_agreement
+        if tau is not None:
+            rows.append((c.name, *tau, cohorts.group(c)))
+        elif votes is not None:
+            rows.append((c.name, votes.value, votes.low, votes.high, cohorts.group(c)))
     if not rows:
         return None
     anchors = anchor_references(report, "mean_tau")
@@ -178,18 +183,12 @@ def _order_figure(report: CheckReport, cohorts: CohortColors) -> Chart | None:
         rows, zero, anchors, title="Criteria ordered by mean tau", x_label="mean τ between raters",
         null_label="random raters", groups=cohorts.groups, sort=False,
     )  # fmt: skip
-    votes = any(c.statistics.mean_tau is None for c in report.criteria)
+    without_orders = any(c.statistics.mean_tau is None for c in report.criteria)
     words = ["Criteria ordered by signal, strongest first, with {} intervals. Line: random raters."]
     words += ["Dashed: reference anchors, other domains' judgments at the same shape."] if anchors else []
-    words += ["Where there are no complete orders the dot is the agreement of two votes on a pair."] if votes else []
+    if without_orders:
+        words.append("Where there are no complete orders the dot is the agreement of two votes on a pair.")
     return Chart(drawing, Markup(" ".join(words)).format(level_words(report)))
-
-
-def _headline(c: CriterionFigures) -> tuple[float, float | None, float | None] | None:
-    """Mean tau, or the agreement of two votes where no complete orders exist: equal where both do."""
-    if c.statistics.mean_tau is not None:
-        return statistic_with_interval(c.statistics, "mean_tau")
-    return None if c.pair_agreement is None else (c.pair_agreement.value, c.pair_agreement.low, c.pair_agreement.high)
 
 
 def _statistics_table(report: CheckReport) -> Table | None:
@@ -198,10 +197,14 @@ def _statistics_table(report: CheckReport) -> Table | None:
         return None
     columns = [Column("name", "Criterion"), Column("prompts", "Prompts", "count")]
     columns += _statistic_columns("estimate")
-    rows = [
-        {"name": c.name, "prompts": c.prompts, **{name: _statistic_cell(c, name) for name in STATISTICS}}
-        for c in criteria
-    ]
+    rows = []
+    for c in criteria:
+        row: dict[str, object] = {"name": c.name, "prompts": c.prompts}
+        for name in STATISTICS:
+            value, null = statistic_with_interval(c.statistics, name), getattr(c.null, name, None)
+            under = "" if null is None else Markup("null {}").format(fixed(null))
+            row[name] = Cell(value, "" if value is not None else why_missing(c, name), under)
+        rows.append(row)
     methods = list(dict.fromkeys(c.null.method for c in criteria if c.null is not None))
     caption = Markup(
         "The four statistics of agreement with {} bootstrap intervals over prompts, and under each what random raters "
@@ -216,13 +219,6 @@ def _statistic_columns(kind: Literal["estimate", "number"]) -> list[Column]:
         Column(name, heading(str(field.title)), kind, 3, str(field.description).removesuffix("."))
         for name, field in STATISTICS.items()
     ]
-
-
-def _statistic_cell(c: CriterionFigures, name: str) -> Cell:
-    raw = statistic_with_interval(c.statistics, name)
-    null = None if c.null is None else getattr(c.null, name, None)
-    under = "" if null is None else Markup("null {}").format(fixed(null))
-    return Cell(raw, "" if raw is not None else why_missing(c, name), under)
 
 
 def why_missing(c: CriterionFigures, name: str) -> str:
@@ -280,7 +276,12 @@ def _tests_table(report: CheckReport) -> Table | None:
 def _test_cells(c: CriterionFigures, used: Sequence[str]) -> dict[str, Cell]:
     tests: dict[str, TestFigures] = {t.name: t for t in c.tests}
     cells = {name: _test_cell(tests.get(name), c) for name in used}
-    cells |= {f"{name}-opposite": _opposite_cell(tests.get(name), c) for name in MAIN if name in used}
+    for name in set(MAIN) & set(used):  # the other side of a one-sided test
+        test, cell = tests.get(name), cells[name]
+        if test is not None and test.p_opposite is not None:
+            cells[f"{name}-opposite"] = Cell(test.p_opposite, test.law or "", holm_line(test.p_opposite_holm))
+        else:
+            cells[f"{name}-opposite"] = Cell(None, cell.why if test is None or test.p is None else "not made")
     naive = tests.get("p_max")
     reason = (naive and naive.refused) or "not made"
     cells["naive"] = Cell(naive and naive.p_naive, "" if naive and naive.p_naive is not None else reason)
@@ -293,13 +294,6 @@ def _test_cell(test: TestFigures | None, c: CriterionFigures) -> Cell:
     if test.p is None:
         return Cell(None, test.refused or "not made")
     return Cell(test.p, test.law or "", holm_line(test.p_holm))
-
-
-def _opposite_cell(test: TestFigures | None, c: CriterionFigures) -> Cell:
-    """The other side of a one-sided test."""
-    if test is None or test.p_opposite is None:
-        return Cell(None, _test_cell(test, c).why if test is None or test.p is None else "not made")
-    return Cell(test.p_opposite, test.law or "", holm_line(test.p_opposite_holm))
 
 
 def _refused_note(report: CheckReport) -> Prose | None:
@@ -337,7 +331,11 @@ def _anchor_table(report: CheckReport) -> Table | None:
         *_statistic_columns("number"),
         Column("source", "Source"),
     ]
-    rows = [_anchor_row(anchor) for anchor in report.anchors]
+    rows = []
+    for anchor in report.anchors:
+        row: dict[str, object] = {name: getattr(anchor, name, None) for name in STATISTICS}
+        row["shape"] = Markup("{} × {}").format(fixed(anchor.items, 0), fixed(anchor.raters, 0))
+        rows.append(row | {"name": brief(anchor.name), "source": brief(anchor.source, 120)})
     shapes = _main_shapes(report)
     undrawn = [brief(a.name) for a in report.anchors if (a.items, a.raters) not in shapes]
     caption = Markup("Reference anchors: other domains' judgments, cut down to a stated shape.")
@@ -348,15 +346,7 @@ def _anchor_table(report: CheckReport) -> Table | None:
     return Table(columns, rows, caption)
 
 
-def _anchor_row(anchor: AnchorFigures) -> dict[str, object]:
-    shape = Markup("{} × {}").format(fixed(anchor.items, 0), fixed(anchor.raters, 0))
-    figures = {name: getattr(anchor, name, None) for name in STATISTICS}
-    return {"name": brief(anchor.name), "shape": shape, "source": brief(anchor.source, 120), **figures}
-
-
-# --------------------------------------------------------------------------------------------------
-# Histograms of T and p_max over their nulls, and how often majorities run in circles.
-# --------------------------------------------------------------------------------------------------
+# -- histograms and cycles ---------------------------------------------------------------------------------------------
 
 MOST_BARS = 6
 """Splits drawn as bars with their numbers; more become a histogram."""

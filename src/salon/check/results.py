@@ -399,3 +399,15 @@ class CheckReport(Noun):
     anchors: tuple[AnchorFigures, ...] = ()
     warnings: tuple[str, ...] = ()
     seconds: float = Field(description="Time the computation took, reading and hashing the study apart.")
+
+
+FLAGS_NOT_RANKED = (
+    "Flags say what is wrong with an item, so they have no verdict and no ceiling, and Holm does not count them; "
+    "name a flag with --criterion to rank items by it."
+)
+
+
+def unranked_flags(report: CheckReport) -> list[str]:
+    """Names of the flags that items are not ranked by."""
+    ranked = {criterion.criterion for criterion in report.criteria}
+    return list(dict.fromkeys(flag.name for flag in report.flags if flag.criterion not in ranked))
