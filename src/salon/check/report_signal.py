@@ -363,7 +363,11 @@ TAIL = 0.001
 
 def distribution_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
     """Histograms of T and p_max over their nulls; the largest shape is drawn, the others are listed."""
-    criteria = [c for c in report.criteria if _drawable(c)]
+    criteria = []
+    for c in report.criteria:
+        shape = main_shape(c)
+        if shape is not None and sum(shape.t_counts) > 0 and sum(shape.pmax_counts) > 0:
+            criteria.append(c)
     if not criteria:
         return None
     axes = _axes(criteria)
@@ -377,11 +381,6 @@ def distribution_section(report: CheckReport, cohorts: CohortColors) -> Section 
     else:
         blocks = [ChartRow(ts, caption, legend), ChartRow(ps, SPLIT_CAPTION, legend)]
     return Section("Distributions", blocks, "Every prompt counts once.")
-
-
-def _drawable(c: CriterionFigures) -> bool:
-    shape = main_shape(c)
-    return shape is not None and sum(shape.t_counts) > 0 and sum(shape.pmax_counts) > 0
 
 
 def _drawn_shape(c: CriterionFigures) -> ShapeFigures:
