@@ -101,10 +101,18 @@ def check_study(
     ordered = sorted(_add_verdicts(study, checks, settings), key=_signal_strength, reverse=True)
     shapes = {(shape.items, shape.raters) for criterion in ordered for shape in criterion.shapes}
     matched = protocol_figures(study, settings)
+    designs = {
+        "complete": "complete: every rater answers for every item of a prompt",
+        "fraction": "a fixed fraction of all questions",
+        "adaptive": "adaptive: later questions depend on earlier answers",
+        "merge_ranking": "merge ranking: each order found by the pairs a merge sort asks; transitive by construction",
+        "unknown": "not stated; taken as fixed beforehand",
+    }
+    stop = "" if study.design.stop == "fixed" else "; answers were added until the result looked certain"
     return CheckReport(
         study=study.name,
         simulated=study.simulated,
-        design=_design(study),
+        design=designs[study.design.kind] + stop,
         signature=signature,
         signature_line=str(signature),
         level=settings.level,
@@ -153,18 +161,6 @@ def _signal_strength(criterion: CriterionFigures) -> float:
     if criterion.statistics.mean_tau is not None:
         return criterion.statistics.mean_tau
     return criterion.pair_agreement.value if criterion.pair_agreement is not None else -1.0
-
-
-def _design(study: Study) -> str:
-    kinds = {
-        "complete": "complete: every rater answers for every item of a prompt",
-        "fraction": "a fixed fraction of all questions",
-        "adaptive": "adaptive: later questions depend on earlier answers",
-        "merge_ranking": "merge ranking: each order found by the pairs a merge sort asks; transitive by construction",
-        "unknown": "not stated; taken as fixed beforehand",
-    }
-    stop = "" if study.design.stop == "fixed" else "; answers were added until the result looked certain"
-    return kinds[study.design.kind] + stop
 
 
 def _warnings(study: Study, criteria: Sequence[CriterionFigures]) -> tuple[str, ...]:

@@ -196,7 +196,15 @@ def ceiling_section(report: CheckReport) -> Section | None:
     missing = [c.name for c in report.criteria if c.ceilings is None]
     absent = [Note(Markup("No ceilings: {}.").format(join_names(missing)), "thin")] if missing else []
     figure = [_ceiling_figure(criteria)] if len(criteria) <= MOST_DRAWN else []
-    blocks = [quote, *figure, _quoted_table(report, criteria), _paper_table(report, criteria), *absent]
+    columns = [Column("name", "Criterion")]
+    columns += [Column(name, header, "estimate", hint=hint) for name, (header, hint) in PAPER_CEILINGS.items()]
+    rows = [{"name": c.name, **{name: getattr(c.ceilings, name) for name in PAPER_CEILINGS}} for c in criteria]
+    caption = Markup(
+        "Ceilings found in papers, for comparison only, with {} intervals. The panel's figure counts the rater's own "
+        "vote; the cap is not a bound: an oracle may exceed it."
+    ).format(level_words(report))
+    paper_table = Table(columns, rows, caption)
+    blocks = [quote, *figure, _quoted_table(report, criteria), paper_table, *absent]
     blocks += _study_table(report)
     return Section("Ceilings", [*blocks, *_buckets(report, criteria)], "How good can a model get on these answers?")
 
@@ -244,17 +252,6 @@ def _quoted_table(report: CheckReport, criteria: Sequence[CriterionFigures]) -> 
 def _range_cell(ceilings: CeilingFigures, field: str) -> Cell:
     figure = getattr(ceilings, field)
     return Cell(law_range(getattr(ceilings, f"{field}_range")), figure.method, law_range_note(figure))
-
-
-def _paper_table(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
-    columns = [Column("name", "Criterion")]
-    columns += [Column(name, header, "estimate", hint=hint) for name, (header, hint) in PAPER_CEILINGS.items()]
-    rows = [{"name": c.name, **{name: getattr(c.ceilings, name) for name in PAPER_CEILINGS}} for c in criteria]
-    caption = Markup(
-        "Ceilings found in papers, for comparison only, with {} intervals. The panel's figure counts the rater's own "
-        "vote; the cap is not a bound: an oracle may exceed it."
-    ).format(level_words(report))
-    return Table(columns, rows, caption)
 
 
 def _study_table(report: CheckReport) -> list[Block]:

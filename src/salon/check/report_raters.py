@@ -328,7 +328,30 @@ def protocol_section(report: CheckReport) -> Section | None:
     together = [] if report.protocols_together is None else [report.protocols_together]
     blocks: list[Block] = [_protocol(figures, report) for figures in (*together, *report.protocols)]
     if report.protocol_raters:
-        blocks.append(_protocol_raters(report))
+        rows = [
+            {
+                "rater": brief(rater.rater, RATER_NAME), "mean": rater.mean_rating, "extreme": rater.extreme_share,
+                "left": rater.left_rate, "tie": rater.tie_rate,
+                "compared": rater.to_consensus[0], "rated": rater.to_consensus[1],
+                "compared_away": rater.displacement[0], "rated_away": rater.displacement[1],
+            }
+            for rater in report.protocol_raters[:MOST_FLAG_RATERS]
+        ]  # fmt: skip
+        columns = [
+            Column("rater", "Rater"),
+            Column("mean", "Mean rating", "number", 2),
+            Column("extreme", "Extreme ratings", "percent"),
+            Column("left", "Left wins", "percent"),
+            Column("tie", "Ties", "percent"),
+            Column("compared", "Spearman to consensus, comparisons", "number", 3),
+            Column("rated", "Spearman to consensus, ratings", "number", 3),
+            Column("compared_away", "Rank displacement, comparisons", "number", 2),
+            Column("rated_away", "Rank displacement, ratings", "number", 2),
+        ]
+        left = len(report.protocol_raters) - len(rows)
+        more = Markup(" {} are in the JSON.").format(count_noun(left, "more rater")) if left else ""
+        caption = Markup("How each rater used the two protocols, over the matched criteria.") + more
+        blocks.append(Table(columns, rows, caption))
     blocks.append(Note(PROTOCOL_NOTE, "plain"))
     return Section("Protocols", [Prose(PROTOCOLS), *blocks], "Comparisons against ratings.")
 
@@ -370,29 +393,3 @@ def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
         cells["ahead"] = Cell(row.ahead, "" if row.ahead is not None else why)
         rows.append(cells | {"groups": row.groups})
     return Table(columns, rows, caption, sortable=False)
-
-
-def _protocol_raters(report: CheckReport) -> Table:
-    rows = [
-        {
-            "rater": brief(rater.rater, RATER_NAME), "mean": rater.mean_rating, "extreme": rater.extreme_share,
-            "left": rater.left_rate, "tie": rater.tie_rate,
-            "compared": rater.to_consensus[0], "rated": rater.to_consensus[1],
-            "compared_away": rater.displacement[0], "rated_away": rater.displacement[1],
-        }
-        for rater in report.protocol_raters[:MOST_FLAG_RATERS]
-    ]  # fmt: skip
-    columns = [
-        Column("rater", "Rater"),
-        Column("mean", "Mean rating", "number", 2),
-        Column("extreme", "Extreme ratings", "percent"),
-        Column("left", "Left wins", "percent"),
-        Column("tie", "Ties", "percent"),
-        Column("compared", "Spearman to consensus, comparisons", "number", 3),
-        Column("rated", "Spearman to consensus, ratings", "number", 3),
-        Column("compared_away", "Rank displacement, comparisons", "number", 2),
-        Column("rated_away", "Rank displacement, ratings", "number", 2),
-    ]
-    left = len(report.protocol_raters) - len(rows)
-    more = Markup(" {} are in the JSON.").format(count_noun(left, "more rater")) if left else ""
-    return Table(columns, rows, Markup("How each rater used the two protocols, over the matched criteria.") + more)

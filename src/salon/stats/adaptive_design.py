@@ -84,8 +84,13 @@ def next_pairs(posterior: PairPosterior, *, rng: np.random.Generator, batch: int
         raise BadValue("a batch holds at least one pair", found=size)
     gains = pair_gains(posterior.scores, posterior.covariance)
     trees: list[Ints] = []
-    while len(trees) * (n - 1) < size:
-        trees.append(_best_tree(gains, rng))
+    while len(trees) * (n - 1) < size:  # the maximum spanning tree, its best pairs first
+        i, j = np.triu_indices(len(gains), 1)
+        cost = 1.0 + gains.max() - gains[i, j]  # positive: the solver takes 0 for no edge
+        cost += 1e-9 * rng.random(len(cost))  # equal pairs in the order of their numbers would make a star
+        tree = minimum_spanning_tree(csr_array((cost, (i, j)), shape=gains.shape)).tocoo()
+        best = np.argsort(tree.data, kind="stable")
+        trees.append(np.stack([tree.coords[0], tree.coords[1]], axis=1)[best].astype(np.int64))
         gains[trees[-1][:, 0], trees[-1][:, 1]] /= 2
     return np.concatenate(trees)[:size]
 
@@ -111,16 +116,6 @@ def _check_items(items: int) -> None:
             found=f"{items:,}",
             remedy="compare within categories, or place items on a pool's scale (the bridge)",
         )
-
-
-def _best_tree(gains: Floats, rng: np.random.Generator) -> Ints:
-    """(n - 1, 2) pairs of the maximum spanning tree, best first."""
-    i, j = np.triu_indices(len(gains), 1)
-    cost = 1.0 + gains.max() - gains[i, j]  # positive: the solver takes 0 for no edge
-    cost += 1e-9 * rng.random(len(cost))  # equal pairs in the order of their numbers would make a star
-    tree = minimum_spanning_tree(csr_array((cost, (i, j)), shape=gains.shape)).tocoo()
-    best = np.argsort(tree.data, kind="stable")
-    return np.stack([tree.coords[0], tree.coords[1]], axis=1)[best].astype(np.int64)
 
 
 @compiled
@@ -313,7 +308,16 @@ def placement_pool(
         raise BadValue("pool errors are one number of at least 0 for each pool item", found=f"{len(e)} for {len(r)}")
     m = float(r.mean()) if prior_mean is None else float(prior_mean)
     s = float(r.std(ddof=1)) if prior_sd is None else float(prior_sd)
-    _check_prior(m, s, scale, tie, spread=prior_sd is None)
+    if prior_sd is None and s == 0:
+        raise NotIdentified(
+            "a pool whose scores differ is needed to place items",
+            found="all pool scores are equal",
+            remedy="compare more pool items, or give the prior's standard deviation",
+        )
+    if not (np.isfinite(m) and np.isfinite(s) and s > 0 and np.isfinite(scale) and scale > 0):
+        raise BadValue("the prior's sd and the scale are positive, the mean finite", found=f"{m}, {s}, {scale}")
+    if tie is not None and not (np.isfinite(tie) and tie >= 0):
+        raise BadValue("Davidson's nu is at least 0", found=tie)
     grid = _grid(r, m, s, scale, 2 * len(r) if most is None else most)
     log_prior = -0.5 * ((grid - m) / s) ** 2
     return Pool(r, e, m, s, scale, tie, grid, log_prior, _log_likelihood(grid, r, e, scale, tie))
@@ -362,19 +366,6 @@ def _finite_list(what: str, values: ArrayLike) -> Floats:
     if array.ndim != 1 or not np.isfinite(array).all():
         raise BadValue(f"{what} are a list of finite numbers", found="something else, or NaN")
     return array
-
-
-def _check_prior(m: float, s: float, scale: float, tie: float | None, *, spread: bool) -> None:
-    if spread and s == 0:
-        raise NotIdentified(
-            "a pool whose scores differ is needed to place items",
-            found="all pool scores are equal",
-            remedy="compare more pool items, or give the prior's standard deviation",
-        )
-    if not (np.isfinite(m) and np.isfinite(s) and s > 0 and np.isfinite(scale) and scale > 0):
-        raise BadValue("the prior's sd and the scale are positive, the mean finite", found=f"{m}, {s}, {scale}")
-    if tie is not None and not (np.isfinite(tie) and tie >= 0):
-        raise BadValue("Davidson's nu is at least 0", found=tie)
 
 
 def _grid(r: Floats, m: float, s: float, scale: float, most: int) -> Floats:

@@ -158,7 +158,9 @@ def _simulate_rows(study: _SimulatedStudy, sizes: Sequence[int], studies: int, s
         for k, size in enumerate(sizes):
             pairs = balanced_pairs(study.items, size, rng=rng)
             health = connectivity(study.items, pairs)
-            score = _bradley_terry(wins * _mask(study.items, pairs))
+            compared = np.zeros((study.items, study.items), dtype=np.bool_)
+            compared[pairs[:, 0], pairs[:, 1]] = compared[pairs[:, 1], pairs[:, 0]] = True
+            score = _bradley_terry(wins * compared)
             paths = health.components, health.diameter, health.mean_path
             measures[k, s] = _budget_srcc(score, full), _budget_srcc(score, q), *paths
     return tuple(_budget_row(study, size, measures[k]) for k, size in enumerate(sizes))
@@ -183,12 +185,6 @@ def mean_of_simulations(values: Floats, unit: str, method: str) -> Estimate:
     half = float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
     value = float(values.mean())
     return with_width(Estimate(value, value - half, value + half, n, unit, method=method))
-
-
-def _mask(items: int, pairs: Ints) -> NDArray[np.bool_]:
-    mask = np.zeros((items, items), dtype=np.bool_)
-    mask[pairs[:, 0], pairs[:, 1]] = mask[pairs[:, 1], pairs[:, 0]] = True
-    return mask
 
 
 def _bradley_terry(wins: Floats) -> Floats:

@@ -208,7 +208,12 @@ def table_ceilings(table: VoteTable, *, draws: int, rng: np.random.Generator, le
     def ceiling(statistic: Callable[[VoteTable, FloatArray], FloatArray]) -> Estimate:
         return estimate(lambda t: statistic(table, t), np.ones(len(table.raters)))
 
-    _needs_majority(table)
+    if (2 * table.larger == table.raters).all():
+        raise NotIdentified(
+            "accuracy against the majority needs a pair with a majority",
+            found="every panel is tied",
+            remedy="ask one more rater per pair: odd panels are never tied",
+        )
     ranged = partial(ceiling_estimate, n=n, level=level, odds=ODDS)
     laws = _pair_laws(table, total, estimate, level)
     beta = float(next_rater(table, total[None])[0]), float(oracle(table, total[None])[0])
@@ -349,15 +354,6 @@ def _pair_laws(table: VoteTable, total: FloatArray, estimate: Callable[..., Esti
 
     share_or_none = share if table.n > 1 else None
     return allowed_laws(PairLaws, law_cells(table.raters), table.raters, table.larger, total, share_or_none, level)
-
-
-def _needs_majority(table: VoteTable) -> None:
-    if (2 * table.larger == table.raters).all():
-        raise NotIdentified(
-            "accuracy against the majority needs a pair with a majority",
-            found="every panel is tied",
-            remedy="ask one more rater per pair: odd panels are never tied",
-        )
 
 
 def _index(labels: NDArray[Any]) -> tuple[IntArray, IntArray]:

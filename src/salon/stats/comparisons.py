@@ -419,16 +419,14 @@ def check_identified(counts: PairCounts, *, tie_parameter: bool, prior: bool, an
     if prior:
         return
     holds = np.stack([anchored[:-1], anchored[1:]], axis=1)
-    if not _all_reached(counts, holds):
+    up, down = (counts.wins > 0) | (counts.ties > 0), (counts.losses > 0) | (counts.ties > 0)
+    all_reached = all(
+        _reach(counts.items, counts.i, counts.j, *way, holds, _SWEEPS) for way in ((up, down), (down, up))
+    )
+    if not all_reached:
         _name_the_unidentified(counts, holds)
     if tie_parameter and np.any(counts.ties > 0) and not np.any((counts.wins > 0) & (counts.losses > 0)):
         _check_tie_parameter(counts, holds)
-
-
-def _all_reached(counts: PairCounts, holds: Ints) -> bool:
-    """A quick yes: a few sweeps over the pairs reach every item from item 0, and item 0 from every item."""
-    up, down = (counts.wins > 0) | (counts.ties > 0), (counts.losses > 0) | (counts.ties > 0)
-    return all(_reach(counts.items, counts.i, counts.j, *way, holds, _SWEEPS) for way in ((up, down), (down, up)))
 
 
 def _name_the_unidentified(counts: PairCounts, holds: Ints) -> None:

@@ -112,10 +112,7 @@ def fit_crowd(
             remedy="raise tolerance or max_iterations, or start from other scores",
         )
     solver = "L-BFGS" if items > DENSE_ITEMS else "L-BFGS, then Newton"
-    return _result(posterior, point, Convergence(solver, steps, steepest, tolerance))
-
-
-def _result(posterior: CrowdPosterior, point: Floats, convergence: Convergence) -> CrowdFit:
+    convergence = Convergence(solver, steps, steepest, tolerance)
     q, u, bias = posterior.split(point)
     eta = expit(u)
     errors, eta_se, bias_se = None, None, None
@@ -204,10 +201,6 @@ def _check_answers(
             _check_range(name, arrays[name], count)
     if (same := arrays["a"] == arrays["b"]).any():
         raise BadValue("an item cannot be compared with itself", where=f"comparison {int(np.argmax(same))}")
-    return _by_rater(arrays, items, raters)
-
-
-def _by_rater(arrays: dict[str, NDArray[Any]], items: int, raters: int) -> CrowdAnswers:
     order = np.argsort(arrays["rater"], kind="stable")
     side = np.array([1.0, -1.0, 0.0])
     return CrowdAnswers(

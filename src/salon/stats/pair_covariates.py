@@ -216,7 +216,9 @@ def _climb(
     n, m = answers.items, answers.z.shape[1]
     point = np.zeros(n + m + 1)
     point[-1] = np.log(tie)
-    scale = _scale(answers, ridge)
+    each = answers.weight if len(answers.weight) else np.ones(len(answers.a))
+    games = np.bincount(answers.a, each, answers.items) + np.bincount(answers.b, each, answers.items)
+    scale = np.concatenate([games + ridge, np.maximum(each @ np.abs(answers.z), 1e-300), [each.sum()]])
     slope, matrix = covariate_derivatives(answers, code, point, ridge)
     for iteration in range(max_iterations + 1):
         step = _step(slope, matrix, n, has_tie(code), prior=ridge > 0)
@@ -270,13 +272,6 @@ def _hold_location(matrix: Floats, items: int | None = None, *, prior: bool) -> 
     fixed = matrix.copy()
     fixed[:n, :n] += np.diag(matrix)[:n].mean() / n
     return fixed
-
-
-def _scale(answers: CovariateAnswers, ridge: float) -> Floats:
-    """What slopes are measured in: the answers on each item, the sum of |z|, all answers."""
-    each = answers.weight if len(answers.weight) else np.ones(len(answers.a))
-    games = np.bincount(answers.a, each, answers.items) + np.bincount(answers.b, each, answers.items)
-    return np.concatenate([games + ridge, np.maximum(each @ np.abs(answers.z), 1e-300), [each.sum()]])
 
 
 def _separation_error(answers: CovariateAnswers, step: Floats) -> NotIdentified:
@@ -359,7 +354,12 @@ def slope_sums(
 ) -> tuple[Floats, float, str]:
     """Sums of slopes by cluster (clusters, parameters), their degrees of freedom, and what they assume."""
     if cluster is None:
-        root = _independent_root(answers, code, tie, point)
+        # R with R'R = sum_k s_k s_k'; a weight counts as that many equal, separate answers.
+        square = np.zeros((len(point), len(point)))
+        _add_squares(code, tie, answers.along(point), answers.a, answers.b, answers.outcome, answers.z, answers.weight,
+                     answers.items, square)  # fmt: skip
+        values, vectors = np.linalg.eigh(square)
+        root = np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T, np.float64)
         return root, np.inf, "sandwich, independent answers"
     codes = np.ascontiguousarray(cluster)
     if codes.shape != answers.a.shape or codes.dtype.kind not in "iu" or codes.min() < 0:
@@ -373,15 +373,6 @@ def slope_sums(
     _add_sums(code, tie, answers.along(point), answers.a, answers.b, answers.outcome, answers.z, answers.weight,
               answers.items, number, sums)  # fmt: skip
     return sums, len(present) - 1.0, f"sandwich, {len(present)} clusters"
-
-
-def _independent_root(answers: CovariateAnswers, code: int, tie: float, point: Floats) -> Floats:
-    """R with R'R = sum_k s_k s_k'; a weight counts as that many equal, separate answers."""
-    square = np.zeros((len(point), len(point)))
-    _add_squares(code, tie, answers.along(point), answers.a, answers.b, answers.outcome, answers.z, answers.weight,
-                 answers.items, square)  # fmt: skip
-    values, vectors = np.linalg.eigh(square)
-    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T, np.float64)
 
 
 # -- compiled passes over the answers ----------------------------------------------------------------------------------

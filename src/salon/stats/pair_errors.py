@@ -101,7 +101,15 @@ def hessian_errors(fit: PairFit, counts: PairCounts) -> Errors:
 
 def independent_errors(fit: PairFit, counts: PairCounts) -> Errors:
     """Huber's sandwich with every answer independent of every other."""
-    bread, meat = fit_information(fit, counts), _squared_slopes(fit, counts)
+    # sum_k s_k s_k' has the shape of an information matrix without a ridge.
+    code, tie = model_code(fit.model, fit.tie)
+    n = counts.items
+    edge, own, cross = np.empty(len(counts.i)), np.zeros(n), np.zeros(n)
+    corner = _add_squares(
+        code, tie, fit.scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties, edge, own, cross
+    )
+    meat = Information(n, counts.i, counts.j, edge, own, cross, corner if has_tie(code) else None, np.zeros(n))
+    bread = fit_information(fit, counts)
     method = "sandwich, independent answers"
     if bread.items > DENSE_ITEMS:
         return _nearby_errors(bread, *nearby_sandwich(bread, meat, located=fit.pull is not None), np.inf, method)
@@ -143,17 +151,6 @@ def bootstrap_scores(
     else:
         steps = np.stack([bread.solve(row) for row in moved])
     return fit.scores + steps[:, : bread.items]
-
-
-def _squared_slopes(fit: PairFit, counts: PairCounts) -> Information:
-    """sum_k s_k s_k', which has the shape of an information matrix without a ridge."""
-    code, tie = model_code(fit.model, fit.tie)
-    n = counts.items
-    edge, own, cross = np.empty(len(counts.i)), np.zeros(n), np.zeros(n)
-    corner = _add_squares(
-        code, tie, fit.scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties, edge, own, cross
-    )
-    return Information(n, counts.i, counts.j, edge, own, cross, corner if has_tie(code) else None, np.zeros(n))
 
 
 def _inverse(bread: Information) -> Floats:

@@ -152,8 +152,12 @@ def _newton(
     few, strict = counts.items <= FEW_ITEMS, factorable(counts.items, len(counts.i))
     q, size, iterations, stalled = np.zeros(counts.items), np.inf, 0, False
     while iterations < max_iterations and not size <= tolerance:
-        if stalled:
-            q, tie = _factored_step(counts, code, q, tie, ridge, goal)
+        if stalled:  # one step by a factor of the matrix, for graphs on which conjugate gradients stall
+            matrix, slope = information(counts, code, tie, q, ridge)
+            slope[:-1] += goal - ridge * q
+            step = np.append(matrix.factor().solve(slope[: matrix.parameters]), 0.0)[: counts.items + 1]
+            room = np.empty(len(counts.i)), np.empty((counts.items + 1, 3))
+            q, tie = advance(code, pairs, ridge, goal, q, tie, step, *room)
             iterations += 1
         left = 0 if stalled else max_iterations
         q, tie, steps, size, now = climb(code, pairs, ridge, goal, scale, q, tie, tolerance, left, few, strict)
@@ -166,18 +170,6 @@ def _newton(
         )
     solver = "elimination" if few else "factors" if stalled else "conjugate gradients"
     return q, tie, Convergence(f"Newton, {solver}", iterations, size, tolerance)
-
-
-def _factored_step(
-    counts: PairCounts, code: int, q: Floats, tie: float, ridge: Floats, goal: Floats
-) -> tuple[Floats, float]:
-    """One step by a factor of the matrix, for graphs on which conjugate gradients stall."""
-    matrix, slope = information(counts, code, tie, q, ridge)
-    slope[:-1] += goal - ridge * q
-    step = np.append(matrix.factor().solve(slope[: matrix.parameters]), 0.0)[: counts.items + 1]
-    room = np.empty(len(counts.i)), np.empty((counts.items + 1, 3))
-    moved: tuple[Floats, float] = advance(code, _pairs(counts), ridge, goal, q, tie, step, *room)
-    return moved
 
 
 def _pairs(counts: PairCounts) -> Pairs:

@@ -105,7 +105,14 @@ def ranking_errors(fit: RankFit, *, cluster: ArrayLike | None = None) -> Errors:
     if count < 2:
         raise TooFew("errors need at least 2 independent clusters of rankings", found=count)
     sums = _cluster_slopes(fit, labels, count)
-    _check_spread(sums)
+    # An item whose rankings all lie in one cluster has slope 0 there: its error would come out far too small.
+    alone = np.flatnonzero(np.bincount(sums.indices, minlength=sums.shape[1]) == 1)
+    if alone.size:
+        raise TooFew(
+            "errors need every item in at least 2 independent clusters of rankings",
+            found=f"items in one cluster: {', '.join(map(str, alone[:8]))}" + (" ..." if alone.size > 8 else ""),
+            remedy="cluster by rater instead of prompt, or leave these items out",
+        )
     bread = _centred_inverse(_curvature(fit.runs, fit.scores, fit.prior))
     covariance = bread @ _squares(sums) @ bread.T * (count / (count - 1))
     if (np.diag(covariance) <= _NOTHING * np.diag(bread)).any():
@@ -179,17 +186,6 @@ def _cluster_slopes(fit: RankFit, labels: Ints, count: int) -> csr_array:
     sums = csr_array((slope, (row, fit.runs.entry)), shape=(count, fit.runs.items))
     sums.sum_duplicates()
     return sums
-
-
-def _check_spread(sums: csr_array) -> None:
-    """An item whose rankings all lie in one cluster has slope 0 there: its error would come out far too small."""
-    alone = np.flatnonzero(np.bincount(sums.indices, minlength=sums.shape[1]) == 1)
-    if alone.size:
-        raise TooFew(
-            "errors need every item in at least 2 independent clusters of rankings",
-            found=f"items in one cluster: {', '.join(map(str, alone[:8]))}" + (" ..." if alone.size > 8 else ""),
-            remedy="cluster by rater instead of prompt, or leave these items out",
-        )
 
 
 def _squares(sums: csr_array) -> Floats:

@@ -194,7 +194,12 @@ def _power(
     sims: int,
     rng: np.random.Generator,
 ) -> Power:
-    p = _simulated_p_values(pool, null, prompts, sims * criteria, rng)
+    sets = sims * criteria  # steps 2 and 3: p values (sets,) of each test that this design can do
+    share = pool.counts / pool.n
+    block = max(1, _DRAW_BLOCK // len(share))
+    sizes = [min(block, sets - start) for start in range(0, sets, block)]
+    parts = [p_values_counts(pool, null, rng.multinomial(prompts, share, size=size)) for size in sizes]
+    p = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     table = np.stack(list(p.values()), axis=1).reshape(sims, criteria, len(p)) if p else np.ones((sims, 1, 0))
     alone = table[:, 0] <= alpha
     after = _holm_rows(table.reshape(sims, -1)).reshape(table.shape)[:, 0] <= alpha
@@ -206,17 +211,6 @@ def _power(
     return Power(
         null.items, null.raters, prompts, tau, alpha, criteria, plain, holm, any_holm=_wilson(after.any(axis=1))
     )
-
-
-def _simulated_p_values(
-    pool: SignalCells, null: Null, prompts: int, sets: int, rng: np.random.Generator
-) -> dict[TestName, Floats]:
-    """Steps 2 and 3: p values (sets,) of each test that this design can do."""
-    share = pool.counts / pool.n
-    block = max(1, _DRAW_BLOCK // len(share))
-    sizes = [min(block, sets - start) for start in range(0, sets, block)]
-    parts = [p_values_counts(pool, null, rng.multinomial(prompts, share, size=size)) for size in sizes]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def p_values_counts(pool: SignalCells, null: Null, counts: Ints) -> dict[TestName, Floats]:

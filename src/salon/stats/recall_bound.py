@@ -132,7 +132,11 @@ def recall_threshold(
     k, m, p, true_positives = (int(count.sum()) for count in (is_held & ~y, ~y, y, is_held & y))
     n, above, tied = len(sample), int((sample >= t).sum()), int((sample == t).sum()) > 1
     if units is None:
-        precision, share = _shares(_recalls(above, n, tied, rng), k, m, p, true_positives, level, rng)
+        # Draws of the true recall; with equal scores at the threshold half of them are from either law.
+        more = rng.integers(0, 2, DRAWS) if tied else np.zeros(DRAWS, np.int64)
+        whole = above + more > n
+        recalls = np.where(whole, 1.0, rng.beta(above + more, np.where(whole, 1, n + 1 - above - more)))
+        precision, share = _shares(recalls, k, m, p, true_positives, level, rng)
     else:
         precision, share = _unit_shares(is_held, y, np.asarray(units), level)
     return RecallThreshold(t, j, p, m, true_positives, k, recall_interval(above, n, level, tied=tied), precision, share)
@@ -144,13 +148,6 @@ def _least(x: Floats, units: NDArray[np.int64]) -> Floats:
     least = np.full(int(place.max(initial=-1)) + 1, np.inf)
     np.minimum.at(least, place, x)
     return least
-
-
-def _recalls(above: int, n: int, tied: bool, rng: np.random.Generator) -> Floats:
-    """Draws of the true recall; with equal scores at the threshold half of them from either law."""
-    more = rng.integers(0, 2, DRAWS) if tied else np.zeros(DRAWS, np.int64)
-    whole = above + more > n
-    return np.where(whole, 1.0, rng.beta(above + more, np.where(whole, 1, n + 1 - above - more)))
 
 
 def _shares(

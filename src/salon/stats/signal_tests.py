@@ -83,7 +83,14 @@ def cycle_test(cells: SignalCells | Shapes, null: Null | None = None) -> Test:
     shapes = [shape for shape in _as_shapes(cells, null) if shape[0].n]
     testable = [shape for shape in shapes if cycles_possible(shape[1].items, shape[1].raters)]
     if not testable:
-        _refuse_cycles(shapes)
+        if not shapes:
+            raise TooFew("at least one prompt is needed", found="no prompts")
+        sizes = ", ".join(f"{shape_cells.items} items and {shape_cells.raters} raters" for shape_cells, _ in shapes)
+        raise NotIdentified(
+            "majority cycles need 3 items and 3, 5 or more raters",
+            found=sizes,
+            remedy="read T and p_max; with an odd number of raters cycles can be tested",
+        )
     n = sum(shape_cells.n for shape_cells, _ in testable)
     count = sum(shape_cells.cycle_count for shape_cells, _ in testable)
     first, pmf = 0, np.ones(1)
@@ -273,14 +280,3 @@ def _needs_groups(freedom: int, shapes: Shapes, what: str) -> None:
 def _left_out(shapes: Shapes, n: int) -> str:
     missing = sum(shape_cells.n for shape_cells, _ in shapes) - n
     return f"; {missing} prompts in shapes that cannot be tested left out" if missing else ""
-
-
-def _refuse_cycles(shapes: Shapes) -> None:
-    if not shapes:
-        raise TooFew("at least one prompt is needed", found="no prompts")
-    sizes = ", ".join(f"{shape_cells.items} items and {shape_cells.raters} raters" for shape_cells, _ in shapes)
-    raise NotIdentified(
-        "majority cycles need 3 items and 3, 5 or more raters",
-        found=sizes,
-        remedy="read T and p_max; with an odd number of raters cycles can be tested",
-    )

@@ -184,7 +184,14 @@ def bradley_terry_comparisons(
     strength = _finite("q", q)
     rows = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
     who = np.asarray(raters, dtype=np.int64)
-    _check_rows(rows, who, strength.size)
+    if who.shape != (len(rows),):
+        raise BadValue("one rater for each pair is needed", found=f"{len(rows)} pairs, raters of shape {who.shape}")
+    if rows.size and (rows.min() < 0 or rows.max() >= strength.size or who.min() < 0):
+        raise BadValue(
+            f"items must be 0..{strength.size - 1} and raters at least 0", found=f"largest item {rows.max()}"
+        )
+    if np.any(rows[:, 0] == rows[:, 1]):
+        raise BadValue("an item cannot be compared with itself", found=rows[rows[:, 0] == rows[:, 1]][0])
     if not (np.isfinite(tie) and tie >= 0):
         raise BadValue("a tie weight of at least 0 is needed", found=tie)
     many = int(who.max()) + 1 if who.size else 1
@@ -340,15 +347,6 @@ def _check_shape(prompts: int, raters: int, items: int) -> None:
         raise BadValue(f"at most {MAX_ITEMS} items can be ranked", found=items)
 
 
-def _check_rows(rows: Ints, who: Ints, items: int) -> None:
-    if who.shape != (len(rows),):
-        raise BadValue("one rater for each pair is needed", found=f"{len(rows)} pairs, raters of shape {who.shape}")
-    if rows.size and (rows.min() < 0 or rows.max() >= items or who.min() < 0):
-        raise BadValue(f"items must be 0..{items - 1} and raters at least 0", found=f"largest item {rows.max()}")
-    if np.any(rows[:, 0] == rows[:, 1]):
-        raise BadValue("an item cannot be compared with itself", found=rows[rows[:, 0] == rows[:, 1]][0])
-
-
 # -- ranking laws ------------------------------------------------------------------------------------------------------
 
 
@@ -463,7 +461,11 @@ def _attentive_taus(law: RankingLaw, raters: int, items: int) -> Floats:
         g, weight = _mallows_lean(x, items)
         return (g * weight) @ g.T
     if law.kind == "plackett_luce":
-        return np.full((raters, raters), _logistic_tau(float(x[0])))
+        # E[tanh²(spread z / sqrt 2)], z ~ N(0, 1), by the trapezoid rule (spectrally exact here)
+        z = np.linspace(-9, 9, 200_001)
+        density = np.exp(-(z**2) / 2)
+        tau = float(np.sum(density * np.tanh(float(x[0]) * z / np.sqrt(2)) ** 2) / np.sum(density))
+        return np.full((raters, raters), tau)
     # 1 / sqrt((1 + a²)(1 + b²)) as cosines of arctan: nothing overflows for large noise.
     cos = 1 / np.hypot(1, x)
     taus = 2 / np.pi * np.arcsin(np.outer(cos, cos))
@@ -483,10 +485,3 @@ def _mallows_lean(theta: Floats, items: int) -> tuple[Floats, Floats]:
     series = (2 * m + 1) * t / 6 - ((m + 1.0) ** 4 - m**4.0) * t**3 / 360
     g = np.where(small, series, 2 * (h[1] - h[0]) - 1)
     return g, (items - m) / (items * (items - 1) / 2)
-
-
-def _logistic_tau(spread: float) -> float:
-    """E[tanh²(spread z / sqrt 2)], z ~ N(0, 1), by the trapezoid rule (spectrally exact here)."""
-    z = np.linspace(-9, 9, 200_001)
-    density = np.exp(-(z**2) / 2)
-    return float(np.sum(density * np.tanh(spread * z / np.sqrt(2)) ** 2) / np.sum(density))
