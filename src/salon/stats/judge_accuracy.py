@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +47,7 @@ from salon.stats.result import Estimate
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Statistic = Callable[[FloatArray], FloatArray]
+Part = TypeVar("Part")
 
 WITH, AGAINST, TIE, UNREAD = 1, -1, 0, 2
 RIGHT, WRONG, TOOK_FIRST, TOOK_SECOND, TIED, UNSEEN = range(6)
@@ -145,35 +147,44 @@ def count_kinds(kinds: IntArray, prompts: ArrayLike, criteria: ArrayLike | None,
 
 def judge_accuracy(table: KindTable, *, draws: int, rng: np.random.Generator, level: float = 0.95) -> JudgeAccuracy:
     """All figures of a judge with intervals over prompts; see the module for definitions."""
-    prompts, criteria, _ = table.counts.shape
-    check_settings(prompts, draws, level)
-    flat = table.counts.reshape(prompts, -1)
-    replicates = draw_prompt_totals(flat, draws, rng).reshape(draws, criteria, KINDS)
-    here = np.flatnonzero(table.counts.sum(axis=(0, 2)) > 0)
 
-    def figures(rows: IntArray, draws_of: FloatArray) -> Accuracy:
-        """The mean over the criteria of (prompts, criteria, kinds); of one criterion, itself."""
+    def figures(rows: IntArray, replicates: FloatArray) -> Accuracy:
         estimates = {
-            name: _ratio_estimate(of, rows, draws_of, level=level)
+            name: _estimate(_share(of), (of[1],), rows, replicates, level=level)
             for name, of in _RATIOS.items()
             if table.orders == 2 or name not in ("position_bias", "took_first")
         }
         absent = dict.fromkeys(("position_bias", "took_first"))
         return Accuracy(**{**absent, **estimates}, pairs=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
 
-    each = [figures(table.counts[:, [k]], replicates[:, [k]]) if k in here else None for k in range(criteria)]
-    accuracy = JudgeAccuracy(
-        by_criterion=tuple(each),
-        pooled=figures(table.counts.sum(axis=1, keepdims=True), replicates.sum(axis=1, keepdims=True)),
-        macro=figures(table.counts[:, here], replicates[:, here]),
-        orders=table.orders,
-    )
-    for part in (*accuracy.by_criterion, accuracy.pooled):
-        if part is not None and identity_gap(part) > _ROUNDING:
-            raise ArithmeticError(
-                f"accuracy and its parts disagree by {identity_gap(part):.2g}: a fault of Salon's own"
-            )
-    return accuracy
+    parts = _by_part(table.counts, figures, identity_gap, draws=draws, rng=rng, level=level)
+    return JudgeAccuracy(*parts, orders=table.orders)
+
+
+def _by_part(
+    counts: IntArray,
+    figures: Callable[[IntArray, FloatArray], Part],
+    gap: Callable[[Part], float],
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    level: float,
+) -> tuple[tuple[Part | None, ...], Part, Part]:
+    """`figures` of each criterion that has answers, of all pooled, and of the mean over criteria, from the same draws.
+
+    `figures` takes counts (prompts, criteria, kinds) and totals (draws, criteria, kinds) and gives means over criteria;
+    `gap` is how far its identity fails.
+    """
+    prompts, criteria, _ = counts.shape
+    check_settings(prompts, draws, level)
+    replicates = draw_prompt_totals(counts.reshape(prompts, -1), draws, rng).reshape(draws, criteria, KINDS)
+    here = np.flatnonzero(counts.sum(axis=(0, 2)) > 0)
+    each = tuple(figures(counts[:, [k]], replicates[:, [k]]) if k in here else None for k in range(criteria))
+    pooled = figures(counts.sum(axis=1, keepdims=True), replicates.sum(axis=1, keepdims=True))
+    for part in (*each, pooled):
+        if part is not None and gap(part) > _ROUNDING:
+            raise ArithmeticError(f"accuracy and its parts disagree by {gap(part):.2g}: a fault of Salon's own")
+    return each, pooled, figures(counts[:, here], replicates[:, here])
 
 
 def accuracy_difference(
@@ -290,17 +301,27 @@ def draw_prompt_totals(table: FloatArray | IntArray, draws: int, rng: np.random.
     return draw_totals(*row_kinds(table), draws=draws, rng=rng)
 
 
-def _ratio_estimate(of: Ratio, rows: IntArray, replicates: FloatArray, *, level: float) -> Estimate | None:
-    n, total = count_prompts(rows, of[1]), rows.sum(axis=0, keepdims=True).astype(float)
-    value = float(macro_mean(_share(of), total)[0])
+def _estimate(
+    of: Statistic,
+    bottoms: tuple[Statistic, ...],
+    rows: IntArray,
+    replicates: FloatArray,
+    *,
+    level: float,
+    share: bool = True,
+) -> Estimate | None:
+    """The mean over criteria of a figure with `bottoms` in its denominators; a `share` lies between 0 and 1."""
+    n, total = count_prompts(rows, *bottoms), rows.sum(axis=0, keepdims=True).astype(float)
+    value = float(macro_mean(of, total)[0])
     if np.isnan(value):
         return None
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    behind = fewest_prompts(rows, of[1])
-    return interval(
-        value, macro_mean(_share(of), replicates), n=n, unit="prompt", level=level, ends=SHARE, behind=behind
-    )
+    values = macro_mean(of, replicates)
+    if not share:
+        return interval(value, values, n=n, unit="prompt", level=level, within=BOTH_SIDES)
+    behind = fewest_prompts(rows, *bottoms)
+    return interval(value, values, n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
 
 
 def count_prompts(rows: IntArray, *bottoms: Statistic) -> int:
@@ -404,27 +425,15 @@ def tick_accuracy(table: IntArray, *, draws: int, rng: np.random.Generator, leve
 
     Sources: Cohen 1960 for kappa; Brodersen et al. 2010 for balanced accuracy.
     """
-    prompts, criteria, _ = table.shape
-    check_settings(prompts, draws, level)
-    flat = table.reshape(prompts, -1)
-    replicates = draw_prompt_totals(flat, draws, rng).reshape(draws, criteria, KINDS)
-    here = np.flatnonzero(table.sum(axis=(0, 2)) > 0)
 
-    def figures(rows: IntArray, draws_of: FloatArray) -> TickRates:
-        estimates = {name: _tick_estimate(name, rows, draws_of, level=level) for name in _FIGURES}
+    def figures(rows: IntArray, replicates: FloatArray) -> TickRates:
+        estimates = {
+            name: _estimate(of, _SHARES.get(name, (_all_counts,)), rows, replicates, level=level, share=name in _SHARES)
+            for name, of in _FIGURES.items()
+        }
         return TickRates(**estimates, ticks=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
 
-    accuracy = TickAccuracy(
-        by_criterion=tuple(figures(table[:, [k]], replicates[:, [k]]) if k in here else None for k in range(criteria)),
-        pooled=figures(table.sum(axis=1, keepdims=True), replicates.sum(axis=1, keepdims=True)),
-        macro=figures(table[:, here], replicates[:, here]),
-    )
-    for part in (*accuracy.by_criterion, accuracy.pooled):
-        if part is not None and tick_identity_gap(part) > _ROUNDING:
-            raise ArithmeticError(
-                f"accuracy and its parts disagree by {tick_identity_gap(part):.2g}: a fault of Salon's own"
-            )
-    return accuracy
+    return TickAccuracy(*_by_part(table, figures, tick_identity_gap, draws=draws, rng=rng, level=level))
 
 
 def tick_difference(
@@ -446,10 +455,6 @@ def tick_identity_gap(of: TickRates) -> float:
 
 def _read_ticks(t: FloatArray) -> FloatArray:
     return np.asarray(t[:, HIT] + t[:, MISS] + t[:, ALARM] + t[:, REJECT])
-
-
-def _all_ticks(t: FloatArray) -> FloatArray:
-    return np.asarray(t.sum(axis=1))
 
 
 def _yes(t: FloatArray) -> FloatArray:
@@ -511,29 +516,14 @@ _FIGURES: dict[str, Statistic] = {
     "unread": lambda t: ratio(t[:, UNREAD_YES] + t[:, UNREAD_NO], t.sum(axis=1)),
 }
 _SHARES: dict[str, tuple[Statistic, ...]] = {
-    "accuracy": (_all_ticks,),
+    "accuracy": (_all_counts,),
     "parsed_only": (_read_ticks,),
     "balanced": (_yes, _no),
     "on_yes": (_yes,),
     "on_no": (_no,),
     "pass_rate": (_read_ticks,),
     "people_pass": (_read_ticks,),
-    "constant": (_all_ticks,),
-    "unread": (_all_ticks,),
+    "constant": (_all_counts,),
+    "unread": (_all_counts,),
 }
 """Of the figures that are shares, or means of two, the ticks they are shares of."""
-
-
-def _tick_estimate(name: str, rows: IntArray, replicates: FloatArray, *, level: float) -> Estimate | None:
-    bottoms = _SHARES.get(name, (_all_ticks,))
-    n, total = count_prompts(rows, *bottoms), rows.sum(axis=0, keepdims=True).astype(float)
-    value = float(macro_mean(_FIGURES[name], total)[0])
-    if np.isnan(value):
-        return None
-    if n == 1:
-        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    values = macro_mean(_FIGURES[name], replicates)
-    if name not in _SHARES:
-        return interval(value, values, n=n, unit="prompt", level=level, within=BOTH_SIDES)
-    behind = fewest_prompts(rows, *_SHARES[name])
-    return interval(value, values, n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
