@@ -25,24 +25,9 @@ from scipy import stats
 from scipy.stats import t
 
 from salon.errors import BadValue, NotIdentified, TiesNotAllowed, TooFew
-from salon.stats.alpha import alpha_bootstrap, alpha_counts, alpha_totals, krippendorff_alpha
+from salon.stats.alpha import alpha_counts
 from salon.stats.compiled import compiled
 from salon.stats.result import Estimate, Test
-
-__all__ = [
-    "Concordance",
-    "Kappa",
-    "PairTau",
-    "alpha_bootstrap",
-    "alpha_counts",
-    "alpha_totals",
-    "fleiss_kappa",
-    "kendall_w",
-    "krippendorff_alpha",
-    "pair_tau",
-    "supermajority_share",
-    "unanimous_share",
-]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
@@ -50,8 +49,8 @@ from salon.stats.result import Estimate, Test
 from salon.stats.signal import SignalCells
 from salon.stats.simulate import noise_for_tau
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 ASSIGNMENTS = 20_000
 """Random assignments behind the test of few answers with ties: p is then good to 0.0015 (standard error) at 0.05."""
@@ -87,9 +86,9 @@ def tail_test(parts: Sequence[Part], total: int, pairs: int, *, prompts: int) ->
 
 
 def tied_test(
-    scores: npt.NDArray[np.float32],
-    size: npt.ArrayLike,
-    starts: npt.ArrayLike,
+    scores: NDArray[np.float32],
+    size: ArrayLike,
+    starts: ArrayLike,
     null: Callable[[int, int], Null],
     *,
     rng: np.random.Generator,
@@ -122,12 +121,12 @@ def tied_test(
     )
 
 
-def _observed(scores: npt.NDArray[np.float32], sizes: Ints, first: Ints, last: Ints) -> tuple[int, int]:
+def _observed(scores: NDArray[np.float32], sizes: Ints, first: Ints, last: Ints) -> tuple[int, int]:
     total, pairs = _totals(scores, sizes, first, last)
     return int(total), int(pairs)
 
 
-def _prompts(starts: npt.ArrayLike, answers: int) -> tuple[Ints, Ints]:
+def _prompts(starts: ArrayLike, answers: int) -> tuple[Ints, Ints]:
     """Where the answers of each prompt with two or more begin and end."""
     first = np.asarray(starts, np.int64)
     last = np.append(first[1:], answers)
@@ -136,7 +135,7 @@ def _prompts(starts: npt.ArrayLike, answers: int) -> tuple[Ints, Ints]:
 
 
 def tied_parts(
-    scores: npt.NDArray[np.float32], size: npt.ArrayLike, starts: npt.ArrayLike, null: Callable[[int, int], Null]
+    scores: NDArray[np.float32], size: ArrayLike, starts: ArrayLike, null: Callable[[int, int], Null]
 ) -> list[Part]:
     """A law for every prompt: that of its shape without ties, else chi-squares."""
     sizes = np.asarray(size, np.int64)
@@ -165,7 +164,7 @@ def tied_parts(
 
 def power_agreement(
     parts: Sequence[Part],
-    prompts: Sequence[npt.NDArray[np.float32]],
+    prompts: Sequence[NDArray[np.float32]],
     counts: Sequence[int],
     *,
     tau: float,
@@ -312,9 +311,6 @@ _MOST_SIDE = 3_000
 _MOST_LAWS = 3_000
 """More different laws than this are so many parts that their cumulants are enough."""
 
-FlipFloats = NDArray[np.float64]
-FlipInts = NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class VoteAgreement:
@@ -369,7 +365,7 @@ def vote_test(
     """
     pair_of, block_of = np.asarray(pair, np.int64), np.asarray(block, np.int64)
     signs, cluster_of = np.asarray(sign, np.float64), np.asarray(cluster, np.int64)
-    decided: FlipFloats = np.bincount(pair_of, weights=np.abs(signs)).astype(np.float64)
+    decided: Floats = np.bincount(pair_of, weights=np.abs(signs)).astype(np.float64)
     ordered = float((decided * (decided - 1)).sum())
     if ordered == 0:
         raise TooFew(
@@ -484,7 +480,7 @@ def flip_cumulants(signs: sparse.csr_array) -> tuple[float, float]:
     return second, third
 
 
-def _all_flips(gram: FlipFloats) -> ExactLaw:
+def _all_flips(gram: Floats) -> ExactLaw:
     """All values of S over the flips of blocks; the first block stays, as S does not change when all are flipped."""
     products = np.rint(gram).astype(np.int64)
     totals = np.zeros(1 << (len(products) - 1), np.int64)
@@ -555,7 +551,7 @@ def _flip(votes: sparse.csr_array, total: int, rng: np.random.Generator) -> tupl
     return (1 + above) / (1 + flips), (1 + below) / (1 + flips), law
 
 
-def _cluster_table(pair: FlipInts, sign: FlipFloats, cluster: FlipInts, decided: FlipFloats) -> FlipFloats:
+def _cluster_table(pair: Ints, sign: Floats, cluster: Ints, decided: Floats) -> Floats:
     """(clusters, 2): agreeing minus disagreeing ordered vote pairs, and all ordered vote pairs."""
     total = np.bincount(pair, weights=sign)
     of_pair = np.zeros(len(decided), np.int64)

@@ -162,7 +162,7 @@ def _simulate_rows(study: _SimulatedStudy, sizes: Sequence[int], studies: int, s
             compared[pairs[:, 0], pairs[:, 1]] = compared[pairs[:, 1], pairs[:, 0]] = True
             score = _bradley_terry(wins * compared)
             paths = health.components, health.diameter, health.mean_path
-            measures[k, s] = _budget_srcc(score, full), _budget_srcc(score, q), *paths
+            measures[k, s] = _srcc(score, full), _srcc(score, q), *paths
     return tuple(_budget_row(study, size, measures[k]) for k, size in enumerate(sizes))
 
 
@@ -192,13 +192,6 @@ def _bradley_terry(wins: Floats) -> Floats:
     i, j = np.nonzero(np.triu(wins + wins.T))
     counts = PairCounts(len(wins), i, j, wins[i, j], wins[j, i], np.zeros(len(i)))
     return fit_pairs(counts, prior=_PRIOR_SD, tolerance=1e-12).scores.round(10)
-
-
-def _budget_srcc(x: Floats, y: Floats) -> float:
-    """Spearman's rank correlation: Pearson's on average ranks."""
-    a, b = rankdata(x), rankdata(y)
-    a, b = a - a.mean(), b - b.mean()
-    return float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
 
 
 @compiled
@@ -299,9 +292,8 @@ def thin_comparisons(
             pairs_left = rng.permutation(len(keys))[:size]
             rows = np.isin(pair, pairs_left)
             thin = _elo_and_bradley_terry(first[rows], second[rows], code[rows], items, prior, rng)
-            likeness = [of(*both) for both in zip(thin, whole) for of in (_thinned_srcc, _thinned_plcc)]
-            graph_health = _graph_health(items, keys[pairs_left])
-            measures[row, column] = rows.sum(), *likeness, *graph_health
+            likeness = [of(*both) for both in zip(thin, whole) for of in (_srcc, _plcc)]
+            measures[row, column] = rows.sum(), *likeness, *_graph_health(items, keys[pairs_left])
     parts = iter(np.moveaxis(measures, 2, 0))
     return Thinning(
         pairs=sizes,
@@ -331,11 +323,12 @@ def _graph_health(items: int, keys: Ints) -> tuple[float, float, float]:
     return float(health.connected), diameter, mean_path
 
 
-def _thinned_srcc(x: Floats, y: Floats) -> float:
-    return _thinned_plcc(rankdata(x), rankdata(y))
+def _srcc(x: Floats, y: Floats) -> float:
+    """Spearman's rank correlation: Pearson's on average ranks."""
+    return _plcc(rankdata(x), rankdata(y))
 
 
-def _thinned_plcc(x: Floats, y: Floats) -> float:
+def _plcc(x: Floats, y: Floats) -> float:
     a, b = x - x.mean(), y - y.mean()
     length = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / length) if length > 0 else float("nan")

@@ -419,6 +419,7 @@ def check_identified(counts: PairCounts, *, tie_parameter: bool, prior: bool, an
     if prior:
         return
     holds = np.stack([anchored[:-1], anchored[1:]], axis=1)
+    # A quick yes: a few sweeps over the pairs reach every item from item 0, and item 0 from every item.
     up, down = (counts.wins > 0) | (counts.ties > 0), (counts.losses > 0) | (counts.ties > 0)
     all_reached = all(
         _reach(counts.items, counts.i, counts.j, *way, holds, _SWEEPS) for way in ((up, down), (down, up))

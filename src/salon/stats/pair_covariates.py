@@ -32,7 +32,7 @@ from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
 from salon.stats.comparisons import PairCounts, check_comparisons, check_identified, count_pairs
 from salon.stats.compiled import compiled
 from salon.stats.pair_errors import Errors
-from salon.stats.pair_fit import Convergence
+from salon.stats.pair_fit import Convergence, starting_tie
 from salon.stats.pair_models import (
     DENSE_ITEMS,
     answer_slope,
@@ -95,7 +95,7 @@ def fit_covariates(
     """Fit `model` to comparisons of items `a` and `b` (outcome 0: a, 1: b, 2: tie) with covariates `z` (answers, m)."""
     answers = _check_answers(a, b, outcome, z, items, weight, model, prior)
     counts = count_pairs(answers.a, answers.b, answers.outcome, items, weight=weight)
-    first = _first_tie(counts, model)
+    first = starting_tie(counts, model)
     code, tie = model_code(model, first)
     check_identified(counts, tie_parameter=first is not None, prior=prior is not None, anchored=np.empty(0, np.int64))
     ridge = 0.0 if prior is None else prior**-2
@@ -169,14 +169,6 @@ def _check_answers(
         k, m = np.argwhere(~np.isfinite(table))[0]
         raise BadValue("a covariate is a finite number", found=table[k, m], where=f"comparison {k}, covariate {m}")
     return CovariateAnswers(items, first, second, won, table, heavy)
-
-
-def _first_tie(counts: PairCounts, model: str) -> float | None:
-    """Davidson's nu that gives equal items the observed share of ties."""
-    if model != "davidson":
-        return None
-    share = min(float(counts.ties.sum()) / counts.comparisons, 0.99)  # only ties is refused later, by name
-    return 2 * share / (1 - share)
 
 
 def _check_covariates(answers: CovariateAnswers, ridge: float) -> None:

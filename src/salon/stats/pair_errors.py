@@ -40,15 +40,6 @@ from salon.stats.compiled import compiled
 from salon.stats.pair_fit import PairFit, fit_information
 from salon.stats.pair_models import DENSE_ITEMS, Information, answer_slope, chances, has_tie, model_code, slopes
 
-__all__ = [
-    "Errors",
-    "bootstrap_scores",
-    "cluster_scores",
-    "clustered_errors",
-    "hessian_errors",
-    "independent_errors",
-]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -102,7 +102,7 @@ def fit_pairs(
 ) -> PairFit:
     """Fit `model` to counts of comparisons by maximum likelihood, or its mode under a prior or rating anchors."""
     _check_settings(counts, prior, pull, tolerance)
-    first = _first_tie(counts, model)
+    first = starting_tie(counts, model)
     code, tie = model_code(model, first)
     anchored = np.asarray(() if pull is None else pull.items, np.int64)
     check_identified(counts, tie_parameter=first is not None, prior=prior is not None, anchored=anchored)
@@ -176,7 +176,7 @@ def _pairs(counts: PairCounts) -> Pairs:
     return row_starts(counts.i, counts.items), counts.j, counts.wins, counts.losses, counts.ties
 
 
-def _first_tie(counts: PairCounts, model: str) -> float | None:
+def starting_tie(counts: PairCounts, model: str) -> float | None:
     """The tie parameter that gives equal items the observed share of ties."""
     if model not in TIE_MODELS:
         return None

@@ -32,7 +32,7 @@ from scipy.optimize import least_squares
 from scipy.special import expit, logit
 
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
-from salon.stats.rating_models import RatingData
+from salon.stats.rating_models import RatingData, rating_centers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -84,7 +84,11 @@ def choose_rating_anchors(
     if data.value.min() < low or data.value.max() > high:
         wrong = data.value[(data.value < low) | (data.value > high)][0]
         raise BadValue(f"ratings lie on the scale from {low:g} to {high:g}", found=wrong)
-    rated, means, medians, sds, n = _summaries(data)
+    n = data.by_item().astype(np.int64)
+    rated = np.flatnonzero(n >= 2)
+    means, medians = rating_centers(data.item, data.value, items)
+    squares = data.by_item((data.value - means[data.item]) ** 2)
+    n, means, medians, sds = n[rated], means[rated], medians[rated], np.sqrt(squares[rated] / (n[rated] - 1))
     middle = means if center == "mean" else medians
     marks = np.concatenate([[low], anchor_levels, [high]])
     unit = (high - low) / 4  # rounding counts in levels of a 1-5 scale
@@ -110,20 +114,8 @@ def nearest_mark(x: ArrayLike, marks: ArrayLike) -> Ints:
     return np.asarray(index, dtype=np.int64)
 
 
-def _summaries(data: RatingData) -> tuple[Ints, Floats, Floats, Floats, Ints]:
-    """Items of two raters or more, with mean, median, sd and number of ratings."""
-    n = data.by_item().astype(np.int64)
-    rated = np.flatnonzero(n >= 2)
-    means = data.by_item(data.value) / np.maximum(n, 1)
-    squares = data.by_item((data.value - means[data.item]) ** 2)
-    first, ranked = np.cumsum(n) - n, data.value[np.lexsort((data.value, data.item))]
-    medians = (ranked[(first + (n - 1) // 2)[rated]] + ranked[(first + n // 2)[rated]]) / 2
-    return rated, means[rated], medians, np.sqrt(squares[rated] / (n[rated] - 1)), n[rated]
-
-
 def _levels(low: float, high: float, levels: Sequence[float] | None) -> Floats:
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise BadValue("a scale needs a low end below its high end", found=f"{low} and {high}")
+    _check_scale(low, high)
     if levels is None:
         return np.asarray(low + (high - low) * np.array([0.25, 0.5, 0.75]))
     values = np.asarray(levels, dtype=np.float64)
