@@ -92,7 +92,11 @@ def _check_orders(
     """Figures from complete orders."""
     signal = criterion_signal(answers, settings, null, streams("ties"))
     starts = answers.starts
-    mean_w = result_or_none(lambda: _mean_w(answers, starts, settings, streams("W")))
+    w = group_concordances(answers.scores, answers.size, starts)
+    w = np.round(w[np.isfinite(w)], 9)  # equal values become one kind of row for the bootstrap
+    resampling: Resampling = {"draws": settings.draws, "rng": streams("W"), "level": settings.level}
+    w_table = np.column_stack([w, np.ones(len(w))])
+    mean_w = result_or_none(lambda: bootstrap_totals(lambda t: t[:, 0] / t[:, 1], w_table, ends=SHARE, **resampling))
     alpha = result_or_none(lambda: _alpha(answers, starts, mean_w, settings, streams("alpha")))
     table = _vote_table(study, number, answers, signal, settings)
     views = (study.comparisons, study.rankings, study.ratings)
@@ -301,14 +305,6 @@ def _alpha(
     clusters = np.repeat(np.arange(len(starts)), width)
     flat = units.reshape(-1, units.shape[2])
     return alpha_bootstrap(flat, clusters, level="ordinal", draws=settings.draws, rng=rng, confidence=settings.level)
-
-
-def _mean_w(answers: CompleteAnswers, starts: Longs, settings: CheckSettings, rng: np.random.Generator) -> Estimate:
-    w = group_concordances(answers.scores, answers.size, starts)
-    table = np.column_stack([w[np.isfinite(w)], np.ones(int(np.isfinite(w).sum()))])
-    table[:, 0] = np.round(table[:, 0], 9)  # equal values become one kind of row for the bootstrap
-    resampling: Resampling = {"draws": settings.draws, "rng": rng, "level": settings.level}
-    return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, ends=SHARE, **resampling)
 
 
 def _tie_control(answers: CompleteAnswers, rng: np.random.Generator) -> float:

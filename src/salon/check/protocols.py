@@ -36,6 +36,7 @@ from salon.stats.agreement import (
 from salon.stats.intervals import bootstrap_totals, with_width
 from salon.stats.result import Estimate
 from salon.study import Study
+from salon.study..py import Comparisons, Ratings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -295,8 +296,7 @@ def protocol_raters(study: Study, groups: Sequence[MatchedGroup]) -> tuple[Proto
     return tuple(
         ProtocolRater(
             rater=study.label("raters", rater),
-            **_rating_habits(study, rater, criteria),
-            **_comparing_habits(study, rater, criteria),
+            **_habits(study, rater, criteria),
             displacement=tuple(near[rater][:, 0].tolist()),
             to_consensus=tuple(near[rater][:, 1].tolist()),
         )
@@ -304,25 +304,26 @@ def protocol_raters(study: Study, groups: Sequence[MatchedGroup]) -> tuple[Proto
     )
 
 
-def _rating_habits(study: Study, rater: int, criteria: Sequence[int]) -> dict[str, float | None]:
-    view = study.ratings
-    rows = np.flatnonzero((view.rater == rater) & (view.repeat == 0) & np.isin(view.criterion, criteria))
+def _habits(study: Study, rater: int, criteria: Sequence[int]) -> dict[str, float | None]:
+    """Level and ends of the scale in ratings, where the criteria share one; sides and ties in comparisons."""
+
+    def rows(view: Ratings | Comparisons) -> NDArray[np.bool_]:
+        return (view.rater == rater) & (view.repeat == 0) & np.isin(view.criterion, criteria)
+
+    value = study.ratings.value[rows(study.ratings)]
     scales = {None if (scale := study.criteria[n].scale) is None else (scale.low, scale.high) for n in criteria}
-    if len(scales) > 1:
-        return {"mean_rating": None, "extreme_share": None}
-    ends = scales.pop()
-    value = view.value[rows]
-    extreme = None if ends is None else float(np.isin(value, ends).mean())
-    return {"mean_rating": float(value.mean()), "extreme_share": extreme}
-
-
-def _comparing_habits(study: Study, rater: int, criteria: Sequence[int]) -> dict[str, float | None]:
-    view = study.comparisons
-    rows = np.flatnonzero((view.rater == rater) & (view.repeat == 0) & np.isin(view.criterion, criteria))
-    outcome, left = view.outcome[rows], view.left[rows]
+    ends = next(iter(scales))
+    one_scale = len(scales) == 1
+    of_rater = rows(study.comparisons)
+    outcome, left = study.comparisons.outcome[of_rater], study.comparisons.left[of_rater]
     decided = np.isin(outcome, (A, B)) & np.isin(left, (LEFT_A, LEFT_B))
     won = (outcome == left)[decided]
-    return {"left_rate": float(won.mean()) if len(won) else None, "tie_rate": float((outcome == TIE).mean())}
+    return {
+        "mean_rating": float(value.mean()) if one_scale else None,
+        "extreme_share": float(np.isin(value, ends).mean()) if one_scale and ends is not None else None,
+        "left_rate": float(won.mean()) if len(won) else None,
+        "tie_rate": float((outcome == TIE).mean()),
+    }
 
 
 # -- figures over groups -----------------------------------------------------------------------------------------------

@@ -417,24 +417,20 @@ def _t_figure(
 ) -> Chart:
     shape = _drawn_shape(c)
     alone = len(c.shapes) == 1
+    comparable = len(shape.t_support) <= 40  # with more support points bars are merged, and shares grow
     drawing = charts.histogram_over_null(
         shape.t_support, shape.t_counts, shape.t_null, title=f"T of {c.name} over its null", tone=tone,
-        x_range=x_range, top_share=top if (len(shape.t_support) <= 40) else None, width=SMALL,
+        x_range=x_range, top_share=top if comparable else None, width=SMALL,
         medians=(c.statistics.median_T, c.null.median_T if c.null else None) if alone else (None, None),
         references=anchors,
     )  # fmt: skip
-    return Chart(drawing, _shape_words(c), c.name)
-
-
-def _shape_words(c: CriterionFigures) -> Markup:
-    first = _drawn_shape(c)
-    words = _shape_size(first) + Markup(". Null: {}.").format(first.null_method)
-    other_shapes = sorted((s for s in c.shapes if s is not first), key=lambda s: -s.prompts)
+    words = _shape_size(shape) + Markup(". Null: {}.").format(shape.null_method)
+    other_shapes = sorted((s for s in c.shapes if s is not shape), key=lambda s: -s.prompts)
     if other_shapes:
         words += Markup(" Not drawn: {}.").format(join_names(_shape_size(s) for s in other_shapes[:MOST_SHAPES]))
     if len(other_shapes) > MOST_SHAPES:
         words += Markup(" And {}.").format(count_noun(len(other_shapes) - MOST_SHAPES, "more shape"))
-    return words
+    return Chart(drawing, words, c.name)
 
 
 def _shape_size(shape: ShapeFigures) -> Markup:
@@ -466,7 +462,21 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
     criteria = [c for c in report.criteria if c.statistics.cycle_rate is not None]
     if not criteria_with_tau(report.criteria):
         return None
-    blocks: list[Block | str] = [_cycle_figure(report, criteria, cohorts)] if criteria else []
+    blocks: list[Block | str] = []
+    if criteria:
+        rates = [(c, statistic_with_interval(c.statistics, "cycle_rate")) for c in criteria]
+        rows = [(c.name, *rate, cohorts.group(c)) for c, rate in rates if rate is not None]
+        nulls = [None if c.null is None else c.null.cycle_rate for c in criteria]
+        same = len(set(nulls)) == 1
+        drawing = charts.dot_intervals(
+            rows, nulls[0] if same else None, anchor_references(report, "cycle_rate"), title="Cycle rates",
+            x_label="share of prompts with a cycle of majorities", null_label="random raters", groups=cohorts.groups,
+            row_nulls=() if same else nulls, sort=False, within=(0.0, 1.0),
+        )  # fmt: skip
+        words = "Share of prompts whose majority prefers x to y, y to z and z to x. " + (
+            "Line: random raters." if same else "Short lines: random raters at each criterion's own shapes."
+        )
+        blocks.append(Chart(drawing, words))
     missing = [c for c in criteria_with_tau(report.criteria) if c.statistics.cycle_rate is None]
     reasons = group_by_reason((c.name, why_missing(c, "cycle_rate")) for c in missing)
     blocks += [
@@ -479,22 +489,3 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
         "Read with care.",
     )
     return Section("Cycles", [*blocks, note], "Does the majority contradict itself?")
-
-
-def _cycle_figure(report: CheckReport, criteria: Sequence[CriterionFigures], cohorts: CohortColors) -> Chart:
-    rows = [
-        (c.name, *rate, cohorts.group(c))
-        for c in criteria
-        if (rate := statistic_with_interval(c.statistics, "cycle_rate")) is not None
-    ]
-    nulls = [None if c.null is None else c.null.cycle_rate for c in criteria]
-    same = len(set(nulls)) == 1
-    drawing = charts.dot_intervals(
-        rows, nulls[0] if same else None, anchor_references(report, "cycle_rate"), title="Cycle rates",
-        x_label="share of prompts with a cycle of majorities", null_label="random raters", groups=cohorts.groups,
-        row_nulls=() if same else nulls, sort=False, within=(0.0, 1.0),
-    )  # fmt: skip
-    words = "Share of prompts whose majority prefers x to y, y to z and z to x. " + (
-        "Line: random raters." if same else "Short lines: random raters at each criterion's own shapes."
-    )
-    return Chart(drawing, words)
