@@ -36,7 +36,7 @@ from salon.stats.agreement import (
 from salon.stats.intervals import bootstrap_totals, with_width
 from salon.stats.result import Estimate
 from salon.study import Study
-from salon.study..py import Comparisons, Ratings
+from salon.study.study import JudgmentView
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -307,7 +307,7 @@ def protocol_raters(study: Study, groups: Sequence[MatchedGroup]) -> tuple[Proto
 def _habits(study: Study, rater: int, criteria: Sequence[int]) -> dict[str, float | None]:
     """Level and ends of the scale in ratings, where the criteria share one; sides and ties in comparisons."""
 
-    def rows(view: Ratings | Comparisons) -> NDArray[np.bool_]:
+    def rows(view: JudgmentView) -> NDArray[np.bool_]:
         return (view.rater == rater) & (view.repeat == 0) & np.isin(view.criterion, criteria)
 
     value = study.ratings.value[rows(study.ratings)]
