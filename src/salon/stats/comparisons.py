@@ -388,7 +388,7 @@ def _within_two(matrix: csr_array) -> bool:
 
 
 _SWEEPS = 12
-_SHOWN = 8
+_LISTED_ITEMS = 8
 _REMEDY = "give a prior (--prior 3), collect comparisons that join them, or leave these items out"
 
 
@@ -458,8 +458,8 @@ def _name_the_unidentified(counts: PairCounts, holds: Ints) -> None:
 
 
 def _list_items(what: str, items: Ints) -> str:
-    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
-    return f"{what}: items {', '.join(map(str, items[:_SHOWN]))}{more}" if len(items) else ""
+    more = f" and {len(items) - _LISTED_ITEMS} more" if len(items) > _LISTED_ITEMS else ""
+    return f"{what}: items {', '.join(map(str, items[:_LISTED_ITEMS]))}{more}" if len(items) else ""
 
 
 def _members(labels: Ints) -> str:
