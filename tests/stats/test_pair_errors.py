@@ -1,4 +1,4 @@
-"""Errors of scores from comparisons (stats/pair_errors.py, pair_clusters.py, pair_nearby.py)."""
+"""Errors of scores from comparisons (stats/pair_errors.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores from comparisons (stats/pair_fit.py, pair_models.py, pair_information.py, pair_identified.py)."""
+"""Scores from comparisons (stats/pair_fit.py, pair_models.py, comparisons.py)."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def _gather_votes(study: Study, number: int, settings: CheckSettings) -> _Criter
 
 
 def _check_unshared(
-    study: Study, number: int, answers_by_protocol: Mapping[str, CompleteAnswers]
+    study: Study, number: int, answers_by_protocol: Mapping[Protocol, CompleteAnswers]
 ) -> CriterionCheck | None:
     """A criterion on which no two raters answered the same question; it is reported without a test."""
     views: Views = {"rankings": study.rankings, "ratings": study.ratings}

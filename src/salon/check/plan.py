@@ -345,8 +345,8 @@ def _large_groups(study: Study, criteria: Sequence[str]) -> tuple[list[_Compared
         numbers, starts = np.unique(view.group[mine], return_index=True)
         for number, rows in zip(numbers.tolist(), np.split(mine, starts[1:])):
             items, place = np.unique(np.concatenate([view.a[rows], view.b[rows]]), return_inverse=True)
-            outcome = view.outcome[rows].astype(np.int64)
-            groups.append(_ComparedGroup(criterion, number, len(items), *np.split(place, 2), outcome))
+            a, b = np.split(place, 2)
+            groups.append(_ComparedGroup(criterion, number, len(items), a, b, view.outcome[rows].astype(np.int64)))
     large = [group for group in groups if group.items >= LEAST_ITEMS]
     if not large:
         most = max((group.items for group in groups), default=0)

@@ -73,7 +73,7 @@ def matched_groups(study: Study, *, seed: int) -> Iterator[MatchedGroup]:
     """Every matched group of every criterion: first answers only, crowds and "both bad" left out."""
     ratings, comparisons = study.ratings, study.comparisons
     table = study.table("items")
-    names = table.column("tier").to_pylist() if "tier" in table.column_names else [None] * table.num_rows
+    names = table.column("tier").to_pylist() if "tier" in table.column_names else [""] * table.num_rows
     tiers = np.array([TIERS.get(name, -1) for name in names])
     for criterion in range(len(study.criteria)):
         rng = np.random.default_rng([seed, criterion])
@@ -308,7 +308,7 @@ def _habits(study: Study, rater: int, criteria: Sequence[int]) -> dict[str, floa
     """Level and ends of the scale in ratings, where the criteria share one; sides and ties in comparisons."""
 
     def rows(view: JudgmentView) -> NDArray[np.bool_]:
-        return (view.rater == rater) & (view.repeat == 0) & np.isin(view.criterion, criteria)
+        return np.asarray((view.rater == rater) & (view.repeat == 0) & np.isin(view.criterion, criteria))
 
     value = study.ratings.value[rows(study.ratings)]
     scales = {None if (scale := study.criteria[n].scale) is None else (scale.low, scale.high) for n in criteria}

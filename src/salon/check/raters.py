@@ -284,7 +284,7 @@ def _outliers(criteria: Sequence[CriterionFigures]) -> dict[str, str]:
         panel = criterion.raters
         if panel is not None and all(value is not None for value in panel.mean_tau.values()):
             panels[panel.raters].append([panel.mean_tau[label] or 0.0 for label in panel.raters])
-    reasons = {}
+    reasons: dict[str, str] = {}
     for labels, rows in panels.items():
         with suppress(StatsError):
             flagged = [outlier for outlier in outliers(np.array(rows)) if outlier.flagged]
