@@ -56,8 +56,15 @@ PUBLISHED = (
 )  # fmt: skip
 """Anchors shown where the shape is theirs; the paper's MovieLens row rests on a shared tie-break and is left out."""
 
-
+DESIGNS = {
+    "complete": "complete: every rater answers for every item of a prompt",
+    "fraction": "a fixed fraction of all questions",
+    "adaptive": "adaptive: later questions depend on earlier answers",
+    "merge_ranking": "merge ranking: each order found by the pairs a merge sort asks; transitive by construction",
+    "unknown": "not stated; taken as fixed beforehand",
+}
 MANY_SIDES, FAR_FROM_EVEN = 100, 0.1
+"""From this many decided comparisons on, a side that wins so much more than half of them deserves a warning."""
 
 
 def check_study(
@@ -98,21 +105,14 @@ def check_study(
             found=", ".join(f"{count:,} {kind}" for kind, count in study.counts.items()) or "an empty study",
             where=f"study {study.name!r}",
         )
-    ordered = sorted(_add_verdicts(study, checks, settings), key=_signal_strength, reverse=True)
+    ordered = sorted(_add_verdicts(study, checks, settings), key=lambda c: c.signal_strength, reverse=True)
     shapes = {(shape.items, shape.raters) for criterion in ordered for shape in criterion.shapes}
     matched = protocol_figures(study, settings)
-    designs = {
-        "complete": "complete: every rater answers for every item of a prompt",
-        "fraction": "a fixed fraction of all questions",
-        "adaptive": "adaptive: later questions depend on earlier answers",
-        "merge_ranking": "merge ranking: each order found by the pairs a merge sort asks; transitive by construction",
-        "unknown": "not stated; taken as fixed beforehand",
-    }
     stop = "" if study.design.stop == "fixed" else "; answers were added until the result looked certain"
     return CheckReport(
         study=study.name,
         simulated=study.simulated,
-        design=designs[study.design.kind] + stop,
+        design=DESIGNS[study.design.kind] + stop,
         signature=signature,
         signature_line=str(signature),
         level=settings.level,
@@ -155,12 +155,6 @@ def _refusal(study: Study) -> str | None:
         f"The design is adaptive ({how}), so the laws of a fixed design do not apply: figures are descriptive and the "
         "tests below are not valid."
     )
-
-
-def _signal_strength(criterion: CriterionFigures) -> float:
-    if criterion.statistics.mean_tau is not None:
-        return criterion.statistics.mean_tau
-    return criterion.pair_agreement.value if criterion.pair_agreement is not None else -1.0
 
 
 def _warnings(study: Study, criteria: Sequence[CriterionFigures]) -> tuple[str, ...]:

@@ -274,6 +274,13 @@ class CriterionFigures(Noun):
         return ANSWERS[self.agree, self.taste]
 
     @property
+    def signal_strength(self) -> float:
+        """Mean tau, or the agreement of two votes where no complete orders exist; -1 where there is neither."""
+        if self.statistics.mean_tau is not None:
+            return self.statistics.mean_tau
+        return -1.0 if self.pair_agreement is None else self.pair_agreement.value
+
+    @property
     def main_test(self) -> TestFigures | None:
         """The test that the first answer rests on; None where it could not be made."""
         return next((test for test in self.tests if test.name in MAIN and test.p is not None), None)
