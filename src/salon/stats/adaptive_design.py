@@ -3,8 +3,6 @@
 `next_pairs` chooses pairs by expected information, `order_gains` by what they add to the order; `place` puts new items
 on a pool's scale and `choose_opponents` picks whom they meet next.
 
-Which pairs should be compared next? Those whose answers are expected to tell most about the order.
-
 Model. The scores q of a comparison study have an approximate normal posterior: its mean is the mode of Bradley-Terry
 under a normal prior, its covariance the inverse of the information there (Laplace). A difference d = q_i - q_j is then
 N(m, v) with v = C_ii + C_jj - 2 C_ij, and a comparison of i and j is expected to tell

@@ -3,9 +3,6 @@
 Fleiss' kappa, Kendall's W, tau between raters and shares of agreement; agreement on outcomes of pairs; shares, runs
 and outliers among raters; means over panels of raters. Alpha is in `salon.stats.alpha`.
 
-How far raters agree: Fleiss' kappa, Kendall's W, tau between raters, shares of agreement; alpha from
-`alpha`.
-
 Letters: u a unit, m_u its answers, n_uc those in category c, R raters, p items, n prompts.
 What each number assumes and where it stops is in the docstring of its function.
 

@@ -1,7 +1,5 @@
 """Tests of agreement beyond chance: complete orders, orders with ties, and votes on single pairs.
 
-The one test a verdict rests on: do raters agree more than random raters would?
-
 The total agreement S over prompts (`agreement_law`) against its law under random raters, one-sided: p is the chance
 of at least so much agreement, `p_opposite` of at most so much. The statistic shown is S over the pairs of decided
 votes: the mean product of two raters' signs on a pair, 1 when all agree, 0 in expectation under the null; for strict

@@ -1,7 +1,5 @@
 """Krippendorff's alpha, and Kendall's W of many small groups at once.
 
-Krippendorff's alpha without a coincidence matrix: a million units in a tenth of a second.
-
 Letters: u a unit (an item or a pair that several raters answered), m_u its number of answers, x an answer, c
 a category, n_c the number of pairable answers in c (those in units with m_u >= 2), n = sum of n_c.
 

@@ -1,7 +1,5 @@
 """How many of all pairs must be compared? Simulated studies, and a study's own comparisons, thinned.
 
-How many of all pairs must be compared? Simulated studies, thinned to a fraction of their pairs.
-
 A study has N items with true strengths q ~ N(0, spread²) on the log-odds scale; each of R raters answers every
 pair, P(i beats j) = 1 / (1 + exp(q_j - q_i)). The full design (all N(N-1)/2 pairs) gives reference scores. A
 thinned design keeps some pairs with all their votes, refits, and is compared by Spearman's rank correlation

@@ -3,8 +3,6 @@
 `count_pairs` counts comparisons by pair; `connectivity` and `dominance` describe the graph of items; `check_identified`
 runs before every fit.
 
-Comparisons as counts: how often each pair of items met, and how it ended.
-
 Every model of comparisons here depends on the data only through, for each pair i < j, the number of answers
 that preferred i, that preferred j, and that called a tie. Ten million comparisons of a thousand items become at
 most 499,500 rows, so everything after this one pass costs the same for any number of raters.

@@ -1,9 +1,5 @@
 """Accuracy of a judge against a panel, on pairs and on ticks of checklists.
 
-Pairs:
-
-What a judge of pairs is worth against a panel: accuracy, position bias, ties, unread answers.
-
 Data: pairs of items on which a panel has a majority (a tied panel names no winner: the pair is out of every
 denominator). A judge is shown each pair in two orders. Its verdicts are coded by the majority: WITH it, AGAINST it,
 TIE, or UNREAD (no verdict could be read, or none came). A pair is then one of six kinds:

@@ -1,8 +1,6 @@
 """Calibration and consistency of a judge: honest probabilities, steady answers, use of the scale.
 
-Calibration (`pair_calibration`):
-
-Are a predictor's probabilities honest? Votes on pairs against the chance it gave them.
+Calibration (`pair_calibration`): are a predictor's probabilities honest?
 
 Data: for pair i the log-odds z_i that a rater prefers its first item, so p_i = s(z_i), s(z) = 1/(1 + exp(-z)); k_i of
 n_i votes for that item (a tie is half a vote); a cluster (prompt). Which item is first is arbitrary, so each pair is
@@ -24,7 +22,7 @@ Edges: no vote TooFew; all z equal 0, or every vote for the predicted winner: no
 
 Sources: Brier 1950; Guo et al. 2017 (ECE); Cox 1958 (slope); Nixon et al. 2019 (bins of equal mass).
 
-How steady a judge is, and whether it tells strong from weak: wordings, samples, bands.
+How steady a judge is, and whether it tells strong from weak:
 
 * `wording_spread`: pairs get one of several wordings of the question by a hash of their ids, that is, by lot. With
   m_cw the mean score of criterion c under its wording w, the spread of c is the standard deviation of the m_cw over w,

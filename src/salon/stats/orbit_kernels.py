@@ -8,8 +8,6 @@ column of a < b; a set of directed pairs is a mask of 2m bits.
 
 The loops run over the columns of a block of states, with the pair or item outside and no branches inside: the compiler
 turns them into vector instructions, which is what makes plain loops fast enough here.
-
-(Numba's cache of `orbit_kernels` does not notice a change here: delete `__pycache__` after editing.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Models of a comparison (Bradley-Terry, Thurstone, Davidson, Rao-Kupper) and their information matrix.
 
-Four models of a comparison, each a function of d = q_i - q_j and at most one tie parameter.
-
     Bradley-Terry  P(i) = 1 / (1 + e^-d)                                         a tie is half a win for each
     Thurstone V    P(i) = Phi(d / sqrt 2)                                        a tie is half a win for each
     Davidson       P(i) = e^(d/2) / Z, P(tie) = nu / Z, Z = e^(d/2) + e^(-d/2) + nu,             nu = e^t > 0

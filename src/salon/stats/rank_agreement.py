@@ -1,7 +1,5 @@
 """Agreement on an order: of generators between people and a predictor, of items between two methods.
 
-Do people and a predictor put generators in the same order?
-
 Data: of each cluster (prompt) c and generator g the points it won among people (votes), the points it won by the
 predictor's decisions, and the number of its pairs. A generator's value is its points over its pairs, on either side.
 

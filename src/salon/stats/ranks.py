@@ -1,7 +1,5 @@
 """Rank intervals, tiers and groups of items, and means of generators on the same prompts with their ranks.
 
-Ranks that admit what is not known: rank intervals, tiers, and groups that cannot be told apart.
-
 Items 0..n-1 have scores q (higher = better) with covariance C. Two items differ when
 
     |q_i - q_j| > c se_ij,      se_ij^2 = C_ii + C_jj - 2 C_ij,

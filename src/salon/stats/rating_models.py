@@ -1,7 +1,5 @@
 """Scores from ratings: means, medians, z-scores, shrunken means; and moderated variances.
 
-Ratings to scores, and how far to trust them: the mean, the median and z-scores of each rater.
-
 y_ri is the rating of item i by rater r, q_i the item's score, b_r the rater's offset, e_ri the rest:
 
     y_ri = q_i + b_r + e_ri

@@ -1,11 +1,10 @@
 """Rating anchors, and the curve from latent scores to the rating scale.
 
-Rating anchors: the items whose ratings agree best, a few at each inner level of the scale.
-
-An item's level is the mark nearest to its mean rating; the marks are low, the `levels` and high. Levels default to
-1/4, 1/2 and 3/4 of the scale: 2, 3, 4 on a 1-5 scale, where "nearest mark" is "rounded mean"; 25, 50, 75 on 0-100.
-A mean halfway between two marks belongs to the upper one (2.5 is level 3; banker's rounding would make it 2). Items
-at the lowest and highest mark serve nowhere: ratings there are cut off.
+Rating anchors are the items whose ratings agree best, a few at each inner level of the scale. An item's level is the
+mark nearest to its mean rating; the marks are low, the `levels` and high. Levels default to 1/4, 1/2 and 3/4 of the
+scale: 2, 3, 4 on a 1-5 scale, where "nearest mark" is "rounded mean"; 25, 50, 75 on 0-100. A mean halfway between two
+marks belongs to the upper one (2.5 is level 3; banker's rounding would make it 2). Items at the lowest and highest mark
+serve nowhere: ratings there are cut off.
 
 At each level the `each` items with the lowest standard deviation over raters (n - 1) are taken; ties go to the mean
 nearer to the level, then to the lower item number. Both are compared to nine decimals of a quarter of the scale, so

@@ -1,9 +1,8 @@
 """Rewards for sampled scores: keeping a target order (fidelity), and being near the labels (closeness).
 
-How well sampled scores keep a target order: the confidence-weighted Thurstone fidelity, a reward for each answer.
-
-Model. Image i has answers k = 1..G, each a vector of D scores s_ik. Per criterion, mean_z and var_z are the mean and
-variance of the answers of image z. Answer k of image i is set against every other image z:
+Fidelity, confidence-weighted (Thurstone), is a reward for each answer. Image i has answers k = 1..G, each a vector of D
+scores s_ik. Per criterion, mean_z and var_z are the mean and variance of the answers of image z. Answer k of image i is
+set against every other image z:
 
     p_pred = Phi((s_ik - mean_z) / sqrt(var_i + var_z + eps))                          Eq. 4
     p_gt   = 1, 1/2 or 0 as the target puts i above, level with or below z             Eq. 5

@@ -1,7 +1,5 @@
 """Simulated judgments with a known truth, and the ranking laws behind them with the agreement that each implies.
 
-Simulated judgments with a known truth: rankings, comparisons, ratings.
-
 Every law here shares one picture: each prompt (or item) has a hidden truth, and each rater sees it through
 noise of their own. `noise`, `theta` and `careless` may be one number or one per rater.
 

@@ -1,7 +1,5 @@
 """Uncertain scores: the chance of a win between two items, and the gain of choosing the best of N.
 
-The chance of a win between two items whose scores are uncertain.
-
 An item's score is r ~ N(mu, sigma²), a voter prefers the first of two with probability s(r1 - r2), s(x) = 1/(1 + e^-x).
 Then z = r1 - r2 ~ N(m, v²) with m = mu1 - mu2, v² = sigma1² + sigma2², and
 
@@ -30,10 +28,8 @@ voters see in an item, not the error of an estimate of mu; either may be put in 
 Source: HPSv3 section 4.1 (equation 3); Thurstone 1927 case III for the probit; Trefethen 2022, Exactness of
 quadrature formulas, for the rules.
 
-What best of N brings: a scorer s chooses among N draws, q is what they are truly worth.
-
-Model. Draws are independent, s has correlation rho with q, and the mean of q given s is a straight line. Then with
-e_N = E[(max of N draws of s - mean) / sd of s]
+Best of N: a scorer s chooses among N draws, q is what they are truly worth. Draws are independent, s has correlation
+rho with q, and the mean of q given s is a straight line. Then with e_N = E[(max of N draws of s - mean) / sd of s]
 
     E[q of the chosen] - E[q] = rho sd(q) e_N                                                     `predicted_gain`
 

@@ -1,7 +1,6 @@
 """Laws of the chance p behind votes: a beta law, all laws that the votes allow, and the ceilings they leave.
 
-The law of pair probabilities: p, the chance that a random rater prefers the first item of a pair, over
-pairs.
+p is the chance that a random rater prefers the first item of a pair; its law is over pairs.
 
 Data: counts N of pairs by (R, m), m the larger camp among R raters. Which item comes first is arbitrary, so
 laws of p are taken symmetric about 1/2.
