@@ -320,6 +320,21 @@ def thin_study(
             fractions=fractions, repeats=settings.repeats, prior=settings.prior, rng=rng,
         )  # fmt: skip
         thinnings.append(thinning)
+    whole_graphs = []
+    for group in groups:
+        health = connectivity(group.items, np.column_stack([group.a, group.b]))
+        whole_graphs.append(
+            ThinGroup(
+                criterion=study.criteria[group.criterion].id,
+                group=study.label("groups", group.group),
+                items=group.items,
+                pairs=health.edges,
+                judgments=len(group.a),
+                connected=health.connected,
+                diameter=health.diameter,
+                mean_path=health.mean_path,
+            )
+        )
     values = {"fractions": ",".join(f"{fraction:g}" for fraction in fractions), "repeats": settings.repeats}
     values |= {"prior": settings.prior} | ({"criteria": ",".join(criteria)} if criteria else {})
     signature = Signature(method="thinning", data=study.hash[:12], revision=study.revision, settings=values, seed=seed)
@@ -327,7 +342,7 @@ def thin_study(
         study=study.name,
         simulated=study.simulated,
         rows=tuple(_thin_row(number, fraction, groups, thinnings) for number, fraction in enumerate(fractions)),
-        groups=tuple(_thin_group(study, group) for group in groups),
+        groups=tuple(whole_graphs),
         left_out=left_out,
         signature=signature,
         signature_line=str(signature),
@@ -394,17 +409,3 @@ def _mean_figure(values: Floats) -> Estimate | None:
 def _known_mean(values: Floats) -> float | None:
     defined = values[np.isfinite(values)]
     return float(defined.mean()) if len(defined) else None
-
-
-def _thin_group(study: Study, group: _ComparedGroup) -> ThinGroup:
-    health = connectivity(group.items, np.column_stack([group.a, group.b]))
-    return ThinGroup(
-        criterion=study.criteria[group.criterion].id,
-        group=study.label("groups", group.group),
-        items=group.items,
-        pairs=health.edges,
-        judgments=len(group.a),
-        connected=health.connected,
-        diameter=health.diameter,
-        mean_path=health.mean_path,
-    )

@@ -227,7 +227,9 @@ def rater_rows(study: Study, criteria: Sequence[CriterionFigures], settings: Che
         rated, rated_p = _rating_facts(study, rater, rng)
         facts: RaterFacts = {"mean_tau": taus.get(label), "intransitive": loops.get(rater), **compared, **rated}
         run_p = compared_p if rated_p is None else rated_p
-        seconds = _median_seconds(study, rater)
+        times = [view.seconds[view.rater == rater] for view in views if view.seconds is not None]
+        finite = np.concatenate(times)[np.isfinite(np.concatenate(times))] if times else np.zeros(0)
+        seconds = float(np.quantile(finite, 0.5)) if len(finite) else None
         rows.append(
             RaterSummary(
                 rater=label,
@@ -378,17 +380,6 @@ def _with_run(
         return facts, None
     run = longest_run(answers[:RUN_ANSWERS], rng=rng, shuffles=199)
     return {**facts, "longest_run": run.length}, run.p
-
-
-def _median_seconds(study: Study, rater: int) -> float | None:
-    seconds = [
-        view.seconds[view.rater == rater]
-        for view in (study.comparisons, study.rankings, study.ratings)
-        if view.seconds is not None
-    ]
-    finite = np.concatenate(seconds) if seconds else np.zeros(0)
-    finite = finite[np.isfinite(finite)]
-    return float(np.quantile(finite, 0.5)) if len(finite) else None
 
 
 def _flags(

@@ -25,7 +25,7 @@ from salon.check.report_signal import (
     signal_section,
     with_distinct_names,
 )
-from salon.check.results import CeilingFigures, CheckReport, CriterionFigures, TestFigures
+from salon.check.results import CeilingFigures, CheckReport, CriterionFigures
 from salon.report import (
     Block,
     Card,
@@ -426,11 +426,14 @@ def _laws(report: CheckReport) -> list[Block]:
         return [Note("No test could be made.", "thin")]
     used = [name for name in TESTS if any(t.name == name for _, t in tests)]
     rows = []
-    for c in dict.fromkeys(c.name for c, _ in tests):
-        rows.append({"name": c, **{name: Cell(None, "not tested") for name in used}})
-        rows[-1] |= {
-            t.name: Cell(t.statistic, t.law or "", _n_words(t)) for criterion, t in tests if criterion.name == c
-        }
+    for criterion in dict.fromkeys(c.name for c, _ in tests):
+        row: dict[str, object] = {"name": criterion, **{name: Cell(None, "not tested") for name in used}}
+        for test in [t for c, t in tests if c.name == criterion]:
+            under = Markup("")
+            if test.n is not None:
+                under = Markup("n {}").format(count_noun(test.n, test.unit) if test.unit else fixed(test.n, 0))
+            row[test.name] = Cell(test.statistic, test.law or "", under)
+        rows.append(row)
     columns = [
         Column("name", "Criterion"),
         *(Column(name, TESTS[name], "number", STATISTIC_DECIMALS[name]) for name in used),
@@ -445,9 +448,3 @@ def _laws(report: CheckReport) -> list[Block]:
         Table(columns, rows, "Test statistics, and below each the n it rests on."),
         Table(law_columns, law_rows, "The law each test was compared with.", sortable=False),
     ]
-
-
-def _n_words(test: TestFigures) -> Markup:
-    if test.n is None:
-        return Markup("")
-    return Markup("n {}").format(count_noun(test.n, test.unit) if test.unit else fixed(test.n, 0))

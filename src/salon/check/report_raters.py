@@ -295,7 +295,19 @@ def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
     level_caption = Markup("{}: share of answers at each level, with {} intervals.").format(name, level_words(report))
     blocks: list[Block] = [Chart(bars, words, name), Table(columns, rows, level_caption, sortable=False)]
     if flag.positive_rate:
-        blocks.append(_rater_rates(flag, name))
+        raters = list(flag.positive_rate.items())[:MOST_FLAG_RATERS]
+        rates = [
+            {"rater": brief(rater, RATER_NAME), "positive": rate, "top": flag.top_rate.get(rater)}
+            for rater, rate in raters
+        ]
+        heads = [
+            Column("rater", "Rater"),
+            Column("positive", "Positive", "percent"),
+            Column("top", "Worst level", "percent"),
+        ]
+        hidden = len(flag.positive_rate) - len(rates)
+        rest = Markup(" {} are in the JSON.").format(count_noun(hidden, "more rater")) if hidden else ""
+        blocks.append(Table(heads, rates, Markup("{}: each rater's share of flags.").format(name) + rest))
     if flag.splits:
         ranked = sorted(((brief(levels), share) for levels, share in flag.splits.items()), key=lambda pair: -pair[1])
         drawing = charts.bar_list(ranked[:MOST_SPLITS], title=f"{name}: levels used on one item", percent=True)
@@ -304,21 +316,6 @@ def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
         caption = Markup("Share of items whose raters use exactly these levels.") + more
         blocks.append(Chart(drawing, caption, f"{name}: splits"))
     return blocks
-
-
-def _rater_rates(flag: FlagFigures, name: str) -> Table:
-    rows = [
-        {"rater": brief(rater, RATER_NAME), "positive": rate, "top": flag.top_rate.get(rater)}
-        for rater, rate in list(flag.positive_rate.items())[:MOST_FLAG_RATERS]
-    ]
-    columns = [
-        Column("rater", "Rater"),
-        Column("positive", "Positive", "percent"),
-        Column("top", "Worst level", "percent"),
-    ]
-    left = len(flag.positive_rate) - len(rows)
-    more = Markup(" {} are in the JSON.").format(count_noun(left, "more rater")) if left else ""
-    return Table(columns, rows, Markup("{}: each rater's share of flags.").format(name) + more)
 
 
 def protocol_section(report: CheckReport) -> Section | None:
