@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from salon.evaluate.results import PanelFigures
+from salon.evaluate.pair_results import PanelFigures
 from salon.evaluate.words import judge_warnings
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from salon.evaluate.validation import HeadFigures
-from salon.evaluate.validation_words import validation_warnings
+from salon.evaluate.validation import HeadFigures, validation_warnings
 from salon.stats.result import Estimate
 
 

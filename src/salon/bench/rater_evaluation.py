@@ -23,11 +23,11 @@ from salon.bench.rater_tables import (
     RaterTables,
 )
 from salon.errors import BadFile, DesignError, StatsError, TooFew, UnknownReference
-from salon.evaluate.answers import PairJudge
-from salon.evaluate.judge_figures import JudgeOnPanel, judge_on_panels
+from salon.evaluate.answers import PairAnswers, PairJudge
 from salon.evaluate.judges import find_judges, report_judges
-from salon.evaluate.people import ItemOrder, VotePanel, is_person, item_generators, vote_panels
-from salon.evaluate.results import JudgeFigures, JudgeReport, ReportSettings
+from salon.evaluate.pair_results import JudgeFigures
+from salon.evaluate.people import ItemOrder, TestPairs, is_person, item_generators, study_pairs
+from salon.evaluate.results import Evaluation, ReportSettings
 from salon.judge.scorers.registry import make_scorer
 from salon.judge.scoring import MissingScore, PictureScore, ScoreSettings, cached_scores
 from salon.models.cache import ResultCache
@@ -57,10 +57,10 @@ class EvaluatedStudy:
 
     name: str
     study: Study
-    panels: Sequence[VotePanel]
-    places: ItemOrder
-    report: JudgeReport
-    met: dict[str, list[JudgeOnPanel]]
+    pairs: TestPairs
+    order: ItemOrder
+    report: Evaluation
+    answers: dict[str, PairAnswers]
 
 
 def rater_tables(
@@ -87,7 +87,7 @@ def rater_tables(
             warnings.append(f"{name}: left out: {error.needed}; found {error.found}")
     if not held:
         raise TooFew("raters and people who judged the same pairs are needed", found="; ".join(warnings))
-    if unknown := [name for name in names if not any(name in one.met for one in held)]:
+    if unknown := [name for name in names if not any(name in one.answers for one in held)]:
         raise UnknownReference("a rater of one of the studies is needed", found=", ".join(map(repr, unknown)))
     rows = _rows(held, settings)
     signature = _signature(held, settings, names)
@@ -137,11 +137,11 @@ def _held(
     )
     if not report.judges:
         raise TooFew("a judge of pairs is needed", found="judges of checklists alone", where=f"study {name!r}")
-    places = ItemOrder(study)
-    voted = vote_panels(study, places)
-    shown = {one.judge for one in report.judges}
-    met = {judge.name: judge_on_panels(judge, voted) for judge in judges if judge.name in shown}
-    return EvaluatedStudy(name, study, voted, places, report, met)
+    order = ItemOrder(study)
+    pairs = study_pairs(study, order)
+    names_shown = {judge.name for judge in report.judges}
+    answers = {judge.name: judge.answers.on(pairs) for judge in judges if judge.name in names_shown}
+    return EvaluatedStudy(name, study, pairs, order, report, answers)
 
 
 def _listed(judges: Sequence[PairJudge]) -> str:
@@ -172,8 +172,8 @@ def _panel_study(held: EvaluatedStudy, settings: ReportSettings) -> PanelStudy:
                 votes=one.votes,
                 pairs=one.pairs,
                 tied=one.tied,
-                next_rater=one.next_rater,
-                oracle=one.oracle,
+                next_rater=one.ceilings.next_rater if one.ceilings else None,
+                oracle=one.ceilings.oracle if one.ceilings else None,
                 no_ceiling=one.no_ceiling,
                 signal=one.signal,
             )
@@ -194,8 +194,7 @@ def _answering(study: Study) -> int:
 
 def _pooled_ceiling(held: EvaluatedStudy, settings: ReportSettings) -> Estimate | None:
     """One more person on all pairs of all criteria; None where panels are too small."""
-    votes = np.concatenate([panel.votes[:, :2] for panel in held.panels])
-    clusters = np.concatenate([panel.cluster for panel in held.panels])
+    votes, clusters = held.pairs.votes[:, :2], held.pairs.group
     rng = settings.rng(f"{held.name}\npooled ceiling")
     try:
         made = ceilings(votes[:, 0], votes.sum(axis=1), clusters, draws=settings.draws, rng=rng, level=settings.level)
@@ -212,7 +211,7 @@ def _rows(held: Sequence[EvaluatedStudy], settings: ReportSettings) -> list[Rate
     found: dict[tuple[str, str], list[tuple[EvaluatedStudy, JudgeFigures]]] = {}
     for one in held:
         for judge in one.report.judges:
-            found.setdefault((judge.judge, judge.kind), []).append((one, judge))
+            found.setdefault((judge.name, judge.kind), []).append((one, judge))
     return [
         RaterResult(
             rater=name,
@@ -239,8 +238,8 @@ def _on_study(held: EvaluatedStudy, judge: JudgeFigures, settings: ReportSetting
         unread=judge.pooled.unseen,
         criteria={id: None if one is None else one.accuracy for id, one in figures.items()},
         pairs=judge.pooled.pairs,
-        panel_pairs=sum(int(panel.decided.sum()) for panel in held.panels),
-        order=_generator_order(held, judge.judge, settings),
+        panel_pairs=int(held.pairs.decided.sum()),
+        order=_generator_order(held, judge.name, settings),
         warnings=tuple(f"{one.name}: {words}" for one in judge.criteria for words in one.warnings),
     )
 
@@ -248,8 +247,7 @@ def _on_study(held: EvaluatedStudy, judge: JudgeFigures, settings: ReportSetting
 def _generator_order(held: EvaluatedStudy, judge: str, settings: ReportSettings) -> GeneratorAgreement:
     """People's and the rater's shares of pairs won, over all criteria."""
     names, of_item = item_generators(held.study)
-    parts = [_decided(held, one, of_item) for one in held.met[judge]]
-    first, second, votes, said, cluster = (np.concatenate(column) for column in zip(*parts))
+    first, second, votes, said, cluster = _decided(held, held.answers[judge], of_item)
     present, pair = np.unique(np.stack([first, second]), return_inverse=True)
     if len(present) < 2:
         return GeneratorAgreement(
@@ -272,14 +270,14 @@ def _generator_order(held: EvaluatedStudy, judge: str, settings: ReportSettings)
     )
 
 
-def _decided(held: EvaluatedStudy, met: JudgeOnPanel, of_item: Ints) -> tuple[Ints, Ints, Floats, Floats, Ints]:
+def _decided(held: EvaluatedStudy, answers: PairAnswers, of_item: Ints) -> tuple[Ints, Ints, Floats, Floats, Ints]:
     """Of pairs of two generators that both spoke on: the two, people's share for the first, the rater's, the prompt."""
-    a, b = (of_item[item] for item in held.places.items(met.panel.keys))
-    choice = met.faced.choice
-    rows = np.flatnonzero((a >= 0) & (b >= 0) & (a != b) & met.faced.asked & (choice != UNREAD))
-    votes = met.panel.votes[rows]
+    a, b = (of_item[item] for item in held.order.items(held.pairs.keys))
+    choice = answers.choice
+    rows = np.flatnonzero((a >= 0) & (b >= 0) & (a != b) & answers.asked & (choice != UNREAD))
+    votes = held.pairs.votes[rows]
     share = (votes[:, 0] + votes[:, 2] / 2) / votes.sum(axis=1)
-    return a[rows], b[rows], share, (choice[rows] + 1) / 2, met.panel.cluster[rows]
+    return a[rows], b[rows], share, (choice[rows] + 1) / 2, held.pairs.group[rows]
 
 
 def generator_points(sides: Ints, cluster: Ints, generators: int, points: Floats) -> Floats:

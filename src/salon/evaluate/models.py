@@ -1,10 +1,21 @@
-"""The pairs that models are tested on, with the votes of people; and what a model or scorer said about them."""
+"""Models and scorers against people on pairs, past the leak guard of every model.
+
+Of a study that a model was trained on, the split that its card names is taken; of any other study all pairs. A study is
+taken for the one it was trained on when the data are the same, or when it holds more than half of the pictures in the
+model's guard (a study that has grown since). Several models are tested on the pairs that all of them may be tested on.
+
+A model is asked about every pair. Heads are given vectors from the cache, so no picture is looked at twice; others see
+the pictures. Where the order of a pair leaves a trace (the pairwise form) it is shown both ways round and the mean of
+the two log-odds counts.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -13,10 +24,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from salon.errors import BadColumns, BadFile, DesignError, TooFew
-from salon.evaluate.judges import people_only
+from salon.errors import BadFile, DesignError, TooFew
+from salon.evaluate.accuracy import (
+    PairCeilings,
+    accuracies,
+    calibration,
+    drawing,
+    generator_order,
+    judge_criterion,
+    model_buckets,
+    order_flips,
+    paired_comparisons,
+    panel_figures,
+    tau,
+)
+from salon.evaluate.answers import Floats, PairAnswers, PairContestant
 from salon.evaluate.leaks import LeakGuard, Leaks, find_leaks, picture_keys
-from salon.evaluate.model_results import ContestantKind, EvaluateSettings
+from salon.evaluate.pair_results import UNGUARDED, JudgeFigures, LeakFigures, LearningCurve, SeedSpread
+from salon.evaluate.people import Bools, Ints, TestPairs, make_test_pairs, people_only
+from salon.evaluate.results import EvaluateSettings, Evaluation
+from salon.evaluate.words import model_policies, study_warnings
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.models.cards import AnyCard, PreferenceModel
 from salon.models.embeddings import encode_pictures, encode_texts
@@ -24,138 +51,173 @@ from salon.models.encoders import Encoder, Vectors
 from salon.store.folder import local_path, open_study
 from salon.store.near_pictures import PictureKey
 from salon.store.pictures import read_picture
-from salon.study import Prompt, Study
+from salon.study import Prompt, Signature, Study
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-COLUMNS = ("criterion", "group", "item_a", "item_b", "for_a", "for_b", "ties", "text")
+Progress = Callable[[str], None]
 
+# -- the evaluation ----------------------------------------------------------------------------------------------------
 
-@dataclass(frozen=True)
-class TestPairs:
-    """The pairs of one study that models are tried on; an entry of each array for each pair."""
-
-    study: str
-    data: str
-    split: str
-    criteria: tuple[tuple[str, str], ...]
-    """Id and name of each criterion that has a pair."""
-    criterion: Ints
-    """Place in `criteria`."""
-    group: Ints
-    item_a: NDArray[np.object_]
-    item_b: NDArray[np.object_]
-    votes: Ints
-    """(pairs, 3): for a, for b, ties."""
-    text: NDArray[np.object_]
-    """Whole text of the prompt; empty where the two items answer different ones."""
-    generators: Mapping[str, str] = field(default_factory=dict)
-    """By item, where it is known."""
-    simulated: bool = False
-
-    def __len__(self) -> int:
-        return len(self.criterion)
-
-    @cached_property
-    def winner(self) -> Ints:
-        """1 a, -1 b, 0 no majority."""
-        values: Ints = np.sign(self.votes[:, 0] - self.votes[:, 1])
-        return values
-
-    @cached_property
-    def decided(self) -> Bools:
-        """Pairs with a majority."""
-        mask: Bools = self.winner != 0
-        return mask
-
-    @property
-    def items(self) -> list[str]:
-        """Items of all pairs, each once."""
-        return list(dict.fromkeys([*self.item_a, *self.item_b]))
+StudyEntry = tuple[TestPairs, Sequence[PairContestant]]
+_SEED = "seed"
 
 
-def make_test_pairs(
-    labels: pa.Table,
+def evaluate(
+    entries: Sequence[StudyEntry],
+    settings: EvaluateSettings | None = None,
     *,
-    study: str,
-    data: str,
-    split: str,
-    names: Mapping[str, str],
-    generators: Mapping[str, str] | None = None,
-    simulated: bool = False,
-) -> TestPairs:
-    """The pairs of a table of labels, ties kept; `split` says in a word which part of the study they are."""
-    for name in COLUMNS:
-        if name not in labels.column_names:
-            raise BadColumns.missing(name, labels.column_names, where="labels")
-    if not labels.num_rows:
+    learning_curve: LearningCurve | None = None,
+    notes: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda name: None,
+) -> Evaluation:
+    """What contestants are worth on one study or several; names of contestants tell them apart within a study."""
+    settings = settings or EvaluateSettings()
+    signature = _signature(entries, settings)
+    shared = {"signature": signature, "signature_line": str(signature), "level": settings.level}
+    parts = [_study_parts(pairs, contestants, settings, progress) for pairs, contestants in entries]
+    also = tuple(Evaluation(**shared, **part, policies=()) for part in parts[1:])
+    leaking = any(_is_leaking(one) for _, contestants in entries for one in contestants)
+    main = Evaluation(
+        **shared,
+        **{**parts[0], "leaking": leaking},
+        seeds=_seed_spreads(entries[0][1], parts[0]["judges"]),
+        learning_curve=learning_curve,
+        also=also,
+        policies=(),
+    )
+    return main.model_copy(update={"policies": model_policies([main, *also], notes)})
+
+
+def _study_parts(
+    pairs: TestPairs, contestants: Sequence[PairContestant], settings: EvaluateSettings, progress: Progress
+) -> dict[str, Any]:
+    """The parts of an Evaluation of one study, the most accurate first."""
+    useful = [one for one in contestants if (pairs.decided & one.speaks).any()]
+    if not useful:
         raise TooFew(
-            "pairs that people voted on are needed",
-            found=f"none ({split})",
-            where=f"study {study!r}",
-            remedy="--split all takes every prompt; few prompts may leave a split empty",
+            "a pair with a majority that a model or scorer speaks about is needed",
+            found=f"{int(pairs.decided.sum()):,} pairs with a majority of {len(pairs):,}",
+            where=f"study {pairs.study!r}, criteria {', '.join(id for id, _ in pairs.criteria)}",
+            remedy="evaluate on the criteria that the model was trained on",
         )
-    here = list(dict.fromkeys(_words(labels, "criterion")))
-    groups = _words(labels, "group")
-    _, group = np.unique(np.array([str(name) for name in groups]), return_inverse=True)
-    return TestPairs(
-        study=study,
-        data=data,
-        split=split,
-        criteria=tuple((id, names.get(id, id)) for id in here),
-        criterion=np.array([here.index(id) for id in _words(labels, "criterion")], np.int64),
-        group=group.astype(np.int64),
-        item_a=np.array(_words(labels, "item_a"), object),
-        item_b=np.array(_words(labels, "item_b"), object),
-        votes=np.stack([np.asarray(labels.column(name), np.int64) for name in ("for_a", "for_b", "ties")], axis=1),
-        text=np.array([text or "" for text in _words(labels, "text")], object),
-        generators=generators or {},
-        simulated=simulated,
+    tops = PairCeilings(pairs, settings, required=settings.ceiling)
+    figures = []
+    answers = {one.name: one.on(pairs) for one in useful}
+    for one in useful:
+        progress(one.name)
+        figures.append(_contestant_figures(one, answers[one.name], tops, settings))
+    figures.sort(key=lambda one: (-one.pooled.accuracy.value, one.name))
+    comparisons = paired_comparisons([(one.name, answers[one.name]) for one in figures], settings)
+    to_best = {one.second: one.difference for one in comparisons if one.first == figures[0].name}
+    judges = tuple(
+        one.model_copy(update={"to_best": to_best[one.name].transform(operator.neg)}) if one.name in to_best else one
+        for one in figures
+    )
+    spoken = {place for one in useful for place in np.unique(pairs.criterion[answers[one.name].rows]).tolist()}
+    return {
+        "study": pairs.study,
+        "simulated": pairs.simulated,
+        "data": pairs.data,
+        "split": pairs.split,
+        "leaking": any(_is_leaking(one) for one in contestants),
+        "prompts": len(np.unique(pairs.group)),
+        "pairs": len(pairs),
+        "tied": int((~pairs.decided).sum()),
+        "votes": int(pairs.votes.sum()),
+        "panel": tuple(panel_figures(pairs, place, tops([place]), (None, None)) for place in sorted(spoken)),
+        "judges": judges,
+        "comparisons": comparisons,
+        "warnings": study_warnings(pairs, contestants, judges),
+    }
+
+
+def _contestant_figures(
+    one: PairContestant, answers: PairAnswers, tops: PairCeilings, settings: EvaluateSettings
+) -> JudgeFigures:
+    """What a model or scorer is worth; its draws are seeded by its own name and taken in this order."""
+    rng = settings.rng(one.name)
+    given = drawing(settings, rng)
+    pairs, rows = answers.pairs, answers.rows
+    reached = accuracies(answers, tops, rng)
+    spoken = [place for place, part in enumerate(reached.by_criterion) if part is not None]
+    return JudgeFigures(
+        name=one.name,
+        kind=one.kind,
+        form=one.form,
+        signature=one.signature,
+        macro=reached.macro,
+        pooled=reached.pooled,
+        buckets=model_buckets(answers, rows, tops(spoken), given),
+        tau=tau(answers, np.arange(len(pairs)), given),
+        criteria=tuple(
+            judge_criterion(
+                answers,
+                place,
+                reached.by_criterion[place],
+                tops([place]),
+                buckets=model_buckets(answers, rows[pairs.criterion[rows] == place], tops([place]), given),
+                tau=tau(answers, pairs.on(place), given),
+            )
+            for place in spoken
+        ),
+        calibration=calibration(one, pairs, settings.bins, given),
+        generators=generator_order(answers, given),
+        order_flips=order_flips(one, pairs, given),
+        leak=_leak_figures(one),
+        unscored=dict(one.unscored),
     )
 
 
-def _words(rows: pa.Table, column: str) -> list[Any]:
-    result: list[Any] = rows.column(column).cast(pa.string()).to_pylist()
-    return result
+def _leak_figures(one: PairContestant) -> LeakFigures | None:
+    if one.kind in UNGUARDED:
+        return None
+    leaks = one.leaks or Leaks((), (), ())
+    return LeakFigures(
+        guarded=one.guarded or one.leaks is not None,
+        pictures=len(leaks.pictures),
+        near=len(leaks.near),
+        texts=len(leaks.texts),
+        words=leaks.words if one.leaks is not None or one.guarded else "no leak guard",
+    )
 
 
-@dataclass(frozen=True)
-class PairContestant:
-    """What a model or scorer says about test pairs."""
-
-    name: str
-    kind: ContestantKind
-    margin: Floats
-    """(pairs,) above 0: a is better; log-odds where `is_logit`. NaN: no number."""
-    speaks: Bools
-    """(pairs,) whether the pair is one of its criteria."""
-    is_logit: bool = False
-    turned: Floats | None = None
-    """The margin with the pair shown the other way round, sign turned back; None where order leaves no trace."""
-    form: str = ""
-    signature: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """How it was trained, for telling seeds from other differences."""
-    leaks: Leaks | None = None
-    guarded: bool = False
-    unscored: Mapping[str, int] = field(default_factory=dict)
-    """Items without a number, by reason."""
-
-    @property
-    def known(self) -> Bools:
-        """Pairs with a number."""
-        return self.speaks & ~np.isnan(self.margin)
+def _is_leaking(one: PairContestant) -> bool:
+    """Trained on what it is tested on, or nobody knows."""
+    return one.kind not in UNGUARDED and (bool(one.leaks) or not one.guarded)
 
 
-# --------------------------------------------------------------------------------------------------
-# What models and scores say about the pairs of a trial.
-#
-# A model is asked about every pair. Heads are given vectors from the cache, so no picture is looked at twice; others
-# see
-# the pictures. Where the order of a pair leaves a trace (the pairwise form) it is shown both ways round and the mean of
-# the two log-odds counts.
-# --------------------------------------------------------------------------------------------------
+def _seed_spreads(contestants: Sequence[PairContestant], judges: Sequence[JudgeFigures]) -> tuple[SeedSpread, ...]:
+    """Models whose settings differ in their seed alone, two or more of a kind."""
+    accuracy = {one.name: one.pooled.accuracy.value for one in judges}
+    alike: dict[str, list[str]] = {}
+    for one in contestants:
+        if one.name in accuracy and _SEED in one.settings:
+            rest = {key: value for key, value in one.settings.items() if key != _SEED}
+            alike.setdefault(json.dumps(rest, sort_keys=True, default=str), []).append(one.name)
+    spreads = []
+    for names in alike.values():
+        x = np.array([accuracy[name] for name in names])
+        if len(names) > 1:
+            numbers = {"mean": x.mean(), "sd": x.std(ddof=1), "low": x.min(), "high": x.max()}
+            spreads.append(SeedSpread(names=tuple(names), n=len(x), **{key: float(v) for key, v in numbers.items()}))
+    return tuple(spreads)
+
+
+def _signature(entries: Sequence[StudyEntry], settings: EvaluateSettings) -> Signature:
+    digest = hashlib.sha256()
+    for pairs, contestants in entries:
+        digest.update(f"{pairs.data}\0{pairs.split}\0".encode())
+        for one in sorted(contestants, key=lambda one: one.name):
+            digest.update(f"{one.name}\0{one.signature}\0".encode("utf-8", "surrogatepass"))
+            digest.update(np.ascontiguousarray(one.margin).tobytes())
+    return Signature(
+        method="evaluate",
+        data=entries[0][0].data[:12],
+        settings={**settings.model_dump(exclude={"seed"}), "contestants": digest.hexdigest()[:12]},
+        seed=settings.seed,
+    )
+
+
+# -- what models say ---------------------------------------------------------------------------------------------------
 
 ONE_WAY = ("pairwise",)
 """Forms of heads that may answer otherwise when a pair is turned round."""
@@ -274,16 +336,8 @@ def criterion_rows(trial: TestPairs, criterion: str | None) -> Bools:
     return np.array([trial.criteria[place][0] == criterion for place in known], bool)
 
 
-# --------------------------------------------------------------------------------------------------
-# The pairs of a study that models may be tried on, past the leak guard of every one of them.
-#
-# Of a study that a model was trained on, the split that its card names; of any other study all pairs. A study is taken
-# for the one it was trained on when the data are the same, or when it holds more than half of the pictures in the
-# model's
-# guard (a study that has grown since). Several models are tried on the pairs that all of them may be tried on.
-# --------------------------------------------------------------------------------------------------
+# -- the pairs of a study ----------------------------------------------------------------------------------------------
 
-Progress = Callable[[str], None]
 _OWN = 0.5
 """Share of a guard's pictures in a study above which the model was trained on that study."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import BadValue, TooFew
-from salon.evaluate.score_results import Missing, ScorerGroup
+from salon.evaluate.results import Missing, ScorerGroup
 from salon.stats.score_agreement import agreement_draws, lowest_filling
 from salon.study.study import CompareWithin
 

@@ -17,12 +17,11 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from salon.errors import BadFile, BadValue, DesignError, TooFew
-from salon.evaluate.judges import people_only
 from salon.evaluate.leaks import LeakGuard, find_leaks, load_guard, picture_keys
-from salon.evaluate.people import category_labels, item_categories, item_prompts
+from salon.evaluate.people import category_labels, item_categories, item_prompts, people_only
 from salon.evaluate.pseudo_scores import read_label_card, read_pseudo_scores
+from salon.evaluate.results import CheckpointChoice, CostRow, Evaluation, ScoreEvaluationSettings
 from salon.evaluate.score_cells import Prediction, ScoreFrame, Target, make_draws
-from salon.evaluate.score_results import CheckpointChoice, CostRow, ScoreEvaluation, ScoreEvaluationSettings
 from salon.evaluate.score_tables import TRAINED, Predictions, read_predictions
 from salon.evaluate.scores import COMMON, MISSING_WORDS, choose, rater_level, signature_of, target_figures
 from salon.evaluate.targets import ratings_by_rater, target_named, usual_target
@@ -65,7 +64,7 @@ def evaluate_scores(
     device: str | None = None,
     progress: Progress = lambda step: None,
     on_forecast: Callable[[Sequence[str]], None] = lambda lines: None,
-) -> ScoreEvaluation:
+) -> Evaluation:
     """What scorers are worth on the study in `place` against one target or several.
 
     `on_forecast` hears what VLMs at endpoints will be asked, before the first question is sent.
@@ -104,7 +103,7 @@ def evaluate_scores(
         *(f"{one.name} against {t.name}: {one.words}" for t in figures for one in t.scorers if one.scale in _STRANGE),
     ]
     untrained = [UNREAD_POLICY] if any(one.group == "base" for one in predicted) else []
-    return ScoreEvaluation(
+    return Evaluation(
         study=study.name, simulated=study.simulated, within=frame.within, drawn=_drawn(frame), level=settings.level,
         leaking=bool(leaks), targets=tuple(figures), choice=choice,
         cost=tuple(_cost(frame, targets[0], predicted, asked, tables.folders)),

@@ -14,18 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.evaluate.score_cells import (
-    CORRELATIONS,
-    Floats,
-    Prediction,
-    ScoreCells,
-    ScoreDraws,
-    ScoreFrame,
-    Target,
-    make_cells,
-    pool_cells,
-)
-from salon.evaluate.score_results import (
+from salon.evaluate.results import (
     Checkpoint,
     CheckpointChoice,
     Histogram,
@@ -38,6 +27,17 @@ from salon.evaluate.score_results import (
     ScorerDifference,
     ScorerFigures,
     TargetFigures,
+)
+from salon.evaluate.score_cells import (
+    CORRELATIONS,
+    Floats,
+    Prediction,
+    ScoreCells,
+    ScoreDraws,
+    ScoreFrame,
+    Target,
+    make_cells,
+    pool_cells,
 )
 from salon.stats.intervals import BOTH_SIDES, UNBOUNDED, Ends, interval
 from salon.stats.result import Estimate

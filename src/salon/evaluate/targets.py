@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from salon.errors import BadFile, BadValue, TooFew
-from salon.evaluate.judges import people_only
+from salon.evaluate.people import people_only
 from salon.evaluate.pseudo_scores import read_pseudo_scores
 from salon.evaluate.score_cells import ScoreFrame, Target
 from salon.fuse.fuse import fuse_study

@@ -15,7 +15,7 @@ from scipy import stats
 
 from salon.errors import BadFile, BadValue, InputError
 from salon.evaluate.pseudo_scores import read_label_card
-from salon.evaluate.score_results import ScoreEvaluation, ScoreEvaluationSettings
+from salon.evaluate.results import Evaluation, ScoreEvaluationSettings
 from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
 from salon.fuse.splits import item_prompts, split_items
 from salon.judge.registry import JudgeSpec, open_judge
@@ -139,7 +139,7 @@ Label = Callable[[AblationCell, Path], None]
 """Writes a folder of labels."""
 Train = Callable[[AblationCell, Path, Path], None]
 """From a folder of labels to the folder of a model."""
-Test = Callable[[AblationCell, Path], ScoreEvaluation]
+Test = Callable[[AblationCell, Path], Evaluation]
 """What the model in a folder is worth."""
 
 
@@ -209,7 +209,7 @@ def _run_cell(
     return made
 
 
-def _cell_record(cell: AblationCell, found: ScoreEvaluation, calls: int) -> dict[str, Any]:
+def _cell_record(cell: AblationCell, found: Evaluation, calls: int) -> dict[str, Any]:
     target = found.targets[0]
     one = target.scorers[0]
     overall = one.overall
@@ -324,7 +324,7 @@ def _trainer(fixed: Ablation) -> Train:
 
 
 def _tester(fixed: Ablation) -> Test:
-    def test(cell: AblationCell, model: Path) -> ScoreEvaluation:
+    def test(cell: AblationCell, model: Path) -> Evaluation:
         items = None if fixed.test is not None else _test_side(fixed, cell)
         asked = ScoreQuestion(models=[model], against=fixed.against, items=items)
         settings = ScoreEvaluationSettings(draws=max(fixed.draws, 100), seed=cell.seed)

@@ -1,0 +1,759 @@
+"""Every table of an evaluation, once: terminal and page print the same `Table`.
+
+Columns come from the fields of the results. A column that is empty in all rows is left out, so that one table serves
+judges, scorers and models alike. Nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+from pydantic import BaseModel
+
+from salon.evaluate.pair_results import (
+    CHANCE,
+    KIND_WORDS,
+    AccuracyFigures,
+    BandFigures,
+    BucketFigures,
+    CalibrationFigures,
+    CeilingFigures,
+    FigureCorrelation,
+    JudgeAgreement,
+    JudgeCriterion,
+    JudgeFigures,
+    LearningPoint,
+    PairedFigures,
+    PanelFigures,
+    SeedSpread,
+    UsageFigures,
+    WordingFigures,
+)
+from salon.evaluate.results import (
+    Checkpoint,
+    CostRow,
+    DisputedPoint,
+    Evaluation,
+    FlagJudge,
+    FlagPanel,
+    JointAnswers,
+    ScoreAgreement,
+    ScorerDifference,
+    ScorerFigures,
+    TargetFigures,
+    TickAgreement,
+    TickCriterion,
+    TickFigures,
+    TickJudgeFigures,
+    TickPanelFigures,
+    TickPoint,
+    TickReport,
+)
+from salon.report import Badge, Cell, Column, Table, columns_of, numbers, value
+from salon.report.blocks import Tone
+from salon.report.words import (
+    LONGEST_NAME,
+    brief,
+    count_noun,
+    distinct_names,
+    fixed,
+    join_names,
+    law_range,
+    law_range_note,
+    level_words,
+    one_way,
+    sentence,
+)
+from salon.stats.result import Estimate
+
+Names = Mapping[str, str]
+"""How each judge is printed."""
+Part = tuple[type[BaseModel], Sequence[str]] | Column
+"""Some fields of a result class, or one column of its own."""
+NAME = 44
+SURE = 0.05
+"""Adjusted p below which two models are told apart."""
+MOST, MOST_POINTS, MOST_COLUMNS, MOST_COMPARISONS, MOST_REASONS = 40, 40, 6, 200, 60
+ACCURACY = ("accuracy", "parsed_only", "position_bias", "tie_rate", "conditional", "unseen")
+TICK_ACCURACY = ("accuracy", "parsed_only", "constant", "gain", "balanced", "kappa", "unread")
+TICK_ERRORS = ("on_yes", "on_no", "pass_rate", "people_pass", "lean")
+QUOTED = ("next_rater", "oracle")
+"""Ceilings that votes do not fix: ranges over all laws of the odds that fit."""
+CEILINGS = (*QUOTED, "leave_one_out", "leave_one_out_dropped", "panel", "cap")
+JUDGE: Part = (JudgeFigures, ("name",))
+NAMED = (JudgeFigures, TickJudgeFigures, ScorerFigures, PairedFigures, JudgeAgreement, TickAgreement, FlagJudge)
+"""Results whose `name`, `judge`, `first` and `second` are judges."""
+WHY = {
+    "tau": "no prompt with an order of all its items",
+    "to_best": "the best itself, or nothing in common",
+    "separation": "no group with strong and weak items",
+    "width": "the scale has no ends",
+    "alpha": "it needs two answers on an item, and two levels in use",
+    "kappa": "people, or a judge, only ever say one thing here",
+    "srcc": "no group has a correlation",
+    "mae": "not on the target's scale",
+    "rmse": "not on the target's scale",
+    "cost": "no cost is known",
+    "cost_per_1000": "no cost is known",
+    "cost_per_point": "no cost is known, or no accuracy above chance",
+}
+"""Why a figure may be missing."""
+FIGURE_WORDS = {
+    "accuracy": "accuracy",
+    "position_bias": "position bias b",
+    "conditional": "conditional accuracy c",
+    "tie_rate": "tie rate t",
+    "unseen": "unread pairs u",
+}
+SIGNAL_TONES: dict[str, Tone] = {
+    "yes, one taste": "clear",
+    "yes; one taste or camps: cannot tell": "clear",
+    "yes, in camps": "split",
+    "no, opposed camps": "split",
+    "no": "none",
+    "cannot tell": "thin",
+}
+RULE_WORDS = {"majority": "majority of all", "unanimous": "yes only if all say yes", "routes": "by the routes given"}
+
+
+def judge_names(report: Evaluation) -> dict[str, str]:
+    """How each judge is printed: brief, and numbered where two would read alike."""
+    names = [judge.name for evaluation in (report, *report.also) for judge in evaluation.judges]
+    names += [judge.name for judge in (report.ticks.judges if report.ticks else ())]
+    names += [judge.judge for panel in report.flags for judge in panel.judges]
+    names += [scorer.name for target in report.targets for scorer in target.scorers]
+    return distinct_names(dict.fromkeys(names), NAME)
+
+
+def is_pooled(report: Evaluation) -> bool:
+    """Whether the headline is the accuracy on all pairs, as of models; of judges it is the mean over criteria."""
+    return report.signature.method == "evaluate"
+
+
+def headline(report: Evaluation, judge: JudgeFigures) -> AccuracyFigures:
+    """The accuracy that judges are ordered by."""
+    return judge.pooled if is_pooled(report) else judge.macro
+
+
+# -- how a table is made -----------------------------------------------------------------------------------------------
+
+
+def _table(
+    parts: Sequence[Part],
+    rows: Sequence[Sequence[object]],
+    caption: str = "",
+    names: Names | None = None,
+    label: str = "",
+) -> Table:
+    """A table of the fields that `parts` name; each row holds a result (or the value) for each part.
+
+    A word in the place of a result is the reason why there is none.
+    """
+    columns: list[Column] = []
+    cells: list[dict[str, Cell]] = [{} for _ in rows]
+    for place, part in enumerate(parts):
+        for column in [part] if isinstance(part, Column) else columns_of(part[0], *part[1]):
+            for row, cell in zip(rows, cells):
+                held = row[place]
+                if isinstance(part, Column):
+                    cell[column.path] = held if isinstance(held, Cell) else Cell(held)
+                else:
+                    cell[column.path] = _cell(held, column.path, names or {})
+            if any(cell[column.path].raw not in (None, "") for cell in cells):
+                ranged = not isinstance(part, Column) and part[0] is CeilingFigures and column.path in QUOTED
+                columns.append(Column(column.path, column.header, "text", None, column.hint) if ranged else column)
+    return Table(columns, cells, caption, label=label)
+
+
+def _cell(result: object, path: str, names: Names) -> Cell:
+    """One field of a result, with the reason where it is missing."""
+    if result is None or isinstance(result, str):
+        return Cell(None, result or "")
+    held = getattr(result, path, None)
+    if isinstance(result, NAMED) and path in ("name", "judge", "first", "second"):
+        return Cell(names[held], getattr(result, "signature", None) or "", _judge_words(result))
+    if isinstance(result, CeilingFigures) and path in QUOTED:
+        return Cell(law_range(getattr(result, f"{path}_range")), held.method, law_range_note(held))
+    if held is not None:
+        return Cell(held, held.method if isinstance(result, BucketFigures) and isinstance(held, Estimate) else "")
+    return Cell(None, _why_no_accuracy(result, path) if isinstance(result, AccuracyFigures) else WHY.get(path, ""))
+
+
+def _judge_words(judge: object) -> str:
+    """What a judge is, and on how many pairs or ticks it was measured."""
+    simulated = ", simulated" if getattr(judge, "simulated", False) else ""
+    if isinstance(judge, TickJudgeFigures):
+        return Markup("{}{}").format(count_noun(judge.macro.ticks, "tick"), simulated)
+    if not isinstance(judge, JudgeFigures):
+        return ""
+    kind = "" if judge.kind in ("pairs", "rater") else f"{KIND_WORDS[judge.kind]}, "
+    form = f"{judge.form}, " if judge.form else ""
+    return Markup("{}{}{}{}").format(kind, form, count_noun(judge.pooled.pairs, "pair"), simulated)
+
+
+def _why_no_accuracy(figures: AccuracyFigures, path: str) -> str:
+    if figures.parsed_only is None:
+        return "no pair was read"
+    if path in ("position_bias", "took_first") and figures.position_bias is None:
+        return "one order, or none: no position bias can be given"
+    return "no pair with the same answer in both orders"
+
+
+def _at_level(words: str, report: Evaluation) -> Markup:
+    return Markup(words).format(level_words(report))
+
+
+# -- pairs -------------------------------------------------------------------------------------------------------------
+
+
+def accuracy_table(report: Evaluation, names: Names) -> Table:
+    """All judges: accuracy and what it is made of, beside its ceilings."""
+    parts: list[Part] = [
+        JUDGE, (AccuracyFigures, ACCURACY), (CeilingFigures, QUOTED),
+        (JudgeFigures, ("with_ties", "tau", "to_best", "order_flips")), (CalibrationFigures, ("slope",)),
+        Column("generators", "Generators", "estimate", 2, "Spearman's correlation with people over generators"),
+        (AccuracyFigures, ("pairs", "unscored")), (UsageFigures, ("cost_per_point",)),
+    ]  # fmt: skip
+    rows = []
+    for judge in report.judges:
+        figures, order = headline(report, judge), judge.generators
+        ceilings = figures.ceilings or figures.no_ceiling
+        spearman = Cell(order.spearman, order.reason or "") if order else None
+        rows.append((judge, figures, ceilings, judge, judge.calibration, spearman, figures, judge.usage))
+    which = "All pairs of all criteria" if is_pooled(report) else "Means over criteria (ties counted: over all pairs)"
+    return _table(parts, rows, _at_level(f"{which}, with {{}} intervals; chance is {CHANCE}.", report), names)
+
+
+def ceiling_table(report: Evaluation, names: Names) -> Table | None:
+    """Every ceiling of the pairs that judges were measured on; once where all were measured on the same."""
+    measured: dict[tuple[str, ...], tuple[str, CeilingFigures]] = {}
+    for judge in report.judges:
+        if judge.pooled.ceilings is not None:
+            criteria = tuple(part.criterion for part in judge.criteria)
+            measured.setdefault(criteria, (names[judge.name], judge.pooled.ceilings))
+    rows = [("all judges" if len(measured) == 1 else f"pairs of {name}", tops) for name, tops in measured.values()]
+    parts: list[Part] = [Column("of", "On the pairs of"), (CeilingFigures, (*CEILINGS, "tied_share"))]
+    caption = (
+        "Ceilings over all criteria, with {} intervals. Quote the ranges of next rater and oracle; cap is no bound."
+    )
+    return _table(parts, rows, _at_level(caption, report)) if rows else None
+
+
+def criterion_table(report: Evaluation, judge: JudgeFigures) -> Table:
+    """Every figure of a judge, criterion by criterion."""
+    parts: list[Part] = [
+        Column("name", "Criterion"), (AccuracyFigures, ACCURACY), (CeilingFigures, QUOTED),
+        (JudgeCriterion, ("with_ties", "tau", "decided", "asked", "panel_pairs")),
+    ]  # fmt: skip
+    rows = [
+        (
+            Cell(part.name, " ".join(part.warnings)),
+            part.figures or "no pair with a majority",
+            part.figures.ceilings if part.figures else None,
+            part,
+        )
+        for part in judge.criteria
+    ]
+    return _table(parts, rows, _at_level("With {} intervals.", report))
+
+
+def matrix_table(report: Evaluation, names: Names) -> Table | None:
+    """Accuracy of judges by criteria, ceilings in italics; None for one criterion."""
+    criteria = {part.criterion: part.name for judge in report.judges for part in judge.criteria}
+    if len(criteria) < 2:
+        return None
+    columns = [
+        Column("name", "Judge"),
+        *(Column(str(i), name, "estimate", 3) for i, name in enumerate(criteria.values())),
+    ]
+    rows: list[tuple[object, ...]] = []
+    for judge in report.judges:
+        figures = {part.criterion: part.figures for part in judge.criteria if part.figures}
+        rows.append((names[judge.name], *(figures[id].accuracy if id in figures else None for id in criteria)))
+    tops = {panel.criterion: panel.ceilings for panel in report.panel}
+    for column in columns_of(CeilingFigures, *QUOTED):
+        cells = (getattr(tops.get(id), column.path, None) for id in criteria)
+        rows.append((Markup("<em>{}</em>").format(column.header.lower()), *cells))
+    return _table(columns, rows, _at_level("Accuracy by criterion, with {} intervals; ceilings last.", report))
+
+
+def panel_table(report: Evaluation, ceilings: Sequence[str] = CEILINGS) -> Table:
+    """The people, criterion by criterion: votes, some ceilings, and whether they agree at all."""
+    signal = columns_of(PanelFigures, "signal")[0]
+    parts: list[Part] = [
+        (PanelFigures, ("name", "pairs", "tied", "raters")), (CeilingFigures, ceilings),
+        Column("signal", signal.header, "badge", None, signal.hint),
+    ]  # fmt: skip
+    rows = [
+        (
+            panel,
+            panel.ceilings or panel.no_ceiling,
+            Cell(Badge(panel.signal, SIGNAL_TONES.get(panel.signal, "open")), panel.sentence or "")
+            if panel.signal
+            else None,
+        )
+        for panel in report.panel
+    ]
+    caption = (
+        "Votes of people and the ceilings they set: next rater and oracle as ranges over all laws of pair odds that "
+        "fit the votes, below each its {} interval and the point of a beta law. Cap is no bound."
+    )
+    return _table(parts, rows, _at_level(caption, report))
+
+
+def split_table(parts: Sequence[tuple[str, Sequence[BucketFigures]]], about: str) -> Table | None:
+    """Judges by how the panel split, ceilings in italics; None where all panels split one way."""
+    splits = list(dict.fromkeys(bucket.split for _, buckets in parts for bucket in buckets))
+    first = {bucket.split: bucket for _, buckets in reversed(parts) for bucket in buckets}
+    if len(splits) < 2:
+        return None
+    columns = [Column("name", "Judge"), *(Column(str(i), s, "estimate", 3) for i, s in enumerate(splits))]
+    rows: list[dict[str, object]] = []
+    for name, buckets in parts:
+        by_split = {bucket.split: bucket for bucket in buckets}
+        rows.append({"name": name} | {str(i): _split_cell(by_split.get(s), "pair") for i, s in enumerate(splits)})
+    for column in columns_of(BucketFigures, *QUOTED, "leave_one_out", "panel"):
+        spans = [getattr(first[s], f"{column.path}_range", None) for s in splits]
+        tops = [
+            Cell(getattr(first[s], column.path), column.hint, "" if span is None else law_range(span))
+            for s, span in zip(splits, spans)
+        ]
+        if any(top.raw is not None for top in tops):
+            name = Markup("<em>{}</em>").format(column.header.lower())
+            rows.append({"name": name} | {str(i): top for i, top in enumerate(tops)})
+    words = "accuracy by split of the panel (larger camp - smaller camp - ties), clearest first; pairs beneath"
+    ceilings = ". Ceilings in italics follow from the law of the odds of all pairs" if len(rows) > len(parts) else ""
+    return Table(columns, rows, f"{about}: {words}{ceilings}.", sortable=False)
+
+
+def _split_cell(bucket: Any, noun: str) -> Cell:
+    if bucket is None:
+        return Cell(None, f"no {noun} split so")
+    accuracy: Estimate = bucket.accuracy
+    return Cell(accuracy, accuracy.method, count_noun(getattr(bucket, f"{noun}s"), noun))
+
+
+def first_table(report: Evaluation, names: Names) -> Table:
+    """Which position wins, of the judges that were shown both orders."""
+    parts: list[Part] = [JUDGE, (AccuracyFigures, ("position_bias", "took_first")), (JudgeFigures, ("says_first",))]
+    rows = [(judge, judge.macro, judge) for judge in report.judges if judge.macro.position_bias is not None]
+    return _table(parts, rows, "Which position wins.", names)
+
+
+def correlation_table(report: Evaluation) -> Table | None:
+    """Which figures of judges go together."""
+    parts: list[Part] = [
+        Column("x", "Figure"), Column("y", "With"), Column("value", "Spearman", "estimate", 2),
+        (FigureCorrelation, ("p", "n")),
+    ]  # fmt: skip
+    rows = [
+        (FIGURE_WORDS[pair.x], FIGURE_WORDS[pair.y], Cell((pair.value, pair.low, pair.high), pair.reason or ""), pair)
+        for pair in report.correlations
+        if pair.value is not None
+    ]
+    words = "Over judges of pairs, scorers left out: which figures go together. Few judges make wide intervals."
+    return _table(parts, rows, words) if rows else None
+
+
+def comparison_table(report: Evaluation, names: Names) -> Table | None:
+    """Every two models on the same pairs."""
+    parts: list[Part] = [
+        (PairedFigures, ("first", "second", "difference", "p", "p_holm")), Column("verdict", "Verdict", "badge"),
+        (PairedFigures, ("first_only", "second_only", "pairs")),
+    ]  # fmt: skip
+    rows = [
+        (pair, Badge("told apart", "clear") if pair.p_holm < SURE else Badge("not told apart", "open"), pair)
+        for pair in report.comparisons[:MOST_COMPARISONS]
+    ]
+    caption = "Differences of accuracy on the same pairs, prompts drawn together, with {} intervals."
+    return _table(parts, rows, _at_level(caption, report), names) if rows else None
+
+
+def agreement_table(report: Evaluation, names: Names) -> Table | None:
+    """Every two judges: how often they name the same item where both name one."""
+    rates = [(pair.agreement.value, pair) for pair in report.agreement if pair.agreement is not None]
+    rows = [(pair,) for _, pair in sorted(rates, key=lambda entry: -entry[0])[:MOST]]
+    caption = "Most agreeing first, with {} intervals. Pairs on which one names no item are left out."
+    parts: list[Part] = [(JudgeAgreement, ("first", "second", "agreement", "pairs"))]
+    return _table(parts, rows, _at_level(caption, report), names) if rows else None
+
+
+def wording_tables(report: Evaluation, names: Names) -> list[Table]:
+    """Spread of accuracy over the wordings of a question, over all criteria and for each."""
+    judges = [judge for judge in report.judges if judge.wordings is not None]
+    spreads = [{part.criterion: part.wordings for part in judge.criteria if part.wordings} for judge in judges]
+    criteria = {part.criterion: part.name for judge in judges for part in judge.criteria if part.wordings}
+    worst = [max(own, key=lambda id: own[id].sd, default=None) for own in spreads]
+    if not judges:
+        return []
+    parts: list[Part] = [
+        JUDGE, (WordingFigures, ("sd", "expected", "p")), Column("worst", "Criterion with the largest sd"),
+        (WordingFigures, ("deals",)),
+    ]  # fmt: skip
+    rows = [
+        (judge, judge.wordings, "–" if id is None else brief(criteria[id]), judge.wordings)
+        for judge, id in zip(judges, worst)
+    ]
+    words = (
+        "Wordings of the question: spread of accuracy within a criterion, mean over criteria, against wordings dealt "
+        "to the pairs by lot."
+    )
+    columns = [Column(f"c{n}", brief(name), "number", 3) for n, name in enumerate(criteria.values())]
+    by_criterion = [
+        (judge, *(
+            Cell(own[id].sd, "", Markup("p {}").format(value(own[id].p, None, numbers.p_value(own[id].p))))
+            if id in own else None
+            for id in criteria
+        ))
+        for judge, own in zip(judges, spreads)
+    ]  # fmt: skip
+    return [
+        _table(parts, rows, words, names),
+        _table([JUDGE, *columns], by_criterion, "Paraphrase sd by criterion.", names),
+    ]
+
+
+def sample_table(report: Evaluation, names: Names) -> Table | None:
+    """Judges of pairs or checklists that were asked the same question again."""
+    judges = [*report.judges, *(report.ticks.judges if report.ticks else ())]
+    rows = [(judge,) for judge in judges if judge.self_agreement is not None]
+    parts: list[Part] = [(JudgeFigures, ("name", "samples", "self_agreement"))]
+    return _table(parts, rows, "Self-consistency: the same question asked again.", names) if rows else None
+
+
+def band_table(report: Evaluation, names: Names) -> Table | None:
+    """Do judges that give numbers tell strong from weak, or collapse into a band?"""
+    titles = {part.criterion: part.name for judge in report.judges for part in judge.criteria}
+    parts: list[Part] = [
+        JUDGE, Column("of", "Criterion"), (BandFigures, ("separation",)), Column("middle", "Middle 80%"),
+        (BandFigures, ("width", "levels", "commonest", "n", "missing")),
+    ]  # fmt: skip
+    bands = [(judge, band) for judge in report.judges for band in judge.bands]
+    rows = []
+    for judge, band in bands:
+        of = "all" if band.criterion is None else titles.get(band.criterion, band.criterion)
+        ends = (value(x, None, numbers.significant(x)) for x in (band.low, band.high))
+        rows.append((judge, of, band, Markup("{} – {}").format(*ends), band))
+    strong = join_names(dict.fromkeys(band.strong_is for _, band in bands))
+    caption = Markup("Numbers and what they tell, with {} intervals. Strong and weak: {}.")
+    return _table(parts, rows, caption.format(level_words(report), strong), names) if rows else None
+
+
+def calibration_table(report: Evaluation, names: Names) -> Table | None:
+    """One line of figures for each judge that gives chances."""
+    parts: list[Part] = [
+        JUDGE, (CalibrationFigures, ("brier", "ece", "expected_ece", "slope")), Column("verdict", "Verdict", "badge"),
+        (CalibrationFigures, ("pairs",)),
+    ]  # fmt: skip
+    held = [(judge, judge.calibration) for judge in report.judges if judge.calibration is not None]
+    rows = [(judge, figures, honesty(figures), figures) for judge, figures in held]
+    caption = _at_level("Chances against single votes, with {} intervals.", report)
+    return _table(parts, rows, caption, names) if rows else None
+
+
+def honesty(figures: CalibrationFigures) -> Badge:
+    """What the slope says."""
+    slope = figures.slope
+    if slope is None or slope.low is None or slope.high is None:
+        return Badge("cannot tell", "open")
+    if slope.low <= 0 and slope.high >= 1:  # chances that say nothing, and honest ones: neither is told from the other
+        return Badge("cannot tell", "open")
+    if slope.high < 1:
+        return Badge("too sure", "alert")
+    return Badge("too shy", "split") if slope.low > 1 else Badge("honest", "clear")
+
+
+def generator_tables(report: Evaluation, names: Names, most: int = 30) -> list[Table]:
+    """Correlation with people over generators, and the share of pairs that each generator wins."""
+    orders = [(judge, order) for judge in report.judges if (order := judge.generators) and order.generators][:most]
+    if not orders:
+        return []
+    columns = [Column(name, name.capitalize(), "estimate", 2) for name in ("spearman", "kendall")]
+    rows = [
+        (judge, *(Cell(figure, order.reason or (figure.method if figure else "")) for figure in figures))
+        for judge, order in orders
+        for figures in [(order.spearman, order.kendall)]
+    ]
+    caption = "Correlation with people over generators, with {} intervals; none where no draw changes the order."
+    shares = [Column("generator", "Generator"), Column("people", "People", "estimate", 3)]
+    shares += [Column(str(i), names[judge.name], "estimate", 3) for i, (judge, _) in enumerate(orders)]
+    by_name = [{row.generator: row.predicted for row in order.generators} for _, order in orders]
+    won = [
+        (
+            brief(row.generator),
+            Cell(row.people, "", count_noun(row.pairs, "pair")),
+            *(own.get(row.generator) for own in by_name),
+        )
+        for row in orders[0][1].generators
+    ]
+    words = "Share of votes (people) and of pairs (judges) that a generator's items won."
+    return [_table([JUDGE, *columns], rows, _at_level(caption, report), names), _table(shares, won, words)]
+
+
+def usage_tables(report: Evaluation, names: Names) -> list[Table]:
+    """Answers, unread ones and why, tokens, money, time, and what a point of accuracy costs."""
+    judges = [*report.judges, *(report.ticks.judges if report.ticks else ())]
+    used = [(judge, judge.usage) for judge in judges if judge.usage is not None]
+    if not used:
+        return []
+    parts: list[Part] = [
+        JUDGE, (UsageFigures, ("answers", "unread", "tokens_in", "tokens_out", "seconds_median", "seconds_95")),
+        Column("given", "Given", hint="Days of the first and the last answer, UTC"),
+        (UsageFigures, ("cost", "cost_unknown", "cost_per_1000", "cost_per_point")),
+    ]  # fmt: skip
+    rows = []
+    for judge, usage in used:
+        days = " – ".join(dict.fromkeys(at[:10] for at in (usage.first_at, usage.last_at) if at))
+        rows.append((judge, usage, Cell(days or None, "" if days else "when is not known"), usage))
+    reasons = [
+        (judge, sentence(reason), count)
+        for judge, usage in used
+        for reason, count in [*usage.failed.items(), *usage.reasons.items()]
+    ]
+    why = [JUDGE, Column("why", "Why it could not be read"), Column("n", "Answers", "count")]
+    words = "What the answers took; costs in the currency of the price file."
+    unread = [_table(why, reasons[:MOST_REASONS], "Unread answers.", names)] if reasons else []
+    return [_table(parts, rows, words, names), *unread]
+
+
+def curve_table(report: Evaluation) -> Table | None:
+    """Heads trained on growing parts of the training prompts."""
+    if report.learning_curve is None:
+        return None
+    caption = Markup("{}: heads trained on a part of the prompts, with {} intervals over test prompts.")
+    parts: list[Part] = [(LearningPoint, ("prompts", "pairs", "accuracy", "sd", "seeds"))]
+    words = caption.format(brief(report.learning_curve.model), level_words(report))
+    return _table(parts, [(point,) for point in report.learning_curve.points], words)
+
+
+def seed_table(report: Evaluation, names: Names) -> Table | None:
+    """Models that differ in the seed of their training alone."""
+    parts: list[Part] = [Column("names", "Models"), (SeedSpread, ("mean", "sd", "low", "high", "n"))]
+    rows = [(", ".join(names[name] for name in spread.names), spread) for spread in report.seeds]
+    return _table(parts, rows, "Models that differ in the seed of their training alone.") if rows else None
+
+
+def study_table(report: Evaluation, names: Names) -> Table | None:
+    """Preference accuracy on several studies, a row for each judge and the ceilings below, in per cent."""
+    studies = (report, *report.also)
+    if len(studies) < 2:
+        return None
+    columns = [Column("name", "Judge"), *(Column(str(i), brief(s.study, 30), "text") for i, s in enumerate(studies))]
+    by_name = [{judge.name: judge.pooled for judge in study.judges} for study in studies]
+    rows: list[tuple[object, ...]] = []
+    for name in dict.fromkeys(judge.name for study in studies for judge in study.judges):
+        cells = (_percent_cell(own.get(name), name == study.judges[0].name) for own, study in zip(by_name, studies))
+        rows.append((names[name], *cells))
+    for column in columns_of(CeilingFigures, *QUOTED):
+        tops = (getattr(study.judges[0].pooled.ceilings, column.path, None) for study in studies)
+        rows.append((Markup("<em>{}</em>").format(column.header.lower()), *(_percent(top) for top in tops)))
+    caption = "Preference accuracy (%) with {} intervals; the best is bold, ceilings in italics, chance is 50.0."
+    cells = [dict(zip((column.path for column in columns), row)) for row in rows]
+    return Table(columns, cells, _at_level(caption, report), sortable=False)
+
+
+def _percent_cell(figures: AccuracyFigures | None, is_best: bool) -> Cell:
+    if figures is None:
+        return Cell(Markup("–"), "speaks about none of its criteria")
+    words = _percent(figures.accuracy)
+    return Cell(
+        Markup("<strong>{}</strong>").format(words) if is_best else words, "", count_noun(figures.pairs, "pair")
+    )
+
+
+def _percent(figure: Estimate | None) -> Markup:
+    if figure is None:
+        return Markup("–")
+    words = fixed(100 * figure.value, 1)
+    if figure.low is None or figure.high is None:
+        return words
+    ends = (fixed(100 * end, 1) for end in (figure.low, figure.high))
+    return words + Markup(' <span class="interval">[{}, {}]</span>').format(*ends)
+
+
+# -- flags and checklists ----------------------------------------------------------------------------------------------
+
+
+def flag_tables(report: Evaluation, names: Names) -> list[Table]:
+    """People's flags by cohort, and the judges that were asked for them."""
+    people = [(panel,) for panel in report.flags]
+    judges = [(judge, panel, judge) for panel in report.flags for judge in panel.judges]
+    caption = _at_level("What people flagged, with {} intervals.", report)
+    tables = [_table([(FlagPanel, ("name", "cohort", "items", "answers", "flagged", "alpha"))], people, caption)]
+    if judges:
+        parts: list[Part] = [
+            (FlagJudge, ("judge",)), (FlagPanel, ("name", "cohort")),
+            (FlagJudge, ("separation", "flagged", "items", "missing")),
+        ]  # fmt: skip
+        words = "Judges that were asked for flags: chance that an item most people flagged looks worse."
+        tables.append(_table(parts, judges, words, names))
+    return tables
+
+
+def tick_table(ticks: TickReport, figures: Sequence[str], names: Names, caption: str) -> Table:
+    """Judges of checklists, by some of their figures."""
+    parts: list[Part] = [(TickJudgeFigures, ("name",)), (TickFigures, figures)]
+    parts += [(TickJudgeFigures, ("to_best",))] if "accuracy" in figures else []
+    return _table(parts, [(judge, judge.macro, judge) for judge in ticks.judges], caption, names)
+
+
+def tick_criterion_table(judge: TickJudgeFigures) -> Table:
+    """Every figure of a judge of checklists, criterion by criterion."""
+    parts: list[Part] = [
+        Column("name", "Criterion"), (TickFigures, (*TICK_ACCURACY, *TICK_ERRORS)),
+        (TickCriterion, ("decided", "asked", "panel_ticks")),
+    ]  # fmt: skip
+    rows = [
+        (Cell(part.name, " ".join(part.warnings)), part.figures or "no tick with a majority", part)
+        for part in judge.criteria
+    ]
+    return _table(parts, rows, "Criterion by criterion.")
+
+
+def point_table(ticks: TickReport, names: Names, most: int = MOST_POINTS) -> Table | None:
+    """Points by judges, the hardest first; a list of one point says no more than the figures above."""
+    judges = ticks.judges[:MOST_COLUMNS]
+    by_point: dict[tuple[str, str], dict[str, TickPoint]] = {}
+    for judge in judges:
+        for point in judge.points:
+            by_point.setdefault((point.criterion, point.point), {})[judge.name] = point
+    if len(by_point) < 2:
+        return None
+    criteria = {part.criterion: part.name for judge in judges for part in judge.criteria}
+    several = len({criterion for criterion, _ in by_point}) > 1
+    columns = [Column("point", "Point"), Column("criterion", "Criterion"), Column("people", "People pass")]
+    columns += [Column(str(i), names[judge.name], "estimate", 2) for i, judge in enumerate(judges)]
+    hardest = sorted(
+        by_point.items(), key=lambda entry: sum(p.accuracy.value for p in entry[1].values()) / len(entry[1])
+    )
+    rows = []
+    for (criterion, name), by_judge in hardest[:most]:
+        first = next(iter(by_judge.values()))
+        people = Markup("{} of {}").format(fixed(first.people_yes, 0), fixed(first.ticks, 0))
+        label = Cell(brief(name), one_way(name) if len(name) > LONGEST_NAME else "")
+        cells = (_point_cell(by_judge.get(judge.name)) for judge in judges)
+        rows.append((label, criteria.get(criterion, criterion) if several else None, people, *cells))
+    return _table(columns, rows, "Accuracy point by point, hardest first; beneath, the items that the judge passes.")
+
+
+def _point_cell(point: TickPoint | None) -> Cell:
+    if point is None:
+        return Cell(None, "not asked")
+    under = Markup("passes {}").format(fixed(point.judge_yes, 0))
+    if point.unread:
+        under += Markup(", {} unread").format(fixed(point.unread, 0))
+    return Cell(point.accuracy, point.accuracy.method, under)
+
+
+def tick_panel_table(report: Evaluation, ticks: TickReport) -> Table:
+    """The people who ticked, and the ceilings they set."""
+    plain = ("name", "ticks", "points", "tied", "raters", "pass_rate", "two_people", "kappa")
+    rows = [(panel, panel.ceilings or panel.no_ceiling) for panel in ticks.panel]
+    caption = (
+        "Answers of people, and the ceilings they set: ranges over all laws of the ticks' odds that fit the answers. "
+        "Below each range its {} interval and the point of a beta law."
+    )
+    return _table([(TickPanelFigures, plain), (CeilingFigures, QUOTED)], rows, _at_level(caption, report))
+
+
+def tick_split_table(ticks: TickReport, names: Names) -> Table | None:
+    """Judges of checklists by how people split."""
+    splits = list(dict.fromkeys(part.split for judge in ticks.judges for part in judge.splits))
+    columns = [Column(str(i), split, "estimate", 3) for i, split in enumerate(splits)]
+    rows = []
+    for judge in ticks.judges:
+        by_split = {part.split: part for part in judge.splits}
+        rows.append((judge, *(_split_cell(by_split.get(split), "tick") for split in splits)))
+    words = "Accuracy by split of the people, clearest first; ticks beneath."
+    return _table([JUDGE, *columns], rows, words, names) if len(splits) > 1 else None
+
+
+def joint_tables(report: Evaluation, ticks: TickReport, names: Names) -> list[Table]:
+    """Several judges as one, every two of them, and the points they dispute; nothing for a judge alone."""
+    tables = []
+    if ticks.together:
+        parts: list[Part] = [
+            Column("rule", "Rule"), (TickFigures, ("accuracy", "parsed_only", "unread", "lean")),
+            (JointAnswers, ("disputed", "settled_accuracy", "disputed_accuracy")),
+        ]  # fmt: skip
+        rows: list[tuple[object, ...]] = []
+        for joint in ticks.together:
+            judges = join_names(names[judge] for judge in joint.judges)
+            under = Markup("{}, {}").format(judges, count_noun(joint.macro.ticks, "tick"))
+            rows.append((Cell(RULE_WORDS[joint.rule], "", under), joint.macro, joint))
+        caption = (
+            "Several judges as one, against people: means over criteria, with {} intervals; open ticks are unread."
+        )
+        tables.append(_table(parts, rows, _at_level(caption, report)))
+    if ticks.agreement:
+        rows = [(pair,) for pair in sorted(ticks.agreement, key=lambda pair: -pair.agreement.value)[:MOST]]
+        words = "Every two judges, over the ticks on which both could be read; most agreeing first."
+        tables.append(_table([(TickAgreement, ("first", "second", "agreement", "kappa", "ticks"))], rows, words, names))
+    if tables and ticks.disputed:
+        criteria = {part.criterion: part.name for judge in ticks.judges for part in judge.criteria}
+        parts = [Column("point", "Point"), Column("criterion", "Criterion"), (DisputedPoint, ("disputed", "ticks"))]
+        rows = [
+            (brief(point.point), criteria.get(point.criterion, point.criterion) if len(criteria) > 1 else None, point)
+            for point in ticks.disputed[:MOST]
+        ]
+        tables.append(_table(parts, rows, "Points on which judges contradict each other, most disputed first."))
+    return tables
+
+
+# -- scores ------------------------------------------------------------------------------------------------------------
+
+
+def score_table(rows: Sequence[tuple[str, object]], head: str, label: str) -> Table:
+    """Order, line and distance; each row a scorer, a category or a criterion."""
+    figures = ("srcc", "plcc", "krcc", "mae", "rmse", "scored_srcc", "scored", "wanted")
+    return _table([Column("name", head), (ScoreAgreement, figures)], rows, label=f"{head}: {label}")
+
+
+def target_table(target: TargetFigures, names: Names) -> Table:
+    """All scorers against one target, and what people reach in the same figures."""
+    rows: list[tuple[str, object]] = [(names[scorer.name], scorer.overall) for scorer in target.scorers]
+    rows += [("one rater against the others", target.rater_level)] if target.rater_level else []
+    return score_table(rows, "Scorer", target.name)
+
+
+def spread_table(target: TargetFigures, names: Names) -> Table:
+    """Where predictions lie, and where they should."""
+    figures = ("mean", "target_mean", "shift", "sd", "target_sd", "spread")
+    parts: list[Part] = [(ScorerFigures, ("name",)), (ScoreAgreement, figures), (ScorerFigures, ("scale",))]
+    rows = [(scorer, scorer.overall, scorer) for scorer in target.scorers]
+    return _table(parts, rows, names=names, label="Level and spread")
+
+
+def difference_table(report: Evaluation, target: TargetFigures, names: Names) -> Table | None:
+    """Every two scorers on the same items."""
+    parts: list[Part] = [
+        Column("pair", "First less second"), (ScorerDifference, ("srcc", "mae")),
+        Column("apart", "Told apart", "badge"),
+    ]  # fmt: skip
+    rows = [
+        (
+            f"{names[pair.first]} − {names[pair.second]}",
+            pair,
+            Badge("yes", "clear") if pair.apart else Badge("no", "open"),
+        )
+        for pair in target.differences
+    ]
+    caption = "On the same items, drawn together, so that what is hard for both cancels; {} intervals."
+    return _table(parts, rows, _at_level(caption, report)) if rows else None
+
+
+def choice_table(report: Evaluation) -> Table | None:
+    """The checkpoints on the validation items."""
+    if report.choice is None:
+        return None
+    chosen = report.choice.chosen
+    rows = [(one, Badge("chosen", "clear") if one.name == chosen else "") for one in report.choice.candidates]
+    return _table([(Checkpoint, ("name", "srcc")), Column("chosen", "Choice", "badge")], rows, label="Checkpoints")
+
+
+def cost_table(report: Evaluation) -> Table:
+    """Calls to a model, beforehand and here."""
+    parts: list[Part] = [(CostRow, ("name", "label_calls", "passes", "total", "note"))]
+    return _table(parts, [(row,) for row in report.cost], label="Calls and passes")
