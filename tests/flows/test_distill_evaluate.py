@@ -389,8 +389,8 @@ def test_the_command_tells_what_is_missing_beside_the_order_of_what_is_there(hom
     )
     assert told.exit_code == 0, told.output
     found = evaluate_scores(home, ScoreQuestion(["lacking"], against=["ratings"]), FEW).targets[0].scorers[0].overall
-    assert f"36 of 48, SRCC of these {found.scored_srcc:.3f}" in told.output
-    assert "48 of 48\n" in told.output.replace(" \n", "\n")
+    row = next(line.split() for line in told.output.splitlines() if line.startswith("lacking"))
+    assert row[-3:] == [f"{found.scored_srcc:.3f}", "36", "48"]
 
 
 @pytest.mark.browser

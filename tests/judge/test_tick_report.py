@@ -156,7 +156,8 @@ def test_page_and_json_agree_and_all_figures_are_shown():
         assert f"ticks.judges.0.macro.{name}.value" in keys
         assert f"ticks.judges.1.criteria.1.figures.{name}.value" in keys
     assert {"ticks.panel.1.ceilings.next_rater.low", "ticks.together.0.macro.accuracy.value",
-            "ticks.agreement.0.kappa.value", "ticks.judges.2.points.0.accuracy.value", "ticks.judges.1.to_best.high"} <= keys  # fmt: skip
+            "ticks.agreement.0.kappa.value", "ticks.judges.2.points.0.accuracy.value",
+            "ticks.judges.1.to_best.high"} <= keys  # fmt: skip
     assert "Bias and perception" not in text
     assert "tells yes from no" in text
 
