@@ -23,9 +23,8 @@ from salon.evaluate.leaks import LeakGuard, picture_keys, save_guard
 from salon.evaluate.page import evaluation_page
 from salon.evaluate.pseudo_scores import PseudoScores, write_pseudo_scores
 from salon.evaluate.results import Evaluation, ScoreEvaluationSettings
-from salon.evaluate.score_cells import Prediction, ScoreFrame, Target, make_draws
 from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
-from salon.evaluate.scores import target_figures
+from salon.evaluate.scores import Prediction, ScoreFrame, Target, make_draws, target_figures
 from salon.judge.scoring import SCORE_COLUMNS, ScoreRun
 from salon.models.cards import ModelCriterion, OnePassCard, write_one_pass_card
 from salon.report import disagreements

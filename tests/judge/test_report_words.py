@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from salon.evaluate.pair_results import PanelFigures
-from salon.evaluate.words import judge_warnings
+from salon.evaluate.judges import judge_warnings
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,26 @@ from salon.evaluate.leaks import LeakGuard, find_leaks, load_guard, picture_keys
 from salon.evaluate.people import category_labels, item_categories, item_prompts, people_only
 from salon.evaluate.pseudo_scores import read_label_card, read_pseudo_scores
 from salon.evaluate.results import CheckpointChoice, CostRow, Evaluation, ScoreEvaluationSettings
-from salon.evaluate.score_cells import Prediction, ScoreFrame, Target, make_draws
-from salon.evaluate.score_tables import TRAINED, Predictions, read_predictions
-from salon.evaluate.scores import COMMON, MISSING_WORDS, choose, rater_level, signature_of, target_figures
-from salon.evaluate.targets import ratings_by_rater, target_named, usual_target
+from salon.evaluate.score_tables import (
+    TRAINED,
+    Predictions,
+    ratings_by_rater,
+    read_predictions,
+    target_named,
+    usual_target,
+)
+from salon.evaluate.scores import (
+    COMMON,
+    MISSING_WORDS,
+    Prediction,
+    ScoreFrame,
+    Target,
+    choose,
+    make_draws,
+    rater_level,
+    signature_of,
+    target_figures,
+)
 from salon.judge.model_scorers import UNREAD_POLICY, UNTRAINED, RaterSettings, is_untrained_vlm
 from salon.models.cards import OnePassCard, read_card
 from salon.store.folder import local_path, open_study
