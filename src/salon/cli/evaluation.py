@@ -48,8 +48,8 @@ def print_block(table: Table | None) -> None:
     for row in table.rows:
         cells = []
         for column in table.columns:
-            held = lookup(row, column.path)
-            cell = held if isinstance(held, Cell) else Cell(held)
+            value = lookup(row, column.path)
+            cell = value if isinstance(value, Cell) else Cell(value)
             text = format_value(cell.raw, column.kind, column.decimals)
             interval, _, point = Markup(cell.under).striptags().partition("; ")
             if point and column.path in tables.QUOTED:
@@ -92,8 +92,8 @@ def _study_tables(report: Evaluation, names: Names) -> Iterator[Table | None]:
 
 
 def _tick_tables(report: Evaluation, ticks: TickReport, names: Names) -> Iterator[Table | None]:
-    shown = ("accuracy", "parsed_only", "constant", "balanced", "kappa", "pass_rate", "people_pass", "unread")
-    yield tables.tick_table(ticks, shown, names, "Checklists against people: means over criteria")
+    columns = ("accuracy", "parsed_only", "constant", "balanced", "kappa", "pass_rate", "people_pass", "unread")
+    yield tables.tick_table(ticks, columns, names, "Checklists against people: means over criteria")
     yield from tables.joint_tables(report, ticks, names)
     yield tables.point_table(ticks, names, HARDEST)
     yield tables.tick_panel_table(report, ticks)

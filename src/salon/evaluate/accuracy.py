@@ -108,17 +108,17 @@ def accuracies(answers: PairAnswers, tops: PairCeilings, rng: np.random.Generato
     pairs, rows = answers.pairs, answers.rows
     of = len(pairs.criteria)
     table = kind_table(answers.verdicts[rows], pairs.group[rows], pairs.criterion[rows], of=of)
-    found: JudgeAccuracy = judge_accuracy(table, **drawing(tops.settings, rng))
-    parts = found.by_criterion
+    rates: JudgeAccuracy = judge_accuracy(table, **drawing(tops.settings, rng))
+    parts = rates.by_criterion
     spoken = [place for place, part in enumerate(parts) if part is not None]
     return JudgeAccuracies(
-        AccuracyFigures.of(found.macro, None, gap=None, why=MACRO_CEILING),
-        AccuracyFigures.of(found.pooled, tops(spoken), gap=identity_gap(found.pooled)),
+        AccuracyFigures.of(rates.macro, None, gap=None, why=MACRO_CEILING),
+        AccuracyFigures.of(rates.pooled, tops(spoken), gap=identity_gap(rates.pooled)),
         tuple(
             None if part is None else AccuracyFigures.of(part, tops([place]), gap=identity_gap(part))
             for place, part in enumerate(parts)
         ),
-        found.orders,
+        rates.orders,
     )
 
 
@@ -176,15 +176,15 @@ def panel_splits(larger: Ints, smaller: Ints) -> list[tuple[str, Bools]]:
     return [(f"{100 * low:.0f}-{100 * high:.0f}%", (share > low) & (share <= high)) for low, high in ends]
 
 
-def judge_buckets(answers: PairAnswers, rows: Ints, given: Resampling) -> tuple[BucketFigures, ...]:
+def judge_buckets(answers: PairAnswers, rows: Ints, resampling: Resampling) -> tuple[BucketFigures, ...]:
     """Accuracy by how those who named an item split, clearest first."""
     votes = answers.pairs.votes[rows, :2]
     splits = panel_splits(votes.max(axis=1), votes.min(axis=1))
-    return tuple(_bucket(answers, name, rows[held], given) for name, held in splits if held.any())
+    return tuple(_bucket(answers, name, rows[members], resampling) for name, members in splits if members.any())
 
 
 def model_buckets(
-    answers: PairAnswers, rows: Ints, top: Ceilings | None, given: Resampling
+    answers: PairAnswers, rows: Ints, top: Ceilings | None, resampling: Resampling
 ) -> tuple[BucketFigures, ...]:
     """Accuracy by how the panel split, beside its ceilings; splits with ties of raters stand for themselves."""
     votes = answers.pairs.votes[rows]
@@ -196,25 +196,25 @@ def model_buckets(
         names = ("next_rater", "oracle", "next_rater_range", "oracle_range", "leave_one_out", "panel")
         tops = {} if reach is None else {name: getattr(reach, name) for name in names}
         name = f"{m}-{l}-{t}" if t else f"{m}-{l}"
-        buckets.append(_bucket(answers, name, rows[(kinds == kind).all(axis=1)], given, **tops))
+        buckets.append(_bucket(answers, name, rows[(kinds == kind).all(axis=1)], resampling, **tops))
     return tuple(buckets)
 
 
-def _bucket(answers: PairAnswers, name: str, rows: Ints, given: Resampling, **tops: object) -> BucketFigures:
-    rate = match_rate(answers.scores[rows], answers.pairs.group[rows], **given)
+def _bucket(answers: PairAnswers, name: str, rows: Ints, resampling: Resampling, **tops: object) -> BucketFigures:
+    rate = match_rate(answers.scores[rows], answers.pairs.group[rows], **resampling)
     return BucketFigures(split=name, accuracy=rate, pairs=len(rows), **tops)
 
 
 # -- ties, wordings, samples -------------------------------------------------------------------------------------------
 
 
-def with_ties(answers: PairAnswers, rows: Ints, given: Resampling) -> Estimate | None:
+def with_ties(answers: PairAnswers, rows: Ints, resampling: Resampling) -> Estimate | None:
     """Share of pairs with the same of first / second / tie as the panel; an unread verdict is none of them."""
     pairs = answers.pairs
     rows = rows[answers.asked[rows] & (pairs.votes[rows].sum(axis=1) > 0)]
     if not len(rows):
         return None
-    return match_rate(answers.choice[rows] == pairs.winner[rows], pairs.group[rows], **given)
+    return match_rate(answers.choice[rows] == pairs.winner[rows], pairs.group[rows], **resampling)
 
 
 def wordings(answers: PairAnswers, rows: Ints, deals: int, rng: np.random.Generator) -> WordingFigures | None:
@@ -228,7 +228,7 @@ def wordings(answers: PairAnswers, rows: Ints, deals: int, rng: np.random.Genera
     most = largest[pairs.criterion[rows]]
     _, unit = np.unique(np.stack([pairs.keys[rows], most], axis=1), axis=0, return_inverse=True)
     try:
-        found = wording_spread(
+        spread = wording_spread(
             answers.scores[rows],
             answers.wording[rows],
             unit,
@@ -239,22 +239,22 @@ def wordings(answers: PairAnswers, rows: Ints, deals: int, rng: np.random.Genera
         )
     except StatsError:
         return None
-    return WordingFigures(**{name: getattr(found, name) for name in WordingFigures.model_fields})
+    return WordingFigures(**{name: getattr(spread, name) for name in WordingFigures.model_fields})
 
 
-def sample_agreement(answers: PairAnswers, given: Resampling) -> tuple[Estimate | None, int]:
+def sample_agreement(answers: PairAnswers, resampling: Resampling) -> tuple[Estimate | None, int]:
     """Chance that two samples of a question agree, and the most samples of any question."""
     most = int(answers.samples.sum(axis=1).max(initial=0))
     if most < 2:
         return None, max(most, 1)
     clusters = np.repeat(answers.pairs.group, answers.said.shape[1])
-    return self_agreement(answers.samples, clusters, **given), most
+    return self_agreement(answers.samples, clusters, **resampling), most
 
 
 # -- order within a prompt ---------------------------------------------------------------------------------------------
 
 
-def tau(answers: PairAnswers, rows: Ints, given: Resampling) -> Estimate | None:
+def tau(answers: PairAnswers, rows: Ints, resampling: Resampling) -> Estimate | None:
     """Kendall's tau-b to the modal rater, mean over prompts (and criteria); None where no prompt has an order.
 
     The modal rater puts the items of a prompt in the order of the majorities they win (half for a tie), the judge in
@@ -270,7 +270,7 @@ def tau(answers: PairAnswers, rows: Ints, given: Resampling) -> Estimate | None:
         return None
     _, row = np.unique(groups, return_inverse=True)
     table = np.column_stack([np.bincount(row, weights=values), np.bincount(row)])
-    return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, ends=BOTH_SIDES, **given)
+    return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, ends=BOTH_SIDES, **resampling)
 
 
 def _prompt_orders(answers: PairAnswers, rows: Ints) -> Iterator[tuple[int, Floats, Floats]]:
@@ -295,35 +295,42 @@ def _prompt_orders(answers: PairAnswers, rows: Ints) -> Iterator[tuple[int, Floa
 # -- chances -----------------------------------------------------------------------------------------------------------
 
 
-def calibration(one: PairContestant, pairs: TestPairs, bins: int, given: Resampling) -> CalibrationFigures | None:
+def calibration(
+    contestant: PairContestant, pairs: TestPairs, bins: int, resampling: Resampling
+) -> CalibrationFigures | None:
     """Whether the chances are honest; None where there are none."""
-    rows = one.known & (pairs.votes.sum(axis=1) > 0)
-    if not one.is_logit or not rows.any():
+    rows = contestant.known & (pairs.votes.sum(axis=1) > 0)
+    if not contestant.is_logit or not rows.any():
         return None
     votes = pairs.votes[rows]
-    found = pair_calibration(
-        one.margin[rows], votes[:, 0] + votes[:, 2] / 2, votes.sum(axis=1), pairs.group[rows], bins=bins, **given
+    result = pair_calibration(
+        contestant.margin[rows],
+        votes[:, 0] + votes[:, 2] / 2,
+        votes.sum(axis=1),
+        pairs.group[rows],
+        bins=bins,
+        **resampling,
     )
     return CalibrationFigures(
-        brier=found.brier,
-        ece=found.ece,
-        expected_ece=found.expected_ece,
-        slope=found.slope,
+        brier=result.brier,
+        ece=result.ece,
+        expected_ece=result.expected_ece,
+        slope=result.slope,
         bins=tuple(
             BinFigures(predicted=bin.predicted, observed=bin.observed, pairs=bin.pairs, votes=bin.votes)
-            for bin in found.bins
+            for bin in result.bins
         ),
         pairs=int(rows.sum()),
     )
 
 
-def order_flips(one: PairContestant, pairs: TestPairs, given: Resampling) -> Estimate | None:
+def order_flips(contestant: PairContestant, pairs: TestPairs, resampling: Resampling) -> Estimate | None:
     """Share of pairs whose winner changes when they are shown the other way round."""
-    if one.turned is None or not one.known.any():
+    if contestant.turned is None or not contestant.known.any():
         return None
-    rows = one.known
-    straight = 2 * one.margin - one.turned  # the margin is the mean of both orders
-    return match_rate(straight[rows] * one.turned[rows] < 0, pairs.group[rows], **given)
+    rows = contestant.known
+    straight = 2 * contestant.margin - contestant.turned  # the margin is the mean of both orders
+    return match_rate(straight[rows] * contestant.turned[rows] < 0, pairs.group[rows], **resampling)
 
 
 # -- generators --------------------------------------------------------------------------------------------------------
@@ -341,19 +348,19 @@ class GeneratorRanking(NamedTuple):
     """Pairs of two generators that were answered."""
 
 
-def rank_generators(answers: PairAnswers, given: Resampling) -> GeneratorRanking:
+def rank_generators(answers: PairAnswers, resampling: Resampling) -> GeneratorRanking:
     """Generators by the votes and by the pairs they win; pairs of one generator with itself say nothing."""
     pairs = answers.pairs
-    made = [
+    generators = [
         np.array([pairs.generators.get(item, "") for item in side], object) for side in (pairs.item_a, pairs.item_b)
     ]
-    named = (made[0] != "") & (made[1] != "") & (made[0] != made[1])
-    rows = np.flatnonzero(answers.asked & (answers.choice != UNREAD) & named)
-    names = sorted({*made[0][rows], *made[1][rows]})
+    of_two = (generators[0] != "") & (generators[1] != "") & (generators[0] != generators[1])
+    rows = np.flatnonzero(answers.asked & (answers.choice != UNREAD) & of_two)
+    names = sorted({*generators[0][rows], *generators[1][rows]})
     if len(names) < 2:
         return GeneratorRanking(names, None, np.zeros(len(names), np.int64), len(rows))
     place = {name: number for number, name in enumerate(names)}
-    sides = [np.array([place[name] for name in side[rows]]) for side in made]
+    sides = [np.array([place[name] for name in side[rows]]) for side in generators]
     votes = pairs.votes[rows]
     share = (votes[:, 0] + votes[:, 2] / 2) / votes.sum(axis=1)
     chosen = (answers.choice[rows] + 1) / 2
@@ -367,13 +374,13 @@ def rank_generators(answers: PairAnswers, given: Resampling) -> GeneratorRanking
         return np.asarray(cells[0] + cells[1], np.float64).reshape(shape)
 
     met = 2 * won(np.full(len(rows), 0.5))  # half a point for either side of each pair, twice
-    ranks = generator_ranks(won(share), won(chosen), met, **given)
+    ranks = generator_ranks(won(share), won(chosen), met, **resampling)
     return GeneratorRanking(names, ranks, met.sum(axis=0).astype(np.int64), len(rows))
 
 
-def generator_order(answers: PairAnswers, given: Resampling) -> GeneratorOrder:
+def generator_order(answers: PairAnswers, resampling: Resampling) -> GeneratorOrder:
     """Do people and the judge put generators in the same order?"""
-    names, ranks, pairs, _ = rank_generators(answers, given)
+    names, ranks, pairs, _ = rank_generators(answers, resampling)
     if ranks is None:
         return GeneratorOrder(spearman=None, kendall=None, reason="fewer than two known generators", generators=())
     # Each has a pair, or would not be here.
@@ -393,27 +400,27 @@ def generator_order(answers: PairAnswers, given: Resampling) -> GeneratorOrder:
 # -- two judges --------------------------------------------------------------------------------------------------------
 
 
-def macro_difference(one: PairAnswers, best: PairAnswers, given: Resampling) -> Estimate | None:
+def macro_difference(judge: PairAnswers, best: PairAnswers, resampling: Resampling) -> Estimate | None:
     """Macro accuracy less the best judge's on the pairs both met, drawn together; None where they share none."""
-    rows, pairs = np.intersect1d(one.rows, best.rows), one.pairs
+    rows, pairs = np.intersect1d(judge.rows, best.rows), judge.pairs
     if not len(rows):
         return None
     about = (pairs.group[rows], pairs.criterion[rows])
-    tables = [kind_table(which.verdicts[rows], *about, of=len(pairs.criteria)) for which in (one, best)]
-    return accuracy_difference(*tables, **given)
+    tables = [kind_table(which.verdicts[rows], *about, of=len(pairs.criteria)) for which in (judge, best)]
+    return accuracy_difference(*tables, **resampling)
 
 
 def judge_agreement(
-    first: tuple[str, PairAnswers], second: tuple[str, PairAnswers], given: Resampling
+    first: tuple[str, PairAnswers], second: tuple[str, PairAnswers], resampling: Resampling
 ) -> JudgeAgreement:
     """How often two judges name the same item, where both name one."""
-    (name, x), (other, y) = first, second
+    (first_name, x), (second_name, y) = first, second
     both = x.asked & y.asked & np.isin(x.choice, (1, -1)) & np.isin(y.choice, (1, -1))
     rate = None
     if both.any():
         hits = (x.choice == y.choice)[both].astype(np.int64)
-        rate = match_rate(hits, x.pairs.group[both], **given)
-    return JudgeAgreement(first=name, second=other, agreement=rate, pairs=int(both.sum()))
+        rate = match_rate(hits, x.pairs.group[both], **resampling)
+    return JudgeAgreement(first=first_name, second=second_name, agreement=rate, pairs=int(both.sum()))
 
 
 def paired_comparisons(
@@ -424,9 +431,9 @@ def paired_comparisons(
     for (first, x), (second, y) in combinations(ranked, 2):
         rows = np.intersect1d(x.rows, y.rows)
         if len(rows):
-            given = drawing(settings, settings.rng(first, second))
+            resampling = drawing(settings, settings.rng(first, second))
             tests.append(
-                (first, second, paired_difference(x.scores[rows], y.scores[rows], x.pairs.group[rows], **given))
+                (first, second, paired_difference(x.scores[rows], y.scores[rows], x.pairs.group[rows], **resampling))
             )
     adjusted = holm([test.p for _, _, test in tests]).tolist()
     return tuple(

@@ -164,29 +164,29 @@ class PairVerdicts:
 
     def named_first(self, criteria: Sequence[int]) -> tuple[Ints, Ints]:
         """For every answer that names an item, shown in a known order: 1 if it is the first, else 0; and the pair."""
-        known = (self.outcome < 2) & (self.left < 2) & np.isin(self.criterion, criteria)
-        return (self.outcome == self.left)[known].astype(np.int64), self.keys[known]
+        rows = (self.outcome < 2) & (self.left < 2) & np.isin(self.criterion, criteria)
+        return (self.outcome == self.left)[rows].astype(np.int64), self.keys[rows]
 
     def on(self, pairs: TestPairs) -> PairAnswers:
         """Votes of the samples by pair and order; an order that was never asked is unread."""
         orders, n = self.orders, len(pairs)
         row, unvoted = np.full(len(self.keys), -1), []
-        asked = np.zeros(n, bool)
+        was_asked = np.zeros(n, bool)
         for place, number in enumerate(pairs.numbers):
             here = np.flatnonzero(self.criterion == number)
             row[here] = pairs.find(place, self.keys[here])
             unvoted.append(len(np.unique(self.keys[here][row[here] < 0])))
-            asked[pairs.on(place)] = self.everywhere and len(here) > 0
-        known = row >= 0
-        pair, outcome, left = row[known], self.outcome[known], self.left[known]
+            was_asked[pairs.on(place)] = self.everywhere and len(here) > 0
+        has_row = row >= 0
+        pair, outcome, left = row[has_row], self.outcome[has_row], self.left[has_row]
         side = left if orders == 2 else np.zeros(len(pair), np.int64)
         placed = side < 2  # an answer whose order is unknown cannot be held against the other order
         cell = (pair * orders + side) * 4 + outcome
         counts = np.bincount(cell[placed], minlength=n * orders * 4).reshape(-1, 4)[:, :3]
-        asked[pair] = True
+        was_asked[pair] = True
         wording = np.full(n, _NO_WORDING)
-        wording[pair] = self.wording[known]
-        return PairAnswers(pairs, asked, _sample_vote(counts).reshape(n, orders), wording, counts, tuple(unvoted))
+        wording[pair] = self.wording[has_row]
+        return PairAnswers(pairs, was_asked, _sample_vote(counts).reshape(n, orders), wording, counts, tuple(unvoted))
 
 
 @dataclass(frozen=True)
@@ -203,17 +203,17 @@ class ItemValues:
         """The larger of two numbers; unread where one is missing."""
         n = len(pairs)
         a, b = self.order.items(pairs.keys)
-        margin, asked = np.full(n, np.nan), np.zeros(n, bool)
+        margin, was_asked = np.full(n, np.nan), np.zeros(n, bool)
         for place, number in enumerate(pairs.numbers):
             if number in self.by_criterion:
                 rows, x = pairs.on(place), self.by_criterion[number]
                 margin[rows] = x[a[rows]] - x[b[rows]]
-                known = self.asked.get(number, np.ones(len(x), bool))
-                asked[rows] = known[a[rows]] & known[b[rows]]
-        said = margin_verdicts(margin)
-        counts = np.stack([said == side for side in (WITH, AGAINST, TIE)], axis=1).astype(np.int64)
+                items_asked = self.asked.get(number, np.ones(len(x), bool))
+                was_asked[rows] = items_asked[a[rows]] & items_asked[b[rows]]
+        verdicts = margin_verdicts(margin)
+        counts = np.stack([verdicts == side for side in (WITH, AGAINST, TIE)], axis=1).astype(np.int64)
         nothing = (0,) * len(pairs.numbers)
-        return PairAnswers(pairs, asked, said[:, None], np.full(n, _NO_WORDING), counts, nothing)
+        return PairAnswers(pairs, was_asked, verdicts[:, None], np.full(n, _NO_WORDING), counts, nothing)
 
 
 def verdict_judge(
@@ -272,7 +272,7 @@ def _item_values(table: pa.Table, study: Study, order: ItemOrder, judge: str) ->
     item = _numbers(study, "items", table.column("a"), judge)
     value = table.column("value").to_numpy(zero_copy_only=False).astype(float)
     size = len(study.ids("items"))
-    values, asked = {}, {}
+    values, items_asked = {}, {}
     for number in np.unique(criterion).tolist():
         here, read = criterion == number, (criterion == number) & ~np.isnan(value)
         count = np.bincount(item[read], minlength=size)
@@ -280,8 +280,8 @@ def _item_values(table: pa.Table, study: Study, order: ItemOrder, judge: str) ->
         scale = study.criteria[number].scale
         turn = 1 if scale is None or scale.higher_is_better else -1
         values[number] = np.where(count > 0, turn * total / np.maximum(count, 1), np.nan)
-        asked[number] = np.bincount(item[here], minlength=size) > 0
-    return ItemValues(order, values, asked)
+        items_asked[number] = np.bincount(item[here], minlength=size) > 0
+    return ItemValues(order, values, items_asked)
 
 
 def _sample_vote(counts: Ints) -> Ints:
@@ -335,16 +335,16 @@ def score_judge(path: Path, study: Study, order: ItemOrder, *, everywhere: bool 
     items = list(study.nouns("items"))
     numbers = scorer.score(items, [None] * len(items))
     x = np.array([np.nan if value is None else value for value in numbers]) * (1 if card.higher_is_better else -1)
-    known = ~np.isnan(x)
-    if not known.any():
+    has_number = ~np.isnan(x)
+    if not has_number.any():
         raise BadValue(
             "scores of items of the study are needed",
             found="scores of other items, or none",
             where=f"{path}, study {study.name!r}",
         )
-    ids = [one.id for one in study.criteria]
+    ids = [criterion.id for criterion in study.criteria]
     criteria = [ids.index(card.criterion)] if card.criterion in ids else list(range(len(ids)))
-    answers = ItemValues(order, dict.fromkeys(criteria, x), {} if everywhere else dict.fromkeys(criteria, known))
+    answers = ItemValues(order, dict.fromkeys(criteria, x), {} if everywhere else dict.fromkeys(criteria, has_number))
     return PairJudge(scorer.name, "scorer", answers, signature=signature or str(scorer.signature))
 
 

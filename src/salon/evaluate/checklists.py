@@ -117,13 +117,13 @@ class TickJudge:
     def on(self, panel: TickPanel) -> TickAnswers:
         """What it says of the ticks of the panel; of several samples what more than half say."""
         words = {None: UNREAD_TICK, True: YES, False: NO}
-        said = [
+        codes = [
             words[majority_of_samples(self.answers[tick])]
             if tick in self.answers
             else UNREAD_TICK if self.everywhere and tick[0] in self.criteria else NOT_ASKED
             for tick in panel.ticks
         ]  # fmt: skip
-        return TickAnswers(self, panel, np.array(said, np.int64))
+        return TickAnswers(self, panel, np.array(codes, np.int64))
 
 
 @dataclass(frozen=True)
@@ -175,13 +175,13 @@ def verdict_ticks(
     name: str, table: pa.Table, study: Study, *, simulated: bool = False, signature: str | None = None
 ) -> TickJudge | None:
     """The judge behind a table of verdicts, of those about points; None without any."""
-    known = {"criteria": {one.id for one in study.criteria}, "items": set(study.ids("items").to_pylist())}
+    labels = {"criteria": {criterion.id for criterion in study.criteria}, "items": set(study.ids("items").to_pylist())}
     samples: dict[Tick, list[float | None]] = {}
     for row in table.select(["criterion", "a", "point", "value"]).to_pylist():
         if row["point"] is None:
             continue
         for kind, label in (("criteria", row["criterion"]), ("items", row["a"])):
-            if label not in known[kind]:
+            if label not in labels[kind]:
                 raise unknown_label(study, kind, label, name)
         samples.setdefault((row["criterion"], row["a"], row["point"]), []).append(row["value"])
     if not samples:
@@ -195,13 +195,13 @@ def rater_ticks(study: Study, *, everywhere: bool) -> list[TickJudge]:
     by_rater: dict[str, dict[Tick, list[float | None]]] = {}
     for noun in study.nouns("checklists"):
         if noun.rater in models and not noun.repeat:
-            said = by_rater.setdefault(noun.rater, {})
+            samples = by_rater.setdefault(noun.rater, {})
             for point, answer in zip(noun.points, noun.answers):
                 value = None if answer is None else float(answer)
-                said.setdefault((noun.criterion, noun.item, point), []).append(value)
+                samples.setdefault((noun.criterion, noun.item, point), []).append(value)
     return [
-        TickJudge(name, "rater", said, everywhere=everywhere, criteria=frozenset(tick[0] for tick in said))
-        for name, said in sorted(by_rater.items())
+        TickJudge(name, "rater", samples, everywhere=everywhere, criteria=frozenset(tick[0] for tick in samples))
+        for name, samples in sorted(by_rater.items())
     ]
 
 
@@ -218,28 +218,30 @@ def tick_report(
     progress: Callable[[str], None] = lambda judge: None,
 ) -> TickReport | None:
     """Every judge of checklists against people, best macro accuracy first; None where none met a tick of theirs."""
-    answers = [one for one in (judge.on(panel) for judge in judges) if len(one.rows)]
+    answers = [entry for entry in (judge.on(panel) for judge in judges) if len(entry.rows)]
     if not answers:
         return None
     tops = [_ceilings(panel, number, settings) for number in range(len(study.criteria))]
     figures = []
-    for one in answers:
-        progress(one.judge.name)
-        figures.append(_judge_figures(study, one, tops, settings))
-    figures.sort(key=lambda one: (-one.macro.accuracy.value, one.name))
-    by_name = {one.judge.name: one for one in answers}
+    for entry in answers:
+        progress(entry.judge.name)
+        figures.append(_judge_figures(study, entry, tops, settings))
+    figures.sort(key=lambda entry: (-entry.macro.accuracy.value, entry.name))
+    by_name = {entry.judge.name: entry for entry in answers}
     best = by_name[figures[0].name]
-    rest = (one.model_copy(update={"to_best": _to_best(by_name[one.name], best, settings)}) for one in figures[1:])
-    said = {one.judge.name: one.said for one in answers}
+    rest = (
+        entry.model_copy(update={"to_best": _to_best(by_name[entry.name], best, settings)}) for entry in figures[1:]
+    )
+    codes = {entry.judge.name: entry.said for entry in answers}
     agreements = (_agreement(*pair, settings) for pair in combinations(answers, 2))
     return TickReport(
         panel=tuple(
             _panel_figures(study, panel, number, tops[number], settings) for number in np.unique(panel.criterion)
         ),
         judges=(figures[0], *rest),
-        agreement=tuple(one for one in agreements if one is not None),
-        together=joint_answers(panel, said, settings, routing),
-        disputed=disputed_points(panel, list(said.values())),
+        agreement=tuple(entry for entry in agreements if entry is not None),
+        together=joint_answers(panel, codes, settings, routing),
+        disputed=disputed_points(panel, list(codes.values())),
     )
 
 
@@ -247,13 +249,13 @@ def _judge_figures(
     study: Study, answers: TickAnswers, tops: Sequence[TickCeilings | None], settings: ReportSettings
 ) -> TickJudgeFigures:
     rng = settings.rng(f"ticks\n{answers.judge.name}")
-    given = drawing(settings, rng)
+    resampling = drawing(settings, rng)
     judge, panel, rows = answers.judge, answers.panel, answers.rows
     about = (panel.majority[rows], panel.prompt[rows], panel.criterion[rows])
-    accuracy = tick_accuracy(tick_table(answers.said[rows], *about, of=len(study.criteria)), **given)
+    accuracy = tick_accuracy(tick_table(answers.said[rows], *about, of=len(study.criteria)), **resampling)
     macro = TickFigures.of(accuracy.macro)
     samples = [Counter(judge.answers.get(tick, ())) for tick in panel.ticks]
-    counts = np.array([[one[1.0], one[0.0]] for one in samples], np.int64).reshape(-1, 2)
+    counts = np.array([[count[1.0], count[0.0]] for count in samples], np.int64).reshape(-1, 2)
     again = (counts.sum(axis=1) >= 2).any()
     against = rows[~answers.hits[rows] & (answers.said[rows] != UNREAD_TICK)]
     return TickJudgeFigures(
@@ -263,9 +265,9 @@ def _judge_figures(
         signature=judge.signature,
         macro=macro,
         pooled=TickFigures.of(accuracy.pooled, gap=tick_identity_gap(accuracy.pooled)),
-        self_agreement=self_agreement(counts, panel.prompt, **given) if again else None,
+        self_agreement=self_agreement(counts, panel.prompt, **resampling) if again else None,
         samples=max(map(len, judge.answers.values())),
-        splits=_splits(answers, given),
+        splits=_splits(answers, resampling),
         criteria=tuple(
             _criterion(
                 study,
@@ -277,7 +279,7 @@ def _judge_figures(
             for number, part in enumerate(accuracy.by_criterion)
             if (answers.said[panel.on(number)] != NOT_ASKED).any()
         ),
-        points=_points(answers, given),
+        points=_points(answers, resampling),
         usage=usage_figures(judge.table, macro.balanced),
         worst=_worst_ticks(study, judge, panel, against, settings.worst),
         worst_of=len(against),
@@ -289,7 +291,7 @@ def _criterion(
 ) -> TickCriterion:
     panel, id = answers.panel, study.criteria[number].id
     here = panel.on(number)
-    asked = here[answers.said[here] != NOT_ASKED]
+    rows = here[answers.said[here] != NOT_ASKED]
     warnings = []
     if figures is not None:
         if figures.gain.high is not None and figures.gain.low is not None and figures.gain.low <= 0:
@@ -298,37 +300,37 @@ def _criterion(
             )
         top = tops[number]
         warnings += [] if top is None else leak_warnings(figures.accuracy, top.oracle, TICK_ODDS)
-    known = set(panel.ticks)
+    ticks = set(panel.ticks)
     return TickCriterion(
         criterion=id,
         name=study.criteria[number].title,
         figures=figures,
-        asked=len(asked),
-        decided=int(panel.decided[asked].sum()),
+        asked=len(rows),
+        decided=int(panel.decided[rows].sum()),
         panel_ticks=int(panel.decided[here].sum()),
-        unvoted=sum(tick[0] == id and tick not in known for tick in answers.judge.answers),
+        unvoted=sum(tick[0] == id and tick not in ticks for tick in answers.judge.answers),
         warnings=tuple(warnings),
     )
 
 
-def _splits(answers: TickAnswers, given: Resampling) -> tuple[TickSplit, ...]:
+def _splits(answers: TickAnswers, resampling: Resampling) -> tuple[TickSplit, ...]:
     """Accuracy by how people split, clearest first."""
     panel, rows = answers.panel, answers.rows
     yes, no = panel.yes[rows], panel.no[rows]
     return tuple(
         TickSplit(
             split=name,
-            accuracy=match_rate(answers.hits[rows[held]], panel.prompt[rows[held]], **given),
-            ticks=int(held.sum()),
+            accuracy=match_rate(answers.hits[rows[members]], panel.prompt[rows[members]], **resampling),
+            ticks=int(members.sum()),
         )
-        for name, held in panel_splits(np.maximum(yes, no), np.minimum(yes, no))
-        if held.any()
+        for name, members in panel_splits(np.maximum(yes, no), np.minimum(yes, no))
+        if members.any()
     )
 
 
-def _points(answers: TickAnswers, given: Resampling) -> tuple[TickPoint, ...]:
+def _points(answers: TickAnswers, resampling: Resampling) -> tuple[TickPoint, ...]:
     """Point by point, hardest first."""
-    panel, said = answers.panel, answers.said
+    panel, codes = answers.panel, answers.said
     groups: dict[tuple[str, str], list[int]] = {}
     for row in answers.rows.tolist():
         criterion, _, point = panel.ticks[row]
@@ -337,21 +339,31 @@ def _points(answers: TickAnswers, given: Resampling) -> tuple[TickPoint, ...]:
         TickPoint(
             criterion=criterion,
             point=point,
-            accuracy=match_rate(answers.hits[rows], panel.prompt[rows], **given),
+            accuracy=match_rate(answers.hits[rows], panel.prompt[rows], **resampling),
             ticks=len(rows),
             people_yes=int((panel.majority[rows] == YES).sum()),
-            judge_yes=int((said[rows] == YES).sum()),
-            unread=int((said[rows] == UNREAD_TICK).sum()),
+            judge_yes=int((codes[rows] == YES).sum()),
+            unread=int((codes[rows] == UNREAD_TICK).sum()),
         )
         for (criterion, point), rows in groups.items()
     ]
-    return tuple(sorted(points, key=lambda one: (one.accuracy.value, -one.ticks, one.criterion, one.point)))
+    return tuple(
+        sorted(
+            points,
+            key=lambda tick_point: (
+                tick_point.accuracy.value,
+                -tick_point.ticks,
+                tick_point.criterion,
+                tick_point.point,
+            ),
+        )
+    )
 
 
 def _worst_ticks(study: Study, judge: TickJudge, panel: TickPanel, against: Ints, most: int) -> tuple[WorstTick, ...]:
     """Of the rows on which the judge is against the majority those where people are clearest, in the order of pairs."""
     clear = (np.maximum(panel.yes, panel.no)[against] + 1) / (panel.raters[against] + 2)
-    said = {} if judge.table is None else spoken_words(judge.table, "point")
+    texts = {} if judge.table is None else spoken_words(judge.table, "point")
     prompts = {item.id: item.prompt for item in study.nouns("items")}
     cases = []
     for row in against[np.lexsort((against, -clear))][:most].tolist():
@@ -365,26 +377,26 @@ def _worst_ticks(study: Study, judge: TickJudge, panel: TickPanel, against: Ints
                 point=point,
                 people=bool(panel.majority[row] == YES),
                 votes=(votes[0], votes[1]),
-                said=said.get(tick),
+                said=texts.get(tick),
             )
         )
     return tuple(cases)
 
 
-def _to_best(one: TickAnswers, best: TickAnswers, settings: ReportSettings) -> Estimate | None:
+def _to_best(judge: TickAnswers, best: TickAnswers, settings: ReportSettings) -> Estimate | None:
     """Macro accuracy less the best judge's on the ticks both met, drawn together."""
-    panel, rows = one.panel, np.intersect1d(one.rows, best.rows)
+    panel, rows = judge.panel, np.intersect1d(judge.rows, best.rows)
     if not len(rows):
         return None
     about = (panel.majority[rows], panel.prompt[rows], panel.criterion[rows])
-    tables = [tick_table(which.said[rows], *about, of=int(panel.criterion.max()) + 1) for which in (one, best)]
-    rng = settings.rng(f"ticks\n{one.judge.name}\n{best.judge.name}")
+    tables = [tick_table(which.said[rows], *about, of=int(panel.criterion.max()) + 1) for which in (judge, best)]
+    rng = settings.rng(f"ticks\n{judge.judge.name}\n{best.judge.name}")
     return tick_difference(*tables, **drawing(settings, rng))
 
 
 def _agreement(first: TickAnswers, second: TickAnswers, settings: ReportSettings) -> TickAgreement | None:
     """One judge's answers held against the other's, where both could be read; a majority of people is not needed."""
-    read = [np.isin(one.said, (NOT_ASKED, UNREAD_TICK), invert=True) for one in (first, second)]
+    read = [np.isin(answers.said, (NOT_ASKED, UNREAD_TICK), invert=True) for answers in (first, second)]
     rows = np.flatnonzero(read[0] & read[1])
     if not len(rows):
         return None
@@ -403,9 +415,9 @@ def _agreement(first: TickAnswers, second: TickAnswers, settings: ReportSettings
 def _ceilings(panel: TickPanel, number: int, settings: ReportSettings) -> TickCeilings | None:
     """Of the people on one criterion; None where too few answered a point, or all split evenly."""
     rows = panel.on(number)
-    given = drawing(settings, settings.rng(f"ticks\n{number}"))
+    resampling = drawing(settings, settings.rng(f"ticks\n{number}"))
     try:
-        return tick_ceilings(panel.yes[rows], panel.raters[rows], panel.prompt[rows], **given)
+        return tick_ceilings(panel.yes[rows], panel.raters[rows], panel.prompt[rows], **resampling)
     except StatsError:
         return None
 
@@ -418,8 +430,8 @@ def _panel_figures(
     low, high = int(panel.raters[rows].min()), int(panel.raters[rows].max())
     rate = None
     if len(decided):
-        given = drawing(settings, settings.rng(f"passes\n{number}"))
-        rate = match_rate(panel.majority[decided] == YES, panel.prompt[decided], **given)
+        resampling = drawing(settings, settings.rng(f"passes\n{number}"))
+        rate = match_rate(panel.majority[decided] == YES, panel.prompt[decided], **resampling)
     return TickPanelFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
@@ -448,27 +460,27 @@ class Routing:
 
 
 def joint_answers(
-    panel: TickPanel, said: Mapping[str, Ints], settings: ReportSettings, routing: Routing | None = None
+    panel: TickPanel, codes_by_judge: Mapping[str, Ints], settings: ReportSettings, routing: Routing | None = None
 ) -> tuple[JointAnswers, ...]:
     """By each rule, over the ticks that two judges or more were asked about; or by the routes given."""
     if routing is not None:
-        return _joint_figures(panel, "routes", *_by_routes(panel, said, routing), settings)
-    if len(said) < FEWEST:
+        return _joint_figures(panel, "routes", *_by_routes(panel, codes_by_judge, routing), settings)
+    if len(codes_by_judge) < FEWEST:
         return ()
-    codes = np.stack(list(said.values()), axis=1)
+    codes = np.stack(list(codes_by_judge.values()), axis=1)
     rows = np.flatnonzero(((codes != NOT_ASKED).sum(axis=1) >= FEWEST) & panel.decided)
-    asked = [[code for code in codes[row].tolist() if code != NOT_ASKED] for row in rows]
+    answers = [[code for code in codes[row].tolist() if code != NOT_ASKED] for row in rows]
     return tuple(
         figures
         for rule in RULES
-        for figures in _joint_figures(panel, rule, rows, asked, [rule] * len(rows), tuple(said), settings)
+        for figures in _joint_figures(panel, rule, rows, answers, [rule] * len(rows), tuple(codes_by_judge), settings)
     )
 
 
-def disputed_points(panel: TickPanel, said: Sequence[Ints]) -> tuple[DisputedPoint, ...]:
+def disputed_points(panel: TickPanel, codes: Sequence[Ints]) -> tuple[DisputedPoint, ...]:
     """Points on which judges disagree, the most disputed first; each tick that two judges were asked about counts."""
     counts: dict[tuple[str, str], list[int]] = {}
-    for row, answers in enumerate(np.stack(said, axis=1)):
+    for row, answers in enumerate(np.stack(codes, axis=1)):
         if (answers != NOT_ASKED).sum() >= FEWEST:
             criterion, _, point = panel.ticks[row]
             count = counts.setdefault((criterion, point), [0, 0])
@@ -479,11 +491,21 @@ def disputed_points(panel: TickPanel, said: Sequence[Ints]) -> tuple[DisputedPoi
         for (criterion, point), (ticks, disputed) in counts.items()
         if disputed
     ]
-    return tuple(sorted(points, key=lambda one: (-one.disputed / one.ticks, -one.ticks, one.criterion, one.point)))
+    return tuple(
+        sorted(
+            points,
+            key=lambda disputed_point: (
+                -disputed_point.disputed / disputed_point.ticks,
+                -disputed_point.ticks,
+                disputed_point.criterion,
+                disputed_point.point,
+            ),
+        )
+    )
 
 
 def _by_routes(
-    panel: TickPanel, said: Mapping[str, Ints], routing: Routing
+    panel: TickPanel, codes_by_judge: Mapping[str, Ints], routing: Routing
 ) -> tuple[Ints, list[list[int]], list[Rule], tuple[str, ...]]:
     """Rows with what the judges of each point's route say, the rule, and all judges.
 
@@ -491,17 +513,17 @@ def _by_routes(
     """
     names = tuple(dict.fromkeys(name for route in routing.routes for name in route.judges))
     for name in names:
-        if name not in said:
+        if name not in codes_by_judge:
             raise UnknownReference(
                 "the judges of every route must have answered points that people ticked",
                 found=repr(name),
-                remedy="one of " + ", ".join(said) + "; salon judge run STUDY --protocol checklist makes one",
+                remedy="one of " + ", ".join(codes_by_judge) + "; salon judge run STUDY --protocol checklist makes one",
             )
     routes = {point.id: find_route(point, routing.routes) for point in routing.points}
     rows, answers, rules = [], [], []
     for row in np.flatnonzero(panel.decided).tolist():
         route = routes.get(panel.ticks[row][2])
-        codes = [] if route is None else [int(said[name][row]) for name in route.judges]
+        codes = [] if route is None else [int(codes_by_judge[name][row]) for name in route.judges]
         if route is not None and any(code != NOT_ASKED for code in codes):
             rows.append(row)
             answers.append([UNREAD_TICK if code == NOT_ASKED else code for code in codes])
@@ -522,23 +544,25 @@ def _joint_figures(
     if not len(rows):
         return ()
     means, codes = {YES: True, NO: False, UNREAD_TICK: None}, {True: YES, False: NO, None: UNREAD_TICK}
-    together = [codes[agreed([means[code] for code in said], one)] for said, one in zip(answers, rules)]
+    together = [codes[agreed([means[code] for code in row], tick_rule)] for row, tick_rule in zip(answers, rules)]
     settled = np.array(together, np.int64)
-    disputed = np.array([YES in said and NO in said for said in answers], np.int64)
-    given = drawing(settings, settings.rng("\n".join(("ticks", rule, *judges))))
+    disputed = np.array([YES in row and NO in row for row in answers], np.int64)
+    resampling = drawing(settings, settings.rng("\n".join(("ticks", rule, *judges))))
     majority, prompt, criterion = (part[rows] for part in (panel.majority, panel.prompt, panel.criterion))
-    macro = tick_accuracy(tick_table(settled, majority, prompt, criterion, of=int(criterion.max()) + 1), **given).macro
+    macro = tick_accuracy(
+        tick_table(settled, majority, prompt, criterion, of=int(criterion.max()) + 1), **resampling
+    ).macro
     hits = settled == majority
 
-    def accuracy(held: NDArray[np.bool_]) -> Estimate | None:
-        return match_rate(hits[held], prompt[held], **given) if held.any() else None
+    def accuracy(members: NDArray[np.bool_]) -> Estimate | None:
+        return match_rate(hits[members], prompt[members], **resampling) if members.any() else None
 
     return (
         JointAnswers(
             rule=rule,
             judges=judges,
             macro=TickFigures.of(macro),
-            disputed=match_rate(disputed, prompt, **given),
+            disputed=match_rate(disputed, prompt, **resampling),
             settled_accuracy=accuracy(disputed == 0),
             disputed_accuracy=accuracy(disputed == 1),
         ),

@@ -67,13 +67,13 @@ def judge_figures(
 ) -> JudgeFigures:
     """What a judge is worth; its draws are seeded by its own name and taken in this order."""
     rng = settings.rng(judge.name)
-    given = drawing(settings, rng)
+    resampling = drawing(settings, rng)
     pairs, rows = answers.pairs, answers.rows
     every = np.arange(len(pairs))
     reached = accuracies(answers, tops, rng)
-    agreement, samples = sample_agreement(answers, given)
+    agreement, samples = sample_agreement(answers, resampling)
     worst, worst_of = worst_cases(study, order, judge, answers, settings.worst)
-    asked = [place for place in range(len(pairs.criteria)) if answers.asked[pairs.on(place)].any()]
+    places = [place for place in range(len(pairs.criteria)) if answers.asked[pairs.on(place)].any()]
     return JudgeFigures(
         name=judge.name,
         kind=judge.kind,
@@ -82,82 +82,89 @@ def judge_figures(
         signature=judge.signature,
         macro=reached.macro,
         pooled=reached.pooled,
-        with_ties=with_ties(answers, every, given),
-        buckets=judge_buckets(answers, rows, given),
-        says_first=_says_first(order, judge, pairs, given),
+        with_ties=with_ties(answers, every, resampling),
+        buckets=judge_buckets(answers, rows, resampling),
+        says_first=_says_first(order, judge, pairs, resampling),
         criteria=tuple(
             judge_criterion(
                 answers,
                 place,
                 reached.by_criterion[place],
                 tops([place]),
-                with_ties=with_ties(answers, pairs.on(place), given),
-                buckets=judge_buckets(answers, own, given),
+                with_ties=with_ties(answers, pairs.on(place), resampling),
+                buckets=judge_buckets(answers, own, resampling),
                 wordings=wordings(answers, own, settings.deals, rng),
             )
-            for place in asked
+            for place in places
             for own in [rows[pairs.criterion[rows] == place]]
         ),
         wordings=wordings(answers, rows, settings.deals, rng),
         self_agreement=agreement,
         samples=samples,
-        bands=tuple(_bands(study, judge, pairs, given)),
+        bands=tuple(_bands(study, judge, pairs, resampling)),
         usage=usage_figures(judge.table, reached.macro.accuracy),
         worst=worst,
         worst_of=worst_of,
     )
 
 
-def _says_first(order: ItemOrder, judge: PairJudge, pairs: TestPairs, given: Resampling) -> Estimate | None:
+def _says_first(order: ItemOrder, judge: PairJudge, pairs: TestPairs, resampling: Resampling) -> Estimate | None:
     """Share of answers for the picture shown first; None where nothing was shown side by side."""
     if not isinstance(judge.answers, PairVerdicts):
         return None
     hits, keys = judge.answers.named_first(pairs.numbers)
-    return match_rate(hits, order.clusters(keys), **given) if len(hits) else None
+    return match_rate(hits, order.clusters(keys), **resampling) if len(hits) else None
 
 
 def figure_correlation(judges: Sequence[JudgeFigures], x: str, y: str) -> FigureCorrelation:
     """Over the judges of pairs that have both figures; scorers see no order, so theirs are of another kind."""
-    both = [(getattr(one.macro, x), getattr(one.macro, y)) for one in judges if one.kind in ("pairs", "rater")]
-    known = [(first.value, second.value) for first, second in both if first is not None and second is not None]
-    if len(known) < 4:
+    both = [(getattr(judge.macro, x), getattr(judge.macro, y)) for judge in judges if judge.kind in ("pairs", "rater")]
+    points = [(first.value, second.value) for first, second in both if first is not None and second is not None]
+    if len(points) < 4:
         reason = "at least four judges of pairs with both figures are needed"
-        return FigureCorrelation(x=x, y=y, value=None, low=None, high=None, n=len(known), reason=reason)
-    first, second = np.array(known).T
-    found = method_agreement(first, second)
-    p = None if found.srcc is None else spearman_p(first, second)
+        return FigureCorrelation(x=x, y=y, value=None, low=None, high=None, n=len(points), reason=reason)
+    first, second = np.array(points).T
+    agreement = method_agreement(first, second)
+    p = None if agreement.srcc is None else spearman_p(first, second)
     return FigureCorrelation(
-        x=x, y=y, value=found.srcc, low=found.srcc_low, high=found.srcc_high, p=p, n=found.n, reason=found.reason
+        x=x,
+        y=y,
+        value=agreement.srcc,
+        low=agreement.srcc_low,
+        high=agreement.srcc_high,
+        p=p,
+        n=agreement.n,
+        reason=agreement.reason,
     )
 
 
 # -- numbers in use ----------------------------------------------------------------------------------------------------
 
 
-def _bands(study: Study, judge: PairJudge, pairs: TestPairs, given: Resampling) -> Iterator[BandFigures]:
+def _bands(study: Study, judge: PairJudge, pairs: TestPairs, resampling: Resampling) -> Iterator[BandFigures]:
     """One entry for a scorer, one for each criterion of a judge asked for numbers, none for a judge of pairs."""
     answers = judge.answers
     if not isinstance(answers, ItemValues):
         return
     shared = judge.kind == "scorer"
     for number in sorted(answers.by_criterion)[: 1 if shared else None]:
-        x, known = answers.by_criterion[number], ~np.isnan(answers.by_criterion[number])
-        if not known.any():
+        x, has_number = answers.by_criterion[number], ~np.isnan(answers.by_criterion[number])
+        if not has_number.any():
             continue
-        asked = answers.asked.get(number, np.ones(len(x), bool))
+        items_asked = answers.asked.get(number, np.ones(len(x), bool))
         scale = None if shared else study.criteria[number].scale
         turn = -1 if scale is not None and not scale.higher_is_better else 1
-        values = band(turn * x[known], *((None, None) if scale is None else (scale.low, scale.high)))
+        values = band(turn * x[has_number], *((None, None) if scale is None else (scale.low, scale.high)))
         rows = np.ones(len(pairs), bool) if shared else np.array(pairs.numbers)[pairs.criterion] == number
         side, strong_is = _strong_and_weak(study, answers.order, pairs, rows)
         try:
-            apart = separation(x[known], side[known], study.item_groups[known], **given)
+            apart = separation(x[has_number], side[has_number], study.item_groups[has_number], **resampling)
         except StatsError:
             apart = None
         yield BandFigures(
             criterion=None if shared else study.criteria[number].id,
             **{name: getattr(values, name) for name in ("low", "median", "high", "width", "levels", "commonest", "n")},
-            missing=int((asked & ~known).sum()),
+            missing=int((items_asked & ~has_number).sum()),
             separation=apart,
             strong_is=strong_is,
         )
@@ -178,8 +185,8 @@ def _strong_and_weak(study: Study, order: ItemOrder, pairs: TestPairs, rows: NDA
         votes += np.bincount(item, weights=pairs.votes[rows, :2].sum(axis=1), minlength=size)
     won = np.where(votes > 0, wins / np.maximum(votes, 1), np.nan)
     side = np.zeros(size, np.int64)
-    known = np.flatnonzero(~np.isnan(won))
-    by_share = known[np.lexsort((won[known], study.item_groups[known]))]
+    voted = np.flatnonzero(~np.isnan(won))
+    by_share = voted[np.lexsort((won[voted], study.item_groups[voted]))]
     groups = study.item_groups[by_share]
     for members in np.split(by_share, np.flatnonzero(groups[1:] != groups[:-1]) + 1):
         third = max(len(members) // 3, 1)
@@ -203,8 +210,8 @@ def usage_figures(table: pa.Table | None, accuracy: Estimate | None) -> UsageFig
     totals = {name: pc.sum(table.column(name)).as_py() for name in ("cost", "tokens_in", "tokens_out")}
     failed = counts(table, "failed")
     reasons = counts(table.filter(pc.is_null(table.column("failed"))), "unparsed")
-    asked = ["criterion", "a", "b", "point"]  # orders and samples of one question are one
-    questions = pa.table({name: table.column(name).cast(pa.string()) for name in asked}).group_by(asked).aggregate([])
+    names = ["criterion", "a", "b", "point"]  # orders and samples of one question are one
+    questions = pa.table({name: table.column(name).cast(pa.string()) for name in names}).group_by(names).aggregate([])
     cost = totals["cost"]
     per_1000 = None if cost is None else 1000 * cost / max(questions.num_rows, 1)
     seconds = table.column("seconds").drop_null().to_numpy()
@@ -246,14 +253,14 @@ HALF = 0.5
 
 def flag_panels(study: Study, judges: Sequence[PairJudge], settings: ReportSettings) -> tuple[FlagPanel, ...]:
     """One entry for every flag and cohort of people who gave it."""
-    view, asked, cohorts = study.ratings, is_person(study), _cohorts(study)
-    found = []
+    view, persons, cohorts = study.ratings, is_person(study), _cohorts(study)
+    panels = []
     for number, criterion in enumerate(study.criteria):
-        rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0) & asked[view.rater])
+        rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0) & persons[view.rater])
         of = cohorts[view.rater[rows]]
         for cohort in sorted(set(of.tolist()), key=lambda name: (name is None, name)) if criterion.is_flag else ():
-            found.append(_panel(study, number, rows[of == cohort], cohort, judges, settings))
-    return tuple(found)
+            panels.append(_panel(study, number, rows[of == cohort], cohort, judges, settings))
+    return tuple(panels)
 
 
 def _cohorts(study: Study) -> NDArray[np.object_]:
@@ -271,7 +278,7 @@ def _panel(
     groups = study.item_groups[items].astype(np.int64)
     clusters = np.where(groups >= 0, groups, -1 - items)
     rng = settings.rng(f"{criterion.id}\nflags of {cohort}")
-    given: Resampling = {"draws": settings.draws, "rng": rng, "level": settings.level}
+    resampling: Resampling = {"draws": settings.draws, "rng": rng, "level": settings.level}
     flagged = (view.value[rows] > criterion.scale.low).astype(np.int64)
     slot = np.zeros(len(rows), np.int64)
     order = np.argsort(unit, kind="stable")
@@ -292,12 +299,12 @@ def _panel(
         cohort=cohort,
         items=len(items),
         answers=len(rows),
-        flagged=match_rate(flagged, clusters[unit], **given),
+        flagged=match_rate(flagged, clusters[unit], **resampling),
         alpha=alpha,
         judges=tuple(
-            one
+            figures
             for judge in judges
-            if (one := _flag_judge(judge, number, criterion, items, share, groups, settings)) is not None
+            if (figures := _flag_judge(judge, number, criterion, items, share, groups, settings)) is not None
         ),
     )
 
@@ -317,21 +324,23 @@ def _flag_judge(
         return None
     assert criterion.scale is not None
     x = answers.by_criterion[number][items]  # turned: higher is better
-    known = ~np.isnan(x)
-    if not known.any():
+    has_number = ~np.isnan(x)
+    if not has_number.any():
         return None
     side = np.where(share > HALF, -1, np.where(share < HALF, 1, 0))
     rng = settings.rng(f"{judge.name}\n{criterion.id}\nflags")
     try:
-        found = separation(x[known], side[known], groups[known], draws=settings.draws, rng=rng, level=settings.level)
+        apart = separation(
+            x[has_number], side[has_number], groups[has_number], draws=settings.draws, rng=rng, level=settings.level
+        )
     except StatsError:
-        found = None
+        apart = None
     return FlagJudge(
         judge=judge.name,
-        items=int(known.sum()),
-        missing=int((~known).sum()),
-        flagged=float((-x[known] > criterion.scale.low).mean()),
-        separation=found,
+        items=int(has_number.sum()),
+        missing=int((~has_number).sum()),
+        flagged=float((-x[has_number] > criterion.scale.low).mean()),
+        separation=apart,
     )
 
 
@@ -358,7 +367,7 @@ def worst_cases(
             x, own = judge.answers.by_criterion[number], numbers == number
             margin[own] = np.abs(x[a[own]] - x[b[own]]) / (np.nanstd(x) or 1.0)
     words = spoken_words(judge.table, "b") if judge.table is not None and judge.kind == "pairs" else {}
-    said = {(criterion, *sorted(pair)): text for (criterion, *pair), text in reversed(words.items())}
+    texts = {(criterion, *sorted(pair)): text for (criterion, *pair), text in reversed(words.items())}
     items = study.table("items")
     prompts = items.column("prompt").to_pylist() if "prompt" in items.column_names else None
     cases = []
@@ -374,22 +383,22 @@ def worst_cases(
                 panel_choice=pair[0] if first > second else pair[1],
                 judge_choice=pair[1] if first > second else pair[0],
                 votes=(max(first, second), min(first, second), ties),
-                said=said.get((criterion, *pair)),
+                said=texts.get((criterion, *pair)),
                 margin=float(margin[place]) if isinstance(judge.answers, ItemValues) else None,
             )
         )
     return tuple(cases), len(against)
 
 
-def spoken_words(table: pa.Table, other: str) -> dict[tuple[str, ...], str]:
+def spoken_words(table: pa.Table, column: str) -> dict[tuple[str, ...], str]:
     """A judge's first words on each (criterion, a, `other`), shortened."""
     table = table.filter(pc.is_valid(table.column("text")))
-    columns = [table.column(name).cast(pa.string()).to_pylist() for name in ("criterion", "a", other, "text")]
-    said: dict[tuple[str, ...], str] = {}
+    columns = [table.column(name).cast(pa.string()).to_pylist() for name in ("criterion", "a", column, "text")]
+    texts: dict[tuple[str, ...], str] = {}
     for *about, text in zip(*columns):
         if about[-1] is not None:
-            said.setdefault(tuple(about), " ".join(text.split())[:LONGEST])
-    return said
+            texts.setdefault(tuple(about), " ".join(text.split())[:LONGEST])
+    return texts
 
 
 def thumbnails(study: Study, folder: Path | None, items: Sequence[str]) -> dict[str, str]:

@@ -59,14 +59,14 @@ def report_judges(
     settings = settings or ReportSettings()
     judges = find_judges(study, folder, settings, scores=scores)
     ticks = find_tick_judges(study, folder, settings)
-    known = list(dict.fromkeys(judge.name for judge in (*judges, *ticks)))
+    judge_names = list(dict.fromkeys(judge.name for judge in (*judges, *ticks)))
     for name in names:
-        if name not in known:
+        if name not in judge_names:
             raise UnknownReference(
                 "a judge of the study is needed",
                 found=repr(name),
                 where=f"study {study.name!r}",
-                remedy="one of " + ", ".join(known) if known else "salon judge run STUDY makes one",
+                remedy="one of " + ", ".join(judge_names) if judge_names else "salon judge run STUDY makes one",
             )
     judges = [judge for judge in judges if not names or judge.name in names]
     ticks = [judge for judge in ticks if not names or judge.name in names]
@@ -114,13 +114,13 @@ def _runs(folder: Path | None) -> Iterator[tuple[str, pa.Table, dict[str, Any]]]
 
 def _distinct_names(judges: Sequence[NamedJudge]) -> list[NamedJudge]:
     """Judges whose name another one has too get their kind behind it."""
-    named: dict[str, NamedJudge] = {}
+    by_name: dict[str, NamedJudge] = {}
     for judge in judges:
-        name = judge.name if judge.name not in named else f"{judge.name} ({judge.kind})"
-        while name in named:
+        name = judge.name if judge.name not in by_name else f"{judge.name} ({judge.kind})"
+        while name in by_name:
             name += "'"
-        named[name] = replace(judge, name=name)
-    return list(named.values())
+        by_name[name] = replace(judge, name=name)
+    return list(by_name.values())
 
 
 def check_people(
@@ -131,10 +131,10 @@ def check_people(
     criteria: Sequence[str] = (),
 ) -> Signals:
     """The answers of `salon check` on the people alone, and their sentence; nothing where they cannot be checked."""
-    given = CheckSettings(seed=settings.seed, level=settings.level, draws=settings.draws)
+    check_settings = CheckSettings(seed=settings.seed, level=settings.level, draws=settings.draws)
     try:
         report = check_study(
-            people_only(study), given, criteria=criteria, progress=lambda name: progress(f"people, {name}")
+            people_only(study), check_settings, criteria=criteria, progress=lambda name: progress(f"people, {name}")
         )
     except StatsError:
         return {}
@@ -185,7 +185,7 @@ def judge_report(
     on_ticks = tick_report(study, ticked, ticks, settings, routing=routing, progress=progress)
     flag_figures = flag_panels(study, judges, settings)
     figures = on_pairs.get("judges", ())
-    answered = {one.name for one in (*figures, *(on_ticks.judges if on_ticks else ()))}
+    answered = {figure.name for figure in (*figures, *(on_ticks.judges if on_ticks else ()))}
     answered |= {judge.judge for panel in flag_figures for judge in panel.judges}
     silent = [name for name in names if name not in answered]
     if not answered:
@@ -230,12 +230,12 @@ def _pair_parts(
     for judge in useful:
         progress(judge.name)
         figures.append(judge_figures(study, order, judge, answers[judge.name], tops, settings))
-    figures.sort(key=lambda one: (-one.macro.accuracy.value, one.name))
+    figures.sort(key=lambda judge_row: (-judge_row.macro.accuracy.value, judge_row.name))
     best = figures[0].name
-    for place, one in enumerate(figures[1:], 1):
-        given = drawing(settings, settings.rng(f"{one.name}\n{best}"))
-        difference = macro_difference(answers[one.name], answers[best], given)
-        figures[place] = one.model_copy(update={"to_best": difference})
+    for place, judge_row in enumerate(figures[1:], 1):
+        resampling = drawing(settings, settings.rng(f"{judge_row.name}\n{best}"))
+        difference = macro_difference(answers[judge_row.name], answers[best], resampling)
+        figures[place] = judge_row.model_copy(update={"to_best": difference})
     voted = [place for place in range(len(pairs.criteria)) if len(pairs.on(place))]
     return {
         "prompts": len(np.unique(pairs.group)),
@@ -270,17 +270,21 @@ def _signature(
     digest = hashlib.sha256()
     for judge in sorted(judges, key=lambda judge: judge.name):
         digest.update(f"{judge.name}\0{judge.kind}\0{_content(judge)}\0".encode("utf-8", "surrogatepass"))
-    for one in sorted(ticks, key=lambda judge: judge.name):
-        digest.update(f"{one.name}\0{one.kind}\0{sorted(one.answers.items())}\0".encode("utf-8", "surrogatepass"))
+    for tick_judge in sorted(ticks, key=lambda judge: judge.name):
+        digest.update(
+            f"{tick_judge.name}\0{tick_judge.kind}\0{sorted(tick_judge.answers.items())}\0".encode(
+                "utf-8", "surrogatepass"
+            )
+        )
     if routing is not None:
         digest.update(repr((tuple(routing.points), tuple(routing.routes))).encode("utf-8", "surrogatepass"))
-    shown = settings.model_dump(exclude={"seed", "worst"})
-    shown |= {"criteria": ",".join(criteria)} if criteria else {}
+    values = settings.model_dump(exclude={"seed", "worst"})
+    values |= {"criteria": ",".join(criteria)} if criteria else {}
     return Signature(
         method="judge-report",
         data=study.hash[:12],
         revision=study.revision,
-        settings={**shown, "judges": digest.hexdigest()[:12]},
+        settings={**values, "judges": digest.hexdigest()[:12]},
         seed=settings.seed,
     )
 
@@ -360,40 +364,44 @@ def judge_policies(
 def _pair_policies(
     judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures], settings: ReportSettings
 ) -> tuple[str, ...]:
-    tied, pairs = sum(one.tied for one in panel), sum(one.pairs for one in panel)
-    said = [
+    tied, pairs = sum(row.tied for row in panel), sum(row.pairs for row in panel)
+    policies = [
         SCORES,
         f"pairs without a majority of people leave every denominator ({tied:,} of {pairs:,}); "
         "only 'ties counted' keeps them, as ties that a judge has to see",
         UNREAD,
     ]
-    if lone := sum(one.lone for one in panel):
-        said.append(f"{CEILINGS} ({lone:,} of {pairs:,})")
+    if lone := sum(row.lone for row in panel):
+        policies.append(f"{CEILINGS} ({lone:,} of {pairs:,})")
     about = {
-        ONE_ORDER: [one.name for one in judges if one.orders == 1],
-        NUMBERS: [one.name for one in judges if one.kind in ("points", "scorer")],
-        SAMPLES: [one.name for one in judges if one.samples > 1],
-        ABSENT[settings.missing]: [one.name for one in judges if one.kind in ("rater", "scorer")],
+        ONE_ORDER: [row.name for row in judges if row.orders == 1],
+        NUMBERS: [row.name for row in judges if row.kind in ("points", "scorer")],
+        SAMPLES: [row.name for row in judges if row.samples > 1],
+        ABSENT[settings.missing]: [row.name for row in judges if row.kind in ("rater", "scorer")],
     }
-    said += [words.format(first_names(names)) for words, names in about.items() if names]
-    unvoted = sum(part.unvoted for one in judges for part in one.criteria)
+    policies += [words.format(first_names(names)) for words, names in about.items() if names]
+    unvoted = sum(part.unvoted for row in judges for part in row.criteria)
     if unvoted:
-        said.append(f"pairs that judges were asked about and nobody voted on are left out: {unvoted:,}")
-    return (*said, MACRO)
+        policies.append(f"pairs that judges were asked about and nobody voted on are left out: {unvoted:,}")
+    return (*policies, MACRO)
 
 
 def _tick_policies(ticks: TickReport, settings: ReportSettings) -> tuple[str, ...]:
-    tied, there = sum(one.tied for one in ticks.panel), sum(one.ticks for one in ticks.panel)
-    said = [TICKS, f"ticks without a majority of people leave every denominator ({tied:,} of {there:,})", TICKS_UNREAD]
+    tied, there = sum(row.tied for row in ticks.panel), sum(row.ticks for row in ticks.panel)
+    policies = [
+        TICKS,
+        f"ticks without a majority of people leave every denominator ({tied:,} of {there:,})",
+        TICKS_UNREAD,
+    ]
     about = {
-        TICK_SAMPLES: [one.name for one in ticks.judges if one.samples > 1],
-        TICKS_ABSENT[settings.missing]: [one.name for one in ticks.judges if one.kind == "rater"],
+        TICK_SAMPLES: [row.name for row in ticks.judges if row.samples > 1],
+        TICKS_ABSENT[settings.missing]: [row.name for row in ticks.judges if row.kind == "rater"],
     }
-    said += [words.format(first_names(names)) for words, names in about.items() if names]
-    unvoted = sum(part.unvoted for one in ticks.judges for part in one.criteria)
+    policies += [words.format(first_names(names)) for words, names in about.items() if names]
+    unvoted = sum(part.unvoted for row in ticks.judges for part in row.criteria)
     if unvoted:
-        said.append(f"ticks that judges were asked about and nobody answered are left out: {unvoted:,}")
-    return (*said, TOGETHER) if ticks.together else tuple(said)
+        policies.append(f"ticks that judges were asked about and nobody answered are left out: {unvoted:,}")
+    return (*policies, TOGETHER) if ticks.together else tuple(policies)
 
 
 def judge_warnings(
@@ -403,32 +411,36 @@ def judge_warnings(
     left_out: Sequence[str],
 ) -> tuple[str, ...]:
     """What should not be taken at its face: judges at chance or above the ceiling, few pairs met, no signal."""
-    found = (
+    warnings = (
         [f"left out, without an answer on a pair or a point with a majority: {first_names(left_out)}"]
         if left_out
         else []
     )
-    for judged in () if ticks is None else ticks.judges:
-        found += [*_leaks_and_gaps(judged, "ticks"), *_failures(judged)]
+    for tick_judge in () if ticks is None else ticks.judges:
+        warnings += [*_leaks_and_gaps(tick_judge, "ticks"), *_failures(tick_judge)]
     for signal, words in PEOPLE.items():
-        criteria = [one.name for one in panel if one.signal == signal]
+        criteria = [criterion.name for criterion in panel if criterion.signal == signal]
         if criteria:
-            found.append(f"{words}: {first_names(criteria)}")
+            warnings.append(f"{words}: {first_names(criteria)}")
     for judge in judges:
-        found += _leaks_and_gaps(judge, "pairs")
+        warnings += _leaks_and_gaps(judge, "pairs")
         if judge.orders == 1 and judge.says_first is not None and _one_sided(judge.says_first):
-            found.append(f"names the picture shown first in {judge.says_first.value:.0%} of its answers: {judge.name}")
-        found += _failures(judge)
-    return tuple(found)
+            warnings.append(
+                f"names the picture shown first in {judge.says_first.value:.0%} of its answers: {judge.name}"
+            )
+        warnings += _failures(judge)
+    return tuple(warnings)
 
 
 def _leaks_and_gaps(judge: JudgeFigures | TickJudgeFigures, about: Literal["pairs", "ticks"]) -> list[str]:
     leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
-    found = [f"above what an oracle could reach, suspect a leak: {judge.name} on {first_names(leaks)}"] if leaks else []
+    warnings = (
+        [f"above what an oracle could reach, suspect a leak: {judge.name} on {first_names(leaks)}"] if leaks else []
+    )
     met, there = (sum(getattr(part, name) for part in judge.criteria) for name in ("decided", f"panel_{about}"))
     if met < there:
-        found.append(f"asked about {met:,} of {there:,} {about} with a majority: {judge.name}")
-    return found
+        warnings.append(f"asked about {met:,} of {there:,} {about} with a majority: {judge.name}")
+    return warnings
 
 
 def _failures(judge: JudgeFigures | TickJudgeFigures) -> list[str]:

@@ -76,7 +76,7 @@ def evaluate(
     shared = {"signature": signature, "signature_line": str(signature), "level": settings.level}
     parts = [_study_parts(pairs, contestants, settings, progress) for pairs, contestants in entries]
     also = tuple(Evaluation(**shared, **part, policies=()) for part in parts[1:])
-    leaking = any(_is_leaking(one) for _, contestants in entries for one in contestants)
+    leaking = any(_is_leaking(contestant) for _, contestants in entries for contestant in contestants)
     main = Evaluation(
         **shared,
         **{**parts[0], "leaking": leaking},
@@ -92,7 +92,7 @@ def _study_parts(
     pairs: TestPairs, contestants: Sequence[PairContestant], settings: EvaluateSettings, progress: Progress
 ) -> dict[str, Any]:
     """The parts of an Evaluation of one study, the most accurate first."""
-    useful = [one for one in contestants if (pairs.decided & one.speaks).any()]
+    useful = [judge for judge in contestants if (pairs.decided & judge.speaks).any()]
     if not useful:
         raise TooFew(
             "a pair with a majority that a model or scorer speaks about is needed",
@@ -102,24 +102,26 @@ def _study_parts(
         )
     tops = PairCeilings(pairs, settings, required=settings.ceiling)
     figures = []
-    answers = {one.name: one.on(pairs) for one in useful}
-    for one in useful:
-        progress(one.name)
-        figures.append(_contestant_figures(one, answers[one.name], tops, settings))
-    figures.sort(key=lambda one: (-one.pooled.accuracy.value, one.name))
-    comparisons = paired_comparisons([(one.name, answers[one.name]) for one in figures], settings)
-    to_best = {one.second: one.difference for one in comparisons if one.first == figures[0].name}
+    answers = {judge.name: judge.on(pairs) for judge in useful}
+    for judge in useful:
+        progress(judge.name)
+        figures.append(_contestant_figures(judge, answers[judge.name], tops, settings))
+    figures.sort(key=lambda judge: (-judge.pooled.accuracy.value, judge.name))
+    comparisons = paired_comparisons([(judge.name, answers[judge.name]) for judge in figures], settings)
+    to_best = {judge.second: judge.difference for judge in comparisons if judge.first == figures[0].name}
     judges = tuple(
-        one.model_copy(update={"to_best": to_best[one.name].transform(operator.neg)}) if one.name in to_best else one
-        for one in figures
+        judge.model_copy(update={"to_best": to_best[judge.name].transform(operator.neg)})
+        if judge.name in to_best
+        else judge
+        for judge in figures
     )
-    spoken = {place for one in useful for place in np.unique(pairs.criterion[answers[one.name].rows]).tolist()}
+    spoken = {place for judge in useful for place in np.unique(pairs.criterion[answers[judge.name].rows]).tolist()}
     return {
         "study": pairs.study,
         "simulated": pairs.simulated,
         "data": pairs.data,
         "split": pairs.split,
-        "leaking": any(_is_leaking(one) for one in contestants),
+        "leaking": any(_is_leaking(judge) for judge in contestants),
         "prompts": len(np.unique(pairs.group)),
         "pairs": len(pairs),
         "tied": int((~pairs.decided).sum()),
@@ -132,68 +134,68 @@ def _study_parts(
 
 
 def _contestant_figures(
-    one: PairContestant, answers: PairAnswers, tops: PairCeilings, settings: EvaluateSettings
+    contestant: PairContestant, answers: PairAnswers, tops: PairCeilings, settings: EvaluateSettings
 ) -> JudgeFigures:
     """What a model or scorer is worth; its draws are seeded by its own name and taken in this order."""
-    rng = settings.rng(one.name)
-    given = drawing(settings, rng)
+    rng = settings.rng(contestant.name)
+    resampling = drawing(settings, rng)
     pairs, rows = answers.pairs, answers.rows
     reached = accuracies(answers, tops, rng)
     spoken = [place for place, part in enumerate(reached.by_criterion) if part is not None]
     return JudgeFigures(
-        name=one.name,
-        kind=one.kind,
-        form=one.form,
-        signature=one.signature,
+        name=contestant.name,
+        kind=contestant.kind,
+        form=contestant.form,
+        signature=contestant.signature,
         macro=reached.macro,
         pooled=reached.pooled,
-        buckets=model_buckets(answers, rows, tops(spoken), given),
-        tau=tau(answers, np.arange(len(pairs)), given),
+        buckets=model_buckets(answers, rows, tops(spoken), resampling),
+        tau=tau(answers, np.arange(len(pairs)), resampling),
         criteria=tuple(
             judge_criterion(
                 answers,
                 place,
                 reached.by_criterion[place],
                 tops([place]),
-                buckets=model_buckets(answers, rows[pairs.criterion[rows] == place], tops([place]), given),
-                tau=tau(answers, pairs.on(place), given),
+                buckets=model_buckets(answers, rows[pairs.criterion[rows] == place], tops([place]), resampling),
+                tau=tau(answers, pairs.on(place), resampling),
             )
             for place in spoken
         ),
-        calibration=calibration(one, pairs, settings.bins, given),
-        generators=generator_order(answers, given),
-        order_flips=order_flips(one, pairs, given),
-        leak=_leak_figures(one),
-        unscored=dict(one.unscored),
+        calibration=calibration(contestant, pairs, settings.bins, resampling),
+        generators=generator_order(answers, resampling),
+        order_flips=order_flips(contestant, pairs, resampling),
+        leak=_leak_figures(contestant),
+        unscored=dict(contestant.unscored),
     )
 
 
-def _leak_figures(one: PairContestant) -> LeakFigures | None:
-    if one.kind in UNGUARDED:
+def _leak_figures(contestant: PairContestant) -> LeakFigures | None:
+    if contestant.kind in UNGUARDED:
         return None
-    leaks = one.leaks or Leaks((), (), ())
+    leaks = contestant.leaks or Leaks((), (), ())
     return LeakFigures(
-        guarded=one.guarded or one.leaks is not None,
+        guarded=contestant.guarded or contestant.leaks is not None,
         pictures=len(leaks.pictures),
         near=len(leaks.near),
         texts=len(leaks.texts),
-        words=leaks.words if one.leaks is not None or one.guarded else "no leak guard",
+        words=leaks.words if contestant.leaks is not None or contestant.guarded else "no leak guard",
     )
 
 
-def _is_leaking(one: PairContestant) -> bool:
+def _is_leaking(contestant: PairContestant) -> bool:
     """Trained on what it is tested on, or nobody knows."""
-    return one.kind not in UNGUARDED and (bool(one.leaks) or not one.guarded)
+    return contestant.kind not in UNGUARDED and (bool(contestant.leaks) or not contestant.guarded)
 
 
 def _seed_spreads(contestants: Sequence[PairContestant], judges: Sequence[JudgeFigures]) -> tuple[SeedSpread, ...]:
     """Models whose settings differ in their seed alone, two or more of a kind."""
-    accuracy = {one.name: one.pooled.accuracy.value for one in judges}
+    accuracy = {model.name: model.pooled.accuracy.value for model in judges}
     alike: dict[str, list[str]] = {}
-    for one in contestants:
-        if one.name in accuracy and _SEED in one.settings:
-            rest = {key: value for key, value in one.settings.items() if key != _SEED}
-            alike.setdefault(json.dumps(rest, sort_keys=True, default=str), []).append(one.name)
+    for model in contestants:
+        if model.name in accuracy and _SEED in model.settings:
+            rest = {key: value for key, value in model.settings.items() if key != _SEED}
+            alike.setdefault(json.dumps(rest, sort_keys=True, default=str), []).append(model.name)
     spreads = []
     for names in alike.values():
         x = np.array([accuracy[name] for name in names])
@@ -207,9 +209,9 @@ def _signature(entries: Sequence[StudyEntry], settings: EvaluateSettings) -> Sig
     digest = hashlib.sha256()
     for pairs, contestants in entries:
         digest.update(f"{pairs.data}\0{pairs.split}\0".encode())
-        for one in sorted(contestants, key=lambda one: one.name):
-            digest.update(f"{one.name}\0{one.signature}\0".encode("utf-8", "surrogatepass"))
-            digest.update(np.ascontiguousarray(one.margin).tobytes())
+        for contestant in sorted(contestants, key=lambda contestant: contestant.name):
+            digest.update(f"{contestant.name}\0{contestant.signature}\0".encode("utf-8", "surrogatepass"))
+            digest.update(np.ascontiguousarray(contestant.margin).tobytes())
     return Signature(
         method="evaluate",
         data=entries[0][0].data[:12],
@@ -252,27 +254,27 @@ class ReadsVectors(Protocol):
 
 def model_margins(model: PreferenceModel, trial: TestPairs, paths: Mapping[str, Path], texts: Texts) -> Margins:
     """What `model` says about the pairs of `trial`; `paths` finds each item's picture."""
-    known = match_criteria(model.card, [id for id, _ in trial.criteria])
+    own_criterion = match_criteria(model.card, [id for id, _ in trial.criteria])
     ask = _by_vectors(model, trial, paths) if isinstance(model, ReadsVectors) else _by_pictures(model, trial, paths)
     both = model.card.form in ONE_WAY
     straight, turned = np.full(len(trial), np.nan), np.full(len(trial), np.nan)
     speaks = np.zeros(len(trial), bool)
     for place, (criterion, _) in enumerate(trial.criteria):
-        if criterion not in known:
+        if criterion not in own_criterion:
             continue
         rows = np.flatnonzero(trial.criterion == place)
         read = [texts(place)[int(row)] for row in rows]
         speaks[rows] = True
         a, b = list(trial.item_a[rows]), list(trial.item_b[rows])
-        straight[rows] = ask(a, b, read, known[criterion])
+        straight[rows] = ask(a, b, read, own_criterion[criterion])
         if both:
-            turned[rows] = -ask(b, a, read, known[criterion])
+            turned[rows] = -ask(b, a, read, own_criterion[criterion])
     return Margins((straight + turned) / 2 if both else straight, turned if both else None, speaks)
 
 
 def match_criteria(card: AnyCard, criteria: Sequence[str]) -> dict[str, str]:
     """Criteria of a study, each with the model's own that it is held against: the same id, or the only one of both."""
-    taught = [one.id for one in card.criteria]
+    taught = [criterion.id for criterion in card.criteria]
     if len(taught) == len(criteria) == 1:
         return {criteria[0]: taught[0]}
     return {id: id for id in criteria if id in taught}
@@ -300,13 +302,13 @@ def _by_pictures(model: PreferenceModel, trial: TestPairs, paths: Mapping[str, P
     where = dict(zip(trial.items, _paths(trial.items, paths)))
 
     def ask(a: Sequence[str], b: Sequence[str], texts: Sequence[str], criterion: str) -> Floats:
-        found = []
+        logits = []
         for start in range(0, len(a), _TOGETHER):
             part = slice(start, start + _TOGETHER)
             images = {item: read_picture(where[item]).image for item in {*a[part], *b[part]}}
             first, second = ([images[item] for item in side[part]] for side in (a, b))
-            found.append(model.pair_logits(first, second, texts[part], criterion))
-        return np.concatenate(found)
+            logits.append(model.pair_logits(first, second, texts[part], criterion))
+        return np.concatenate(logits)
 
     return ask
 
@@ -331,10 +333,10 @@ def score_margins(trial: TestPairs, values: Mapping[str, float], *, higher_is_be
 
 def criterion_rows(trial: TestPairs, criterion: str | None) -> Bools:
     """Pairs of one criterion, or all: what a scorer speaks about."""
-    known: Ints = trial.criterion
+    places: Ints = trial.criterion
     if criterion is None:
         return np.ones(len(trial), bool)
-    return np.array([trial.criteria[place][0] == criterion for place in known], bool)
+    return np.array([trial.criteria[place][0] == criterion for place in places], bool)
 
 
 # -- the pairs of a study ----------------------------------------------------------------------------------------------
@@ -377,20 +379,20 @@ def open_for_models(
 ) -> OpenStudy:
     """A study folder, its votes under `criteria` (those that a model knows, when none are named), its pictures."""
     study, folder = open_study(place), local_path(place)
-    known = study.ids("criteria").to_pylist()
-    wanted = [study.criterion(id).id for id in criteria]
-    if models and not wanted:
-        spoken = {id for one in models for id in match_criteria(one.card, known)}
-        wanted = [id for id in known if id in spoken]
-        if not wanted:
-            taught = sorted({one.id for loaded in models for one in loaded.card.criteria})
+    ids = study.ids("criteria").to_pylist()
+    chosen = [study.criterion(id).id for id in criteria]
+    if models and not chosen:
+        spoken = {id for model in models for id in match_criteria(model.card, ids)}
+        chosen = [id for id in ids if id in spoken]
+        if not chosen:
+            taught = sorted({model.id for loaded in models for model in loaded.card.criteria})
             raise TooFew(
                 "a criterion of the study that a model was trained on is needed",
-                found=f"criteria {', '.join(known)}",
+                found=f"criteria {', '.join(ids)}",
                 where=f"study {study.name!r}",
                 remedy=f"the models know {', '.join(taught)}",
             )
-    labels = make_labels(people_only(study), LabelSettings(ties="keep", train=1, validation=0, test=0), criteria=wanted)
+    labels = make_labels(people_only(study), LabelSettings(ties="keep", train=1, validation=0, test=0), criteria=chosen)
     items = {item.id: item for item in study.nouns("items")}
     met = pc.unique(
         pa.chunked_array([*text_of(labels.table, "item_a").chunks, *text_of(labels.table, "item_b").chunks])
@@ -409,9 +411,9 @@ def test_pairs_for(
 ) -> tuple[TestPairs, list[str]]:
     """The pairs that all models may be tried on, and what to say about them."""
     rows = np.ones(opened.labels.num_rows, bool)
-    own = [one for one in models if settings.split != "all" and is_own(one, opened)]
-    for one in own:
-        rows &= _in_split(opened, one, settings.split)
+    own = [model for model in models if settings.split != "all" and is_own(model, opened)]
+    for model in own:
+        rows &= _in_split(opened, model, settings.split)
     study = opened.study
     word = settings.split if own else "all"
     notes = _notes(opened, models) if own else [*_notes(opened, models), *_foreign_notes(opened, models, settings)]
@@ -420,7 +422,7 @@ def test_pairs_for(
         raise TooFew(
             f"pairs in the {word} split of every model are needed",
             found="none",
-            where=f"study {study.name!r}, models {', '.join(one.name for one in own)}",
+            where=f"study {study.name!r}, models {', '.join(model.name for model in own)}",
             remedy="train the models with the same --split-seed and shares, or evaluate them one by one",
         )
     generators = {item.id: item.generator for item in study.nouns("items") if item.generator}
@@ -445,8 +447,8 @@ def _foreign_notes(opened: OpenStudy, models: Sequence[LoadedModel], settings: E
 
 def _notes(opened: OpenStudy, models: Sequence[LoadedModel]) -> list[str]:
     """Criteria of different names that are held against each other."""
-    known = pc.unique(text_of(opened.labels, "criterion")).to_pylist()
-    pairs = [(one.name, *pair) for one in models for pair in match_criteria(one.card, known).items()]
+    ids = pc.unique(text_of(opened.labels, "criterion")).to_pylist()
+    pairs = [(model.name, *pair) for model in models for pair in match_criteria(model.card, ids).items()]
     return [
         f"{id} of {opened.study.name} is held against {own}, the only criterion that {name} knows"
         for name, id, own in pairs
@@ -454,30 +456,30 @@ def _notes(opened: OpenStudy, models: Sequence[LoadedModel]) -> list[str]:
     ]
 
 
-def is_own(one: LoadedModel, opened: OpenStudy) -> bool:
+def is_own(model: LoadedModel, opened: OpenStudy) -> bool:
     """Whether the model was trained on this study, perhaps in an earlier state."""
-    if one.card.data == opened.study.hash:
+    if model.card.data == opened.study.hash:
         return True
-    if one.guard is None or not one.guard.pictures:
-        return one.card.study == opened.study.name
+    if model.guard is None or not model.guard.pictures:
+        return model.card.study == opened.study.name
     here = {key.sha256 for key in opened.keys.values()}
-    return sum(key.sha256 in here for key in one.guard.pictures) > _OWN * len(one.guard.pictures)
+    return sum(key.sha256 in here for key in model.guard.pictures) > _OWN * len(model.guard.pictures)
 
 
-def _in_split(opened: OpenStudy, one: LoadedModel, split: str) -> np.ndarray:
+def _in_split(opened: OpenStudy, model: LoadedModel, split: str) -> np.ndarray:
     """Rows of the labels in a split of the model; the split depends on the study's prompts alone, not on its votes."""
-    card = one.card
+    card = model.card
     if not {"train", "validation", "test", "seed"} <= card.split.keys():
         raise BadFile(
             "a model's card with its split is needed",
             found=f"keys {', '.join(card.split) or 'none'}",
-            where=str(one.folder),
+            where=str(model.folder),
             remedy="--split all",
         )
     shares = {name: card.split[name] for name in ("train", "validation", "test")}
-    asked = LabelSettings(ties="keep", seed=card.split["seed"], **shares)
+    label_settings = LabelSettings(ties="keep", seed=card.split["seed"], **shares)
     criteria = pc.unique(text_of(opened.labels, "criterion")).to_pylist()
-    table = make_labels(people_only(opened.study), asked, criteria=criteria).table
+    table = make_labels(people_only(opened.study), label_settings, criteria=criteria).table
     return np.asarray(pc.equal(text_of(table, "split"), split))
 
 
@@ -486,18 +488,18 @@ def text_of(table: pa.Table, column: str) -> pa.ChunkedArray:
     return table.column(column).cast(pa.string())
 
 
-def check_leaks(one: LoadedModel, opened: OpenStudy, trial: TestPairs, settings: EvaluateSettings) -> Leaks | None:
+def check_leaks(model: LoadedModel, opened: OpenStudy, trial: TestPairs, settings: EvaluateSettings) -> Leaks | None:
     """What of the trial the model was trained on; DesignError unless that is allowed."""
-    if one.guard is None:
+    if model.guard is None:
         return None
     pictures = {item: opened.keys[item] for item in trial.items if item in opened.keys}
     texts = {opened.prompt_of[item] or item: text for item, text in zip(trial.item_a, trial.text)}
-    leaks = find_leaks(one.guard, pictures, texts)
+    leaks = find_leaks(model.guard, pictures, texts)
     if leaks and not settings.allow_leak:
         raise DesignError(
             "a model is evaluated on what it was not trained on",
             found=leaks.words,
-            where=f"model {str(one.folder)!r}, study {trial.study!r}, split {trial.split}",
+            where=f"model {str(model.folder)!r}, study {trial.study!r}, split {trial.split}",
             remedy="evaluate on its test split or on another study; --allow-leak prints the numbers, marked as leaking",
         )
     return leaks
@@ -531,61 +533,65 @@ GENERATORS = "generators are ordered by the votes and by the pairs they win; pro
 
 def model_policies(studies: Sequence[Evaluation], notes: Sequence[str] = ()) -> tuple[str, ...]:
     """What left which denominator."""
-    tied, pairs = sum(one.tied for one in studies), sum(one.pairs for one in studies)
-    said = [
+    tied, pairs = sum(judge.tied for judge in studies), sum(judge.pairs for judge in studies)
+    policies = [
         ACCURACY,
         f"pairs without a majority are in no accuracy ({tied:,} of {pairs:,}), but in calibration and most ceilings",
         NO_NUMBER,
         CEILINGS,
         TAU,
     ]
-    everyone = [one for study in studies for one in study.judges]
-    if any(one.calibration is not None for one in everyone):
-        said.append(CHANCES)
-    if any(one.generators and one.generators.generators for one in everyone):
-        said.append(GENERATORS)
+    everyone = [judge for study in studies for judge in study.judges]
+    if any(judge.calibration is not None for judge in everyone):
+        policies.append(CHANCES)
+    if any(judge.generators and judge.generators.generators for judge in everyone):
+        policies.append(GENERATORS)
     if any(study.comparisons for study in studies):
-        said.append(PAIRED)
-    if turned := [one.name for one in everyone if one.order_flips is not None]:
-        said.append(f"pairs are shown both ways round and the mean log-odds counts: {first_names(turned)}")
-    if scorers := [one.name for one in everyone if one.kind in UNGUARDED]:
-        said.append(
+        policies.append(PAIRED)
+    if turned := [judge.name for judge in everyone if judge.order_flips is not None]:
+        policies.append(f"pairs are shown both ways round and the mean log-odds counts: {first_names(turned)}")
+    if scorers := [judge.name for judge in everyone if judge.kind in UNGUARDED]:
+        policies.append(
             f"what scorers were trained on is not known here, so they have no leak guard: {first_names(scorers)}"
         )
-    return (*said, *notes)
+    return (*policies, *notes)
 
 
 def study_warnings(
-    trial: TestPairs, contestants: Sequence[PairContestant], made: Sequence[JudgeFigures]
+    trial: TestPairs, contestants: Sequence[PairContestant], judges: Sequence[JudgeFigures]
 ) -> tuple[str, ...]:
     """What should not be taken at its face."""
-    found = []
-    if made and made[0].pooled.accuracy.low is None:
-        why = "intervals need two prompts or more" if made[0].pooled.accuracy.n == 1 else "all prompts say the same"
-        found.append(f"{why}, so these numbers have none: they may be luck")
-    if made:
-        found += few_warnings(made[0].pooled.pairs, made[0].pooled.accuracy.n)
-    for figures in made:
-        found += [f"{figures.name}: {words}" for words in chance_warnings(figures.pooled.accuracy)]
-    useful = {one.name for one in made}
-    if silent := [one.name for one in contestants if one.name not in useful]:
-        found.append(f"left out, as they speak about none of the pairs with a majority: {first_names(silent)}")
-    for one in contestants:
-        if one.kind not in UNGUARDED and not one.guarded:
-            found.append(f"{one.name} has no leak guard: nobody can say whether it was trained on these pairs")
-        if one.leaks:
-            found.append(f"LEAK: {one.name} was trained on {one.leaks.words}")
-    bare = [one.name for one in made if one.pooled.ceilings is None]
+    warnings = []
+    if judges and judges[0].pooled.accuracy.low is None:
+        why = "intervals need two prompts or more" if judges[0].pooled.accuracy.n == 1 else "all prompts say the same"
+        warnings.append(f"{why}, so these numbers have none: they may be luck")
+    if judges:
+        warnings += few_warnings(judges[0].pooled.pairs, judges[0].pooled.accuracy.n)
+    for figures in judges:
+        warnings += [f"{figures.name}: {words}" for words in chance_warnings(figures.pooled.accuracy)]
+    useful = {contestant.name for contestant in judges}
+    if silent := [contestant.name for contestant in contestants if contestant.name not in useful]:
+        warnings.append(f"left out, as they speak about none of the pairs with a majority: {first_names(silent)}")
+    for contestant in contestants:
+        if contestant.kind not in UNGUARDED and not contestant.guarded:
+            warnings.append(
+                f"{contestant.name} has no leak guard: nobody can say whether it was trained on these pairs"
+            )
+        if contestant.leaks:
+            warnings.append(f"LEAK: {contestant.name} was trained on {contestant.leaks.words}")
+    bare = [contestant.name for contestant in judges if contestant.pooled.ceilings is None]
     if bare:
-        found.append(f"no ceiling can be given, so these accuracies cannot be read: {first_names(bare)}")
-    for figures in made:
+        warnings.append(f"no ceiling can be given, so these accuracies cannot be read: {first_names(bare)}")
+    for figures in judges:
         name, overall, criteria = figures.name, figures.pooled, figures.criteria
         above = [part.name for part in criteria for words in part.warnings if "leak" in words]
         if above:
-            found.append(f"{name} is above what an oracle could reach, suspect a leak: {first_names(above)}")
+            warnings.append(f"{name} is above what an oracle could reach, suspect a leak: {first_names(above)}")
         if overall.unscored:
-            found.append(f"{name} gives no number on {overall.unscored:,} of {overall.pairs:,} pairs")
-        asked = len(trial.criteria)
-        if len(criteria) < asked:
-            found.append(f"{name} speaks about {len(criteria)} of {asked} criteria, and is measured on these")
-    return tuple(found)
+            warnings.append(f"{name} gives no number on {overall.unscored:,} of {overall.pairs:,} pairs")
+        criteria_count = len(trial.criteria)
+        if len(criteria) < criteria_count:
+            warnings.append(
+                f"{name} speaks about {len(criteria)} of {criteria_count} criteria, and is measured on these"
+            )
+    return tuple(warnings)

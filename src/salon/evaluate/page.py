@@ -126,14 +126,16 @@ def _banner(report: Evaluation) -> str:
     simulated = sum(judge.simulated for judge in judges)
     which = "All of these judges are simulated." if simulated == len(judges) else "Some judges are simulated."
     reports = (report, *report.also)
-    bare = tables.is_pooled(report) and any(judge.pooled.ceilings is None for one in reports for judge in one.judges)
-    said = {
+    bare = tables.is_pooled(report) and any(
+        judge.pooled.ceilings is None for evaluation in reports for judge in evaluation.judges
+    )
+    sentences = {
         LEAK: report.leaking,
         NO_CEILING: bare,
-        SIMULATED: any(one.simulated for one in reports),
+        SIMULATED: any(evaluation.simulated for evaluation in reports),
         which: simulated > 0,
     }
-    return " ".join(words for words, holds in said.items() if holds)
+    return " ".join(words for words, holds in sentences.items() if holds)
 
 
 def _split_words(report: Evaluation) -> str:
@@ -220,7 +222,7 @@ def _tick_cards(ticks: TickReport, names: Names) -> list[Card]:
 
 def _next_rater_card(panel: Sequence[TickPanelFigures]) -> list[Card]:
     """The accuracy of one more person, from the lowest criterion to the highest."""
-    tops = [(one.name, one.ceilings) for one in panel if one.ceilings is not None]
+    tops = [(row.name, row.ceilings) for row in panel if row.ceilings is not None]
     if len(tops) < 2:
         return [
             Card(
@@ -245,11 +247,11 @@ def _score_cards(target: TargetFigures, names: Names) -> list[Card]:
         )
     spread = best.overall.spread
     words = "no spread to compare" if spread is None else _figure_words("spread over the target's", spread)
-    known = Markup("{} of {}").format(fixed(best.overall.scored, 0), fixed(best.overall.wanted, 0))
+    coverage = Markup("{} of {}").format(fixed(best.overall.scored, 0), fixed(best.overall.wanted, 0))
     return [
         *cards,
         Card("Its scale", best.scale, words, SCALE_TONES[best.scale]),
-        Card("Its coverage", known, "items times criteria with a prediction"),
+        Card("Its coverage", coverage, "items times criteria with a prediction"),
     ]
 
 
@@ -342,7 +344,7 @@ def _to_best_words(report: Evaluation, judge: JudgeFigures | TickJudgeFigures) -
     """Models are told apart by their adjusted test, judges by the interval of the difference."""
     if judge.to_best is None:
         return []
-    tests = {one.second: one.p_holm for one in report.comparisons if one.first == report.judges[0].name}
+    tests = {pair.second: pair.p_holm for pair in report.comparisons if pair.first == report.judges[0].name}
     apart = judge.to_best.high is not None and judge.to_best.high < 0
     if judge.name in tests:
         apart = tests[judge.name] < tables.SURE
@@ -416,11 +418,11 @@ class WorstGallery(Block):
         return element("div", picture_or_note(self.pictures.get(item, ""), item), label)
 
 
-def _quote(said: str | None) -> Markup | None:
+def _quote(text: str | None) -> Markup | None:
     """What the judge said, where it is more than its answer."""
-    if said is None or len(said.split()) < FEWEST_WORDS:
+    if text is None or len(text.split()) < FEWEST_WORDS:
         return None
-    return element("p", element("q", brief(said, 240)), class_="told")
+    return element("p", element("q", brief(text, 240)), class_="told")
 
 
 def _gallery_section(report: Evaluation, names: Names, pictures: Mapping[str, str]) -> Section | None:

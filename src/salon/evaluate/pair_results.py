@@ -118,15 +118,15 @@ class AccuracyFigures(Noun):
     )
 
     @classmethod
-    def of(cls, found: Accuracy, top: Ceilings | None, *, gap: float | None, why: str = NO_CEILING) -> AccuracyFigures:
+    def of(cls, rates: Accuracy, top: Ceilings | None, *, gap: float | None, why: str = NO_CEILING) -> AccuracyFigures:
         """A kernel's figures beside their ceilings, or `why` there are none."""
         estimates = (
             "accuracy", "parsed_only", "conditional", "position_bias", "took_first", "tie_rate", "unseen",
         )  # fmt: skip
         return cls(
-            **{name: getattr(found, name) for name in estimates},
-            pairs=found.pairs,
-            unscored=round(found.unseen.value * found.pairs),
+            **{name: getattr(rates, name) for name in estimates},
+            pairs=rates.pairs,
+            unscored=round(rates.unseen.value * rates.pairs),
             ceilings=CeilingFigures.of(top),
             no_ceiling=why if top is None else None,
             identity_gap=gap,

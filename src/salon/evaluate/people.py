@@ -165,10 +165,10 @@ def study_pairs(study: Study, order: ItemOrder, criteria: Collection[str] = ()) 
     numbers = tuple(study.ranking_criteria(criteria))
     keys, votes = [np.empty(0, np.int64)], [np.empty((0, 3), np.int64)]
     for number in numbers:
-        given = pair_votes(study, number, persons)
-        own, row = np.unique(order.keys(given.a, given.b), return_inverse=True)
-        turned = order.is_turned(given.a, given.b) & (given.outcome < TIE)
-        outcome = np.where(turned, 1 - given.outcome, np.minimum(given.outcome, TIE))
+        answers = pair_votes(study, number, persons)
+        own, row = np.unique(order.keys(answers.a, answers.b), return_inverse=True)
+        turned = order.is_turned(answers.a, answers.b) & (answers.outcome < TIE)
+        outcome = np.where(turned, 1 - answers.outcome, np.minimum(answers.outcome, TIE))
         sides = [np.bincount(row, weights=outcome == side, minlength=len(own)) for side in (0, 1, TIE)]
         keys.append(own)
         votes.append(np.stack(sides, axis=1).astype(np.int64))
@@ -305,18 +305,18 @@ def study_duels(part: StudyPart, *, both_bad: str) -> Duels:
     if part.protocol == "comparisons":
         view = study.comparisons
         columns = (view.a, view.b, view.outcome, view.rater, view.left)
-        kept = view.repeat == 0
+        usable = view.repeat == 0
     else:
         votes = study_votes(study, [part.number], rating_pairs=True)
         columns = (votes.a, votes.b, votes.outcome, votes.rater, np.full(len(votes), 2))
-        kept = np.ones(len(votes), bool)
+        usable = np.ones(len(votes), bool)
     a, b, outcome, rater, left = (column.astype(np.int64) for column in columns)
-    made = item_generators(study)[1]
-    kept = kept & (made[a] >= 0) & (made[b] >= 0) & (made[a] != made[b])
+    generator = item_generators(study)[1]
+    usable = usable & (generator[a] >= 0) & (generator[b] >= 0) & (generator[a] != generator[b])
     if both_bad == "tie":
         outcome = np.where(outcome == BOTH_BAD, TIE, outcome)
-    kept &= outcome != BOTH_BAD
-    return Duels(*(column[kept] for column in (a, b, outcome, rater, left)))
+    usable &= outcome != BOTH_BAD
+    return Duels(*(column[usable] for column in (a, b, outcome, rater, left)))
 
 
 def item_generators(study: Study) -> tuple[tuple[str, ...], Ints]:
@@ -358,9 +358,9 @@ def _strings(table: pa.Table, name: str) -> list[str | None]:
 
 def _item_codes(study: Study, name: str) -> tuple[tuple[str, ...], Ints]:
     labels = _strings(study.table("items"), name)
-    known = tuple(sorted({label for label in labels if label is not None}))
-    place: dict[str | None, int] = {label: number for number, label in enumerate(known)}
-    return known, np.array([place.get(label, -1) for label in labels], np.int64)
+    names = tuple(sorted({label for label in labels if label is not None}))
+    place: dict[str | None, int] = {label: number for number, label in enumerate(names)}
+    return names, np.array([place.get(label, -1) for label in labels], np.int64)
 
 
 def _study_part(

@@ -91,8 +91,8 @@ def _scales(dots: Sequence[BiasDot], right: float) -> tuple[LinearScale, LinearS
     top, bottom = 24.0, max(HEIGHT, 40 + LABEL_LINE * len(dots)) - 2 * LINE - 10
     ends = [end for dot in dots for end in (dot.c, *dot.c_ends)]
     y = LinearScale(*domain(ends, include=[0.5], pad=0.08, within=(0.0, 1.0)), bottom, top)
-    known = [end for dot in dots for end in (dot.b, *dot.b_ends)]
-    x = LinearScale(0.0, domain(known, include=[0.2], pad=0.06, within=(0.0, 1.0))[1], y_ticks_width(y), right)
+    ends_b = [end for dot in dots for end in (dot.b, *dot.b_ends)]
+    x = LinearScale(0.0, domain(ends_b, include=[0.2], pad=0.06, within=(0.0, 1.0))[1], y_ticks_width(y), right)
     return x, y, top, bottom
 
 
@@ -173,12 +173,12 @@ def _honest(x: LinearScale, y: LinearScale) -> Markup:
 
 
 def _reliability_dot(bin: BinFigures, x: LinearScale, y: LinearScale) -> Markup:
-    at, seen = x(bin.predicted), bin.observed
+    at, observed = x(bin.predicted), bin.observed
     ends = [
-        line(at, y(end), at, y(seen.value), "cohort-1 whisker", **number_marks(end))
-        for end in (seen.low, seen.high)
+        line(at, y(end), at, y(observed.value), "cohort-1 whisker", **number_marks(end))
+        for end in (observed.low, observed.high)
         if end
     ]
-    tip = f"chance {numbers.fixed(bin.predicted)}, share of votes {numbers.fixed(seen.value)}, {bin.pairs:,} pairs"
-    dot = element("circle", cx=at, cy=y(seen.value), r=4.5, class_="cohort-1 dot", **number_marks(seen.value))
+    tip = f"chance {numbers.fixed(bin.predicted)}, share of votes {numbers.fixed(observed.value)}, {bin.pairs:,} pairs"
+    dot = element("circle", cx=at, cy=y(observed.value), r=4.5, class_="cohort-1 dot", **number_marks(observed.value))
     return group(*ends, dot, tip=tip, class_="mark")

@@ -105,22 +105,22 @@ class PseudoScores:
             raise BadValue("labels name every item and criterion once", found="the same id twice")
         outside = np.isfinite(self.values) & ((self.values < self.low) | (self.values > self.high))
         if not self.low < self.high or outside.any():
-            found = self.values[outside][0] if outside.any() else f"a scale from {self.low:g} to {self.high:g}"
-            raise BadValue(f"labels lie between {self.low:g} and {self.high:g}", found=found)
+            example = self.values[outside][0] if outside.any() else f"a scale from {self.low:g} to {self.high:g}"
+            raise BadValue(f"labels lie between {self.low:g} and {self.high:g}", found=example)
 
 
 def write_pseudo_scores(
     folder: Path | str, scores: PseudoScores, *, card: LabelCard | None = None, tables: Mapping[str, pa.Table] = {}
 ) -> None:
     """Write LABELS, whole or not at all; `card` in place of the scores' own, `tables` are further Parquet files."""
-    told = card or scores.card or _plain_card(scores)
+    label_card = card or scores.card or _plain_card(scores)
     with whole_folder(Path(folder).resolve()) as new:
         _write(new / LABELS, _label_table(scores))
         if scores.pairs is not None:
             _write(new / PAIRS, _pair_table(scores, scores.pairs))
         for name, table in tables.items():
             _write(new / name, table)
-        write_json(new / CARD, told)
+        write_json(new / CARD, label_card)
 
 
 def read_pseudo_scores(folder: Path | str) -> PseudoScores:
@@ -209,10 +209,10 @@ def _table(path: Path, columns: Sequence[str]) -> pa.Table:
     return table.select(list(columns))
 
 
-def _codes(table: pa.Table, name: str, known: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+def _codes(table: pa.Table, name: str, names: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     """The ids in a column, in the order they come or as `known`, and each row's place among them."""
     column = table.column(name).to_pylist()
-    ids = tuple(known) or tuple(dict.fromkeys(column))
+    ids = tuple(names) or tuple(dict.fromkeys(column))
     place = {id: number for number, id in enumerate(ids)}
     unknown = next((id for id in column if id not in place), None)
     if unknown is not None:

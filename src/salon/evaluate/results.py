@@ -158,12 +158,12 @@ class TickFigures(Noun):
     )
 
     @classmethod
-    def of(cls, found: TickRates, *, gap: float | None = None) -> TickFigures:
+    def of(cls, rates: TickRates, *, gap: float | None = None) -> TickFigures:
         """A kernel's figures as part of a report."""
         plain = ("ticks", "identity_gap")
         return cls(
-            **{name: getattr(found, name) for name in cls.model_fields if name not in plain},
-            ticks=found.ticks,
+            **{name: getattr(rates, name) for name in cls.model_fields if name not in plain},
+            ticks=rates.ticks,
             identity_gap=gap,
         )
 

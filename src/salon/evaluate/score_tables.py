@@ -73,7 +73,7 @@ class Predictions:
     def only(self, name: str) -> Predictions:
         """One scorer of them."""
         return Predictions(
-            self.frame, tuple(one for one in self.predicted if one.name == name),
+            self.frame, tuple(prediction for prediction in self.predicted if prediction.name == name),
             {own: place for own, place in self.folders.items() if own == name},
             tuple(own for own in self.unguarded if own == name),
         )  # fmt: skip
@@ -108,29 +108,40 @@ def read_predictions(
     Untrained VLMs, asked as `rater` says, are run on `items` alone (all, when none are given), and no table is written.
     `on_forecast` hears what endpoints will be asked, in a line each, before the first question is sent.
     """
-    found: list[Prediction] = []
+    predictions: list[Prediction] = []
     places: list[Path | None] = []
     names = list(dict.fromkeys(names))
-    asked = [(name, vlm) for name in names if (vlm := split_rater(name)) is not None]
-    runs = rater_runs(study, folder, [name for name, _ in asked], frame, rater or RaterSettings(), device, items)
+    raters = [(name, vlm) for name in names if (vlm := split_rater(name)) is not None]
+    runs = rater_runs(study, folder, [name for name, _ in raters], frame, rater or RaterSettings(), device, items)
     on_forecast([words for run in runs.values() if (words := run.forecast())])
     for name in names:
         if name in runs:
-            found.append(_ask_rater(runs.pop(name), dict(asked)[name].title, frame, progress))  # its VLM leaves memory
+            predictions.append(
+                _ask_rater(runs.pop(name), dict(raters)[name].title, frame, progress)
+            )  # its VLM leaves memory
             places.append(None)
             continue
         place, there = model_folder(name), _files(folder, name)
         there = there or _run_scorers(study, folder, [name], device, progress)
-        found.append(_prediction(place.name if place else name, [_read(study, frame, file) for file in there], frame))
+        predictions.append(
+            _prediction(place.name if place else name, [_read(study, frame, file) for file in there], frame)
+        )
         places.append(place)
     for model in models:
         there = _run_scorers(study, folder, scorer_names(model), device, progress)
-        found.append(_prediction(model.name, [_read(study, frame, file) for file in there], frame))
+        predictions.append(_prediction(model.name, [_read(study, frame, file) for file in there], frame))
         places.append(model)
-    told = [replace(one, name=name) for one, name in zip(found, number_repeats(one.name for one in found))]
-    folders = {one.name: place for one, place in zip(told, places) if place is not None}
-    trained = (one.name for one in told if one.signature.startswith(TRAINED) and one.name not in folders)
-    return Predictions(frame, tuple(told), folders, tuple(trained))
+    renamed = [
+        replace(prediction, name=name)
+        for prediction, name in zip(predictions, number_repeats(prediction.name for prediction in predictions))
+    ]
+    folders = {prediction.name: place for prediction, place in zip(renamed, places) if place is not None}
+    trained = (
+        prediction.name
+        for prediction in renamed
+        if prediction.signature.startswith(TRAINED) and prediction.name not in folders
+    )
+    return Predictions(frame, tuple(renamed), folders, tuple(trained))
 
 
 # -- untrained VLMs ----------------------------------------------------------------------------------------------------
@@ -155,22 +166,24 @@ def rater_runs(
 ) -> dict[str, RaterRun]:  # fmt: skip
     """By name; a folder that holds no VLM is found here, before any other scorer is run."""
     settings = ScoreSettings(device=device, rater=rater.on(study, folder, [id for id, _ in frame.criteria]))
-    asked = tuple(one for one in items_with_pictures(study, folder) if not items or one[0].id in items)
+    questions = tuple(scorer for scorer in items_with_pictures(study, folder) if not items or scorer[0].id in items)
     runs = {}
     for name in names:
-        scorers = [make_scorer(one, settings) for one in expand_raters([name], [id for id, _ in frame.criteria])]
-        runs[name] = RaterRun(tuple(one for one in scorers if isinstance(one, UntrainedScorer)), asked)
+        scorers = [make_scorer(scorer, settings) for scorer in expand_raters([name], [id for id, _ in frame.criteria])]
+        runs[name] = RaterRun(tuple(scorer for scorer in scorers if isinstance(scorer, UntrainedScorer)), questions)
     return runs
 
 
 def _ask_rater(run: RaterRun, name: str, frame: ScoreFrame, progress: Progress) -> Prediction:
     """What an untrained VLM says; refused as a whole where its answers cannot be read."""
-    kept, tables = ResultCache(), []
+    cache, tables = ResultCache(), []
     for scorer in run.scorers:
         progress(f"asking {scorer.name}")
-        results, _ = cached_scores(scorer, run.asked, scorer.batch, kept, lambda done, wanted: None)
-        given = {item.id: one.value for (item, _), one in zip(run.asked, results) if isinstance(one, PictureScore)}
-        values = np.array([given.get(item, np.nan) for item in frame.items], np.float64)
+        results, _ = cached_scores(scorer, run.asked, scorer.batch, cache, lambda finished, total: None)
+        by_item = {
+            item.id: score.value for (item, _), score in zip(run.asked, results) if isinstance(score, PictureScore)
+        }
+        values = np.array([by_item.get(item, np.nan) for item in frame.items], np.float64)
         tables.append(_ScoreFile(scorer.name, scorer.card.criterion, values, scorer.card, str(scorer.signature)))
     return _prediction(name, tables, frame)
 
@@ -187,36 +200,36 @@ def _files(folder: Path, name: str) -> list[Path]:
 def _run_scorers(
     study: Study, folder: Path, names: Sequence[str], device: str | None, progress: Progress
 ) -> list[Path]:
-    kept, settings = ResultCache(), ScoreSettings(device=device)
-    made = []
+    cache, settings = ResultCache(), ScoreSettings(device=device)
+    files = []
     for name in names:
         progress(f"scoring by {name}")
         try:
-            scorer = make_scorer(name, settings, kept)
+            scorer = make_scorer(name, settings, cache)
         except BadValue as error:
-            known = list_scores(folder)
+            tables = list_scores(folder)
             raise UnknownReference(
                 "a table of STUDY/scores, or a scorer as salon score names it, is needed", found=repr(name),
-                remedy=f"tables: {', '.join(known) or 'none'}; {error.remedy or 'salon score --list'}",
+                remedy=f"tables: {', '.join(tables) or 'none'}; {error.remedy or 'salon score --list'}",
             ) from None  # fmt: skip
-        made.append(folder / score_study(study, folder, scorer, settings, kept=kept).file)
-    return made
+        files.append(folder / score_study(study, folder, scorer, settings, kept=cache).file)
+    return files
 
 
 def _read(study: Study, frame: ScoreFrame, file: Path) -> _ScoreFile:
     table = read_scores(file)
-    given = dict(zip(table.column("item").to_pylist(), table.column("value").to_pylist()))
-    if len(given) < table.num_rows:
-        raise BadValue("one score of every item", found=f"{table.num_rows} of {len(given)} items", where=str(file))
-    values = np.array([np.nan if (v := given.get(item)) is None else v for item in frame.items], np.float64)
+    by_item = dict(zip(table.column("item").to_pylist(), table.column("value").to_pylist()))
+    if len(by_item) < table.num_rows:
+        raise BadValue("one score of every item", found=f"{table.num_rows} of {len(by_item)} items", where=str(file))
+    values = np.array([np.nan if (v := by_item.get(item)) is None else v for item in frame.items], np.float64)
     if np.isinf(values).any():
         raise BadValue("scores are finite numbers", found="infinity", where=str(file))
-    if not set(given) & set(study.ids("items").to_pylist()):
+    if not set(by_item) & set(study.ids("items").to_pylist()):
         raise BadValue("scores of items of the study are needed", found="scores of other items", where=str(file))
     run = read_score_run(file)
     criterion = run.card.criterion if run else None
-    known = {id for id, _ in frame.criteria}
-    if criterion is None and MARK in file.stem and file.stem.rpartition(MARK)[2] in known:
+    ids = {id for id, _ in frame.criteria}
+    if criterion is None and MARK in file.stem and file.stem.rpartition(MARK)[2] in ids:
         criterion = file.stem.rpartition(MARK)[2]
     return _ScoreFile(file.stem, criterion, values, run.card if run else None, run.signature if run else "")
 
@@ -249,7 +262,7 @@ def _prediction(name: str, tables: Sequence[_ScoreFile], frame: ScoreFrame) -> P
 
 # -- targets -----------------------------------------------------------------------------------------------------------
 
-_NAMED = "fused, ratings, medians, a folder of salon distill label, or a table of salon fuse -o"
+_TARGET_WORDS = "fused, ratings, medians, a folder of salon distill label, or a table of salon fuse -o"
 
 
 def usual_target(study: Study) -> str:
@@ -263,7 +276,7 @@ def usual_target(study: Study) -> str:
         "answers of people, or a target by name, are needed",
         found="no comparison, ranking or rating of a person",
         where=f"study {study.name!r}",
-        remedy=f"--against: {_NAMED}",
+        remedy=f"--against: {_TARGET_WORDS}",
     )
 
 
@@ -278,7 +291,7 @@ def target_named(name: str, study: Study, frame: ScoreFrame) -> Target:
         return _pseudo_target(place, frame)
     if place.is_file():
         return _table_target(place, study, frame)
-    raise BadValue("a target is needed", found=repr(name), remedy=_NAMED)
+    raise BadValue("a target is needed", found=repr(name), remedy=_TARGET_WORDS)
 
 
 def ratings_by_rater(study: Study, frame: ScoreFrame) -> list[tuple[str, Floats]]:
@@ -286,7 +299,7 @@ def ratings_by_rater(study: Study, frame: ScoreFrame) -> list[tuple[str, Floats]
     ratings = study.ratings
     item, criterion = _places(study, frame)
     at_item, at_criterion = item[ratings.item], criterion[ratings.criterion]
-    made = []
+    ratings_of = []
     for number in np.unique(ratings.rater):
         own = (ratings.rater == number) & (at_item >= 0) & (at_criterion >= 0)
         total, count = np.zeros(_shape(frame)), np.zeros(_shape(frame))
@@ -294,8 +307,8 @@ def ratings_by_rater(study: Study, frame: ScoreFrame) -> list[tuple[str, Floats]
         np.add.at(count, (at_item[own], at_criterion[own]), 1)
         if own.any():
             with np.errstate(invalid="ignore"):
-                made.append((study.label("raters", int(number)), total / count))
-    return made
+                ratings_of.append((study.label("raters", int(number)), total / count))
+    return ratings_of
 
 
 def _fused_target(study: Study, frame: ScoreFrame) -> Target:
@@ -316,25 +329,25 @@ def _fused_target(study: Study, frame: ScoreFrame) -> Target:
 
 def _upright(values: Floats, study: Study, frame: ScoreFrame) -> Floats:
     """Values on the scales of the criteria, turned round where lower is better."""
-    made = values.copy()
+    turned = values.copy()
     for number, (id, _) in enumerate(frame.criteria):
         scale = study.criterion(id).scale
         if scale is not None and not scale.higher_is_better:
-            made[:, number] = scale.low + scale.high - made[:, number]
-    return made
+            turned[:, number] = scale.low + scale.high - turned[:, number]
+    return turned
 
 
 def _groups_of(study: Study, frame: ScoreFrame) -> NDArray[np.int64]:
     item, _ = _places(study, frame)
-    found = np.zeros(len(frame.items), np.int64)
-    found[item[item >= 0]] = study.item_groups[item >= 0]
-    return found
+    groups = np.zeros(len(frame.items), np.int64)
+    groups[item[item >= 0]] = study.item_groups[item >= 0]
+    return groups
 
 
 def _rating_target(study: Study, frame: ScoreFrame, which: str) -> Target:
     panel = ratings_by_rater(people_only(study), frame)
     if not panel:
-        raise TooFew("ratings of people are needed", found="none", where=f"study {study.name!r}", remedy=_NAMED)
+        raise TooFew("ratings of people are needed", found="none", where=f"study {study.name!r}", remedy=_TARGET_WORDS)
     stacked = np.stack([values for _, values in panel])
     there = np.isfinite(stacked).any(axis=0)
     values = np.full(there.shape, np.nan)
@@ -380,8 +393,8 @@ def _table_target(place: Path, study: Study, frame: ScoreFrame) -> Target:
 
 def _ends(table: pa.Table) -> tuple[float | None, float | None]:
     """The ends that the column scale of `salon fuse -o` names, as in 1-5."""
-    named = set(table.column("scale").to_pylist()) if "scale" in table.column_names else set()
-    parts = str(named.pop()).split("-") if len(named) == 1 else []
+    scales = set(table.column("scale").to_pylist()) if "scale" in table.column_names else set()
+    parts = str(scales.pop()).split("-") if len(scales) == 1 else []
     try:
         low, high = (float(part) for part in parts)
     except ValueError:
@@ -407,4 +420,4 @@ def _places(study: Study, frame: ScoreFrame) -> tuple[NDArray[np.int64], NDArray
     rows, columns = _places_of(frame)
     ids: Sequence[str] = study.ids("items").to_pylist()
     item = np.array([rows.get(id, -1) for id in ids], np.int64)
-    return item, np.array([columns.get(one.id, -1) for one in study.criteria], np.int64)
+    return item, np.array([columns.get(criterion_noun.id, -1) for criterion_noun in study.criteria], np.int64)

@@ -146,15 +146,15 @@ def _bias_section(report: Evaluation, names: Names) -> Section | None:
 def _criterion_section(report: Evaluation, names: Names) -> Section | None:
     """A map of judges by criteria, then every figure of each judge."""
     criteria = {part.criterion: part.name for judge in report.judges for part in judge.criteria}
-    shown = report.judges[:MOST_DETAILS]
-    if len(criteria) < 2 and all(judge.macro.position_bias is None for judge in shown):
+    judges = report.judges[:MOST_DETAILS]
+    if len(criteria) < 2 and all(judge.macro.position_bias is None for judge in judges):
         return None
     blocks: list[Block | str] = []
     if 1 < len(criteria) <= MOST_CRITERIA:
-        parts = [{part.criterion: part.figures for part in judge.criteria if part.figures} for judge in shown]
+        parts = [{part.criterion: part.figures for part in judge.criteria if part.figures} for judge in judges]
         drawing = charts.heat_map(
             [[own[id].accuracy.value if id in own else None for id in criteria] for own in parts],
-            [names[judge.name] for judge in shown], [brief(name, 30) for name in criteria.values()],
+            [names[judge.name] for judge in judges], [brief(name, 30) for name in criteria.values()],
             n=[[own[id].pairs if id in own else 0 for id in criteria] for own in parts],
             center=CHANCE, title="Accuracy by judge and criterion", value_name="accuracy", decimals=2,
         )  # fmt: skip
@@ -165,9 +165,9 @@ def _criterion_section(report: Evaluation, names: Names) -> Section | None:
         Details(
             Markup("{} by criterion").format(names[judge.name]),
             [tables.criterion_table(report, judge)],
-            open=place == 0 and (len(shown) == 1 or tables.is_pooled(report)),
+            open=place == 0 and (len(judges) == 1 or tables.is_pooled(report)),
         )
-        for place, judge in enumerate(shown)
+        for place, judge in enumerate(judges)
     ]
     if len(report.judges) > MOST_DETAILS:
         blocks.append("The other judges' criteria are in the JSON.")
@@ -177,16 +177,16 @@ def _criterion_section(report: Evaluation, names: Names) -> Section | None:
 def _panel_section(report: Evaluation, names: Names) -> Section:
     """The people: how many votes, how good one more of them would be, and judges by how they split."""
     blocks: list[Block | str] = [tables.panel_table(report), *_no_ceilings(report.panel)]
-    shown = report.judges[:MOST_DETAILS]
-    over_all = tables.split_table([(names[judge.name], judge.buckets) for judge in shown], "All criteria")
+    judges = report.judges[:MOST_DETAILS]
+    over_all = tables.split_table([(names[judge.name], judge.buckets) for judge in judges], "All criteria")
     if over_all is not None:
         blocks.append(over_all)
-        criteria = {part.criterion: part.name for judge in shown for part in judge.criteria}
+        criteria = {part.criterion: part.name for judge in judges for part in judge.criteria}
         each = [
             tables.split_table(
                 [
                     (names[judge.name], part.buckets)
-                    for judge in shown
+                    for judge in judges
                     for part in judge.criteria
                     if part.criterion == id
                 ],
@@ -201,21 +201,21 @@ def _panel_section(report: Evaluation, names: Names) -> Section:
 
 
 def _no_ceilings(panel: Sequence[PanelFigures | TickPanelFigures]) -> list[Note]:
-    absent = [one for one in panel if one.no_ceiling]
-    names = ", ".join(brief(one.name) for one in absent)
+    absent = [row for row in panel if row.no_ceiling]
+    names = ", ".join(brief(row.name) for row in absent)
     return [Note(f"No ceilings for {names}: {absent[0].no_ceiling}.", "thin")] if absent else []
 
 
 def _agreement_chart(report: Evaluation, names: Names) -> Chart | None:
     judges = [judge.name for judge in report.judges]
-    known = {frozenset((one.first, one.second)): one for one in report.agreement if one.agreement is not None}
-    if not 2 < len(judges) <= MOST_IN_MATRIX or not known:
+    by_pair = {frozenset((pair.first, pair.second)): pair for pair in report.agreement if pair.agreement is not None}
+    if not 2 < len(judges) <= MOST_IN_MATRIX or not by_pair:
         return None
-    pairs = [[known.get(frozenset((x, y))) if x != y else None for y in judges] for x in judges]
+    pairs = [[by_pair.get(frozenset((x, y))) if x != y else None for y in judges] for x in judges]
     labels = [names[name] for name in judges]
     drawing = charts.heat_map(
-        [[one.agreement.value if one and one.agreement else None for one in row] for row in pairs], labels, labels,
-        n=[[one.pairs if one else 0 for one in row] for row in pairs],
+        [[pair.agreement.value if pair and pair.agreement else None for pair in row] for row in pairs], labels, labels,
+        n=[[pair.pairs if pair else 0 for pair in row] for row in pairs],
         center=CHANCE, limit=0.5, title="Agreement between judges", value_name="same item", decimals=2,
     )  # fmt: skip
     return Chart(drawing, "Share of pairs on which both name the same item; a half by chance.")
@@ -225,10 +225,10 @@ def _calibration_section(report: Evaluation, names: Names) -> Section | None:
     table = tables.calibration_table(report, names)
     if table is None:
         return None
-    held = [(names[judge.name], judge.calibration) for judge in report.judges if judge.calibration is not None]
+    calibrated = [(names[judge.name], judge.calibration) for judge in report.judges if judge.calibration is not None]
     drawings = [
         Chart(reliability_plot(figures.bins, title=f"Reliability of {name}", width=SMALL), "", name)
-        for name, figures in held[:MOST_DIAGRAMS]
+        for name, figures in calibrated[:MOST_DIAGRAMS]
     ]
     words = "A dot for each bin of equally many pairs, by the chance given to the predicted winner. Below: too sure."
     return Section("Calibration", [ChartRow(drawings, words), table], "Are its chances honest?")
@@ -370,15 +370,21 @@ def _target_section(report: Evaluation, target: TargetFigures, names: Names) -> 
 
 
 def _spread_section(target: TargetFigures, names: Names) -> Section | None:
-    shown = [(scorer, scorer.histogram) for scorer in target.scorers if scorer.histogram is not None][:MOST_HISTOGRAMS]
+    scorers = [(scorer, scorer.histogram) for scorer in target.scorers if scorer.histogram is not None][
+        :MOST_HISTOGRAMS
+    ]
     row = None
-    if shown:
-        top = max(max(part) / max(sum(part), 1) for _, held in shown for part in (held.target, held.predicted))
+    if scorers:
+        top = max(
+            max(part) / max(sum(part), 1)
+            for _, histogram in scorers
+            for part in (histogram.target, histogram.predicted)
+        )
         drawings = []
-        for scorer, held in shown:
-            total = max(sum(held.target), 1)
+        for scorer, histogram in scorers:
+            total = max(sum(histogram.target), 1)
             drawing = charts.histogram_over_null(
-                held.centers, held.predicted, [count / total for count in held.target],
+                histogram.centers, histogram.predicted, [count / total for count in histogram.target],
                 title=f"Scores of {scorer.name} and of the target", unit="scores", names=("predicted", "target"),
                 top_share=top, medians=(None, None), decimals=2, height=170, width=SMALL,
             )  # fmt: skip

@@ -83,7 +83,7 @@ QUOTED = ("next_rater", "oracle")
 """Ceilings that votes do not fix: ranges over all laws of the odds that fit."""
 CEILINGS = (*QUOTED, "leave_one_out", "leave_one_out_dropped", "panel", "cap")
 JUDGE: Part = (JudgeFigures, ("name",))
-NAMED = (JudgeFigures, TickJudgeFigures, ScorerFigures, PairedFigures, JudgeAgreement, TickAgreement, FlagJudge)
+WITH_JUDGES = (JudgeFigures, TickJudgeFigures, ScorerFigures, PairedFigures, JudgeAgreement, TickAgreement, FlagJudge)
 """Results whose `name`, `judge`, `first` and `second` are judges."""
 WHY = {
     "tau": "no prompt with an order of all its items",
@@ -156,11 +156,11 @@ def _table(
     for place, part in enumerate(parts):
         for column in [part] if isinstance(part, Column) else columns_of(part[0], *part[1]):
             for row, cell in zip(rows, cells):
-                held = row[place]
+                value_or_result = row[place]
                 if isinstance(part, Column):
-                    cell[column.path] = held if isinstance(held, Cell) else Cell(held)
+                    cell[column.path] = value_or_result if isinstance(value_or_result, Cell) else Cell(value_or_result)
                 else:
-                    cell[column.path] = _cell(held, column.path, names or {})
+                    cell[column.path] = _cell(value_or_result, column.path, names or {})
             if any(cell[column.path].raw not in (None, "") for cell in cells):
                 ranged = not isinstance(part, Column) and part[0] is CeilingFigures and column.path in QUOTED
                 columns.append(Column(column.path, column.header, "text", None, column.hint) if ranged else column)
@@ -171,13 +171,13 @@ def _cell(result: object, path: str, names: Names) -> Cell:
     """One field of a result, with the reason where it is missing."""
     if result is None or isinstance(result, str):
         return Cell(None, result or "")
-    held = getattr(result, path, None)
-    if isinstance(result, NAMED) and path in ("name", "judge", "first", "second"):
-        return Cell(names[held], getattr(result, "signature", None) or "", _judge_words(result))
+    field = getattr(result, path, None)
+    if isinstance(result, WITH_JUDGES) and path in ("name", "judge", "first", "second"):
+        return Cell(names[field], getattr(result, "signature", None) or "", _judge_words(result))
     if isinstance(result, CeilingFigures) and path in QUOTED:
-        return Cell(law_range(getattr(result, f"{path}_range")), held.method, law_range_note(held))
-    if held is not None:
-        return Cell(held, held.method if isinstance(result, BucketFigures) and isinstance(held, Estimate) else "")
+        return Cell(law_range(getattr(result, f"{path}_range")), field.method, law_range_note(field))
+    if field is not None:
+        return Cell(field, field.method if isinstance(result, BucketFigures) and isinstance(field, Estimate) else "")
     return Cell(None, _why_no_accuracy(result, path) if isinstance(result, AccuracyFigures) else WHY.get(path, ""))
 
 
@@ -447,8 +447,8 @@ def calibration_table(report: Evaluation, names: Names) -> Table | None:
         JUDGE, (CalibrationFigures, ("brier", "ece", "expected_ece", "slope")), Column("verdict", "Verdict", "badge"),
         (CalibrationFigures, ("pairs",)),
     ]  # fmt: skip
-    held = [(judge, judge.calibration) for judge in report.judges if judge.calibration is not None]
-    rows = [(judge, figures, honesty(figures), figures) for judge, figures in held]
+    calibrated = [(judge, judge.calibration) for judge in report.judges if judge.calibration is not None]
+    rows = [(judge, figures, honesty(figures), figures) for judge, figures in calibrated]
     caption = _at_level("Chances against single votes, with {} intervals.", report)
     return _table(parts, rows, caption, names) if rows else None
 
@@ -749,7 +749,10 @@ def choice_table(report: Evaluation) -> Table | None:
     if report.choice is None:
         return None
     chosen = report.choice.chosen
-    rows = [(one, Badge("chosen", "clear") if one.name == chosen else "") for one in report.choice.candidates]
+    rows = [
+        (candidate, Badge("chosen", "clear") if candidate.name == chosen else "")
+        for candidate in report.choice.candidates
+    ]
     return _table([(Checkpoint, ("name", "srcc")), Column("chosen", "Choice", "badge")], rows, label="Checkpoints")
 
 

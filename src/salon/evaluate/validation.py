@@ -81,10 +81,10 @@ def validation_figures(
     pairs: pa.Table, logits: NDArray[np.float64], criteria: Sequence[str], *, rng: np.random.Generator
 ) -> tuple[HeadFigures, ...]:
     """All criteria together, then each. `pairs` are labels with one row for each of `logits`."""
-    named = np.array(pairs.column("criterion").to_pylist(), object)
+    criterion_of = np.array(pairs.column("criterion").to_pylist(), object)
     everything = np.ones(len(logits), bool)
-    wanted = [(None, everything), *((criterion, named == criterion) for criterion in criteria)]
-    return tuple(_figures(criterion, pairs.filter(pa.array(rows)), logits[rows], rng) for criterion, rows in wanted)
+    parts = [(None, everything), *((criterion, criterion_of == criterion) for criterion in criteria)]
+    return tuple(_figures(criterion, pairs.filter(pa.array(rows)), logits[rows], rng) for criterion, rows in parts)
 
 
 def _figures(criterion: str | None, pairs: pa.Table, z: NDArray[np.float64], rng: np.random.Generator) -> HeadFigures:
