@@ -180,7 +180,7 @@ def test_page_and_terminal(capsys, place, tmp_path):
     assert "Next rater" in printed.out
     assert "Differences of accuracy on the same pairs" in printed.out
     assert "evaluate|data:" in printed.out
-    assert "How reliable are these judges?" in html.read_text()
+    assert "How reliable are these models?" in html.read_text()
 
 
 def test_the_learning_curve_ends_at_the_model_itself(capsys, place):

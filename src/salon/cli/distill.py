@@ -26,7 +26,7 @@ from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.cli.study_argument import read_study_argument
 from salon.cli.train_reward import chosen_settings, memory_flag_bytes, plan_options, require, show_plan
 from salon.errors import BadValue
-from salon.evaluate.paper_tables import (
+from salon.evaluate.part_tables import (
     KINDS,
     ScorePaperTable,
     TableKind,

@@ -8,7 +8,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from salon.cli.console import count, print_closing, print_table, say
-from salon.evaluate import tables
+from salon.evaluate import part_tables, tables
 from salon.evaluate.results import Evaluation, TickReport
 from salon.evaluate.sections import NOT_RANKED
 from salon.evaluate.tables import Names
@@ -75,25 +75,25 @@ def _study_tables(report: Evaluation, names: Names) -> Iterator[Table | None]:
     if report.ticks is not None:
         yield from _tick_tables(report, report.ticks, names)
     if report.flags:
-        yield from tables.flag_tables(report, names)
-    yield tables.choice_table(report)
+        yield from part_tables.flag_tables(report, names)
+    yield part_tables.choice_table(report)
     for target in report.targets:
         say(f"\nAgainst {target.name}: {target.items:,} items", bold=True)
-        yield tables.target_table(target, names)
-        yield tables.spread_table(target, names)
+        yield part_tables.target_table(target, names)
+        yield part_tables.spread_table(target, names)
         for word, of in (("Category", "categories"), ("Criterion", "criteria")):
             parts = [(scorer, part) for scorer in target.scorers for part in getattr(scorer, of)]
             if len({part.id for _, part in parts}) > 1:
                 rows = [(f"{names[scorer.name]}, {part.name}", part.agreed) for scorer, part in parts]
-                yield tables.score_table(rows, word, f"by {word.lower()}")
-        yield tables.difference_table(report, target, names)
+                yield part_tables.score_table(rows, word, f"by {word.lower()}")
+        yield part_tables.difference_table(report, target, names)
     if report.cost:
-        yield tables.cost_table(report)
+        yield part_tables.cost_table(report)
 
 
 def _tick_tables(report: Evaluation, ticks: TickReport, names: Names) -> Iterator[Table | None]:
     columns = ("accuracy", "parsed_only", "constant", "balanced", "kappa", "pass_rate", "people_pass", "unread")
-    yield tables.tick_table(ticks, columns, names, "Checklists against people: means over criteria")
-    yield from tables.joint_tables(report, ticks, names)
-    yield tables.point_table(ticks, names, HARDEST)
-    yield tables.tick_panel_table(report, ticks)
+    yield part_tables.tick_table(ticks, columns, names, "Checklists against people: means over criteria")
+    yield from part_tables.joint_tables(report, ticks, names)
+    yield part_tables.point_table(ticks, names, HARDEST)
+    yield part_tables.tick_panel_table(report, ticks)

@@ -217,13 +217,7 @@ class ItemValues:
 
 
 def verdict_judge(
-    name: str,
-    table: pa.Table,
-    study: Study,
-    order: ItemOrder,
-    *,
-    simulated: bool = False,
-    signature: str | None = None,
+    name: str, table: pa.Table, study: Study, order: ItemOrder, *, simulated: bool = False, signature: str | None = None
 ) -> PairJudge | None:
     """The judge behind a table of verdicts: about pairs, or numbers of items; None for checklists alone."""
     protocol = set(table.column("protocol").cast(pa.string()).to_pylist()) - {None}

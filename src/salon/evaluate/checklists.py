@@ -404,11 +404,7 @@ def _agreement(first: TickAnswers, second: TickAnswers, settings: ReportSettings
     table = tick_table(first.said[rows], second.said[rows], first.panel.prompt[rows])
     pooled = tick_accuracy(table, **drawing(settings, rng)).pooled
     return TickAgreement(
-        first=first.judge.name,
-        second=second.judge.name,
-        agreement=pooled.accuracy,
-        kappa=pooled.kappa,
-        ticks=len(rows),
+        first=first.judge.name, second=second.judge.name, agreement=pooled.accuracy, kappa=pooled.kappa, ticks=len(rows)
     )
 
 

@@ -24,14 +24,7 @@ from salon.evaluate.accuracy import (
     wordings,
 )
 from salon.evaluate.answers import ItemValues, PairAnswers, PairJudge, PairVerdicts
-from salon.evaluate.pair_results import (
-    CHANCE,
-    BandFigures,
-    FigureCorrelation,
-    JudgeFigures,
-    UsageFigures,
-    WorstCase,
-)
+from salon.evaluate.pair_results import CHANCE, BandFigures, FigureCorrelation, JudgeFigures, UsageFigures, WorstCase
 from salon.evaluate.people import Ints, ItemOrder, TestPairs, is_person
 from salon.evaluate.results import FlagJudge, FlagPanel, ReportSettings
 from salon.stats.alpha import alpha_bootstrap
@@ -58,12 +51,7 @@ THUMB = 360
 
 
 def judge_figures(
-    study: Study,
-    order: ItemOrder,
-    judge: PairJudge,
-    answers: PairAnswers,
-    tops: PairCeilings,
-    settings: ReportSettings,
+    study: Study, order: ItemOrder, judge: PairJudge, answers: PairAnswers, tops: PairCeilings, settings: ReportSettings
 ) -> JudgeFigures:
     """What a judge is worth; its draws are seeded by its own name and taken in this order."""
     rng = settings.rng(judge.name)

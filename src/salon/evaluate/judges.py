@@ -16,14 +16,7 @@ from salon.check.check import check_study
 from salon.check.results import CheckSettings
 from salon.errors import StatsError, TooFew, UnknownReference
 from salon.evaluate.accuracy import PairCeilings, drawing, judge_agreement, macro_difference, panel_figures
-from salon.evaluate.answers import (
-    ItemValues,
-    PairJudge,
-    rater_judges,
-    score_files,
-    score_judge,
-    verdict_judge,
-)
+from salon.evaluate.answers import ItemValues, PairJudge, rater_judges, score_files, score_judge, verdict_judge
 from salon.evaluate.checklists import Routing, TickJudge, rater_ticks, tick_panel, tick_report, verdict_ticks
 from salon.evaluate.judge_figures import COMPARED, figure_correlation, flag_panels, judge_figures
 from salon.evaluate.pair_results import JudgeFigures, PanelFigures
@@ -405,10 +398,7 @@ def _tick_policies(ticks: TickReport, settings: ReportSettings) -> tuple[str, ..
 
 
 def judge_warnings(
-    judges: Sequence[JudgeFigures],
-    panel: Sequence[PanelFigures],
-    ticks: TickReport | None,
-    left_out: Sequence[str],
+    judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures], ticks: TickReport | None, left_out: Sequence[str]
 ) -> tuple[str, ...]:
     """What should not be taken at its face: judges at chance or above the ceiling, few pairs met, no signal."""
     warnings = (

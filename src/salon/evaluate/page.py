@@ -14,12 +14,7 @@ from markupsafe import Markup
 
 from salon.evaluate import tables
 from salon.evaluate.judge_figures import thumbnails
-from salon.evaluate.pair_results import (
-    CHANCE,
-    AccuracyFigures,
-    JudgeFigures,
-    WorstCase,
-)
+from salon.evaluate.pair_results import CHANCE, AccuracyFigures, JudgeFigures, WorstCase
 from salon.evaluate.results import (
     Evaluation,
     TargetFigures,
@@ -91,10 +86,11 @@ def evaluation_page(report: Evaluation, pictures: Mapping[str, str] | None = Non
         _tick_gallery_section(here, names, pictures or {}),
         _method_section(here),
     ]
+    who = "models" if tables.is_pooled(report) else "judges"
     kind = {"judge-report": "judge", "evaluate": "evaluate"}.get(report.signature.method, "distill evaluate")
     split = f" · {_split_words(report)}" if kind == "evaluate" else ""
     return Page(
-        title="Do these scores say what people say?" if report.targets else "How reliable are these judges?",
+        title="Do these scores say what people say?" if report.targets else f"How reliable are these {who}?",
         tab=f"Evaluation: {brief(report.study)}",
         subtitle=_subtitle(here),
         kicker=f"Salon {kind} · {brief(report.study)}{split}" + (" · simulated" if report.simulated else ""),
@@ -195,9 +191,7 @@ def _pair_cards(report: Evaluation, names: Names) -> list[Card]:
         judge, bias, _ = biased
         cards.append(
             Card(
-                "Strongest position bias",
-                estimate_value(bias, None),
-                f"{names[judge.name]}: pairs decided by position",
+                "Strongest position bias", estimate_value(bias, None), f"{names[judge.name]}: pairs decided by position"
             )
         )
     return cards

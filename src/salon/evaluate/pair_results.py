@@ -229,9 +229,7 @@ class UsageFigures(Noun):
         default=None, title="95th", description="95th percentile."
     )
     cost_per_1000: Annotated[float | None, Format("number", 4)] = Field(
-        default=None,
-        title="a thousand",
-        description="Cost of a thousand pairs (items, ticks) on one criterion.",
+        default=None, title="a thousand", description="Cost of a thousand pairs (items, ticks) on one criterion."
     )
     first_at: str | None = Field(default=None, description="When the first answer was given, ISO 8601; null untold.")
     last_at: str | None = Field(default=None, description="When the last answer was given.")

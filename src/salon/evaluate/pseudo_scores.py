@@ -115,9 +115,29 @@ def write_pseudo_scores(
     """Write LABELS, whole or not at all; `card` in place of the scores' own, `tables` are further Parquet files."""
     label_card = card or scores.card or _plain_card(scores)
     with whole_folder(Path(folder).resolve()) as new:
-        _write(new / LABELS, _label_table(scores))
+        count = len(scores.criteria)
+        label_table = pa.table(
+            {
+                "item": pa.array(np.repeat(np.array(scores.items, dtype=object), count), pa.string()),
+                "criterion": pa.array(list(scores.criteria) * len(scores.items), pa.string()),
+                "value": pa.array(scores.values.ravel(), pa.float64(), from_pandas=True),
+                "sd": pa.array(scores.sd.ravel(), pa.float64(), from_pandas=True),
+                "n": pa.array(scores.n.ravel(), pa.int64()),
+            }
+        )
+        _write(new / LABELS, label_table)
         if scores.pairs is not None:
-            _write(new / PAIRS, _pair_table(scores, scores.pairs))
+            items, criteria = np.array(scores.items, dtype=object), np.array(scores.criteria, dtype=object)
+            pair_table = pa.table(
+                {
+                    "a": pa.array(items[scores.pairs.a], pa.string()),
+                    "b": pa.array(items[scores.pairs.b], pa.string()),
+                    "criterion": pa.array(criteria[scores.pairs.criterion], pa.string()),
+                    "p": pa.array(scores.pairs.p, pa.float64()),
+                    "votes": pa.array(scores.pairs.votes, pa.int64()),
+                }
+            )
+            _write(new / PAIRS, pair_table)
         for name, table in tables.items():
             _write(new / name, table)
         write_json(new / CARD, label_card)
@@ -160,32 +180,6 @@ def _plain_card(scores: PseudoScores) -> LabelCard:
         high=scores.high,
         calls_planned=0,
         calls_made=0,
-    )
-
-
-def _label_table(scores: PseudoScores) -> pa.Table:
-    count = len(scores.criteria)
-    return pa.table(
-        {
-            "item": pa.array(np.repeat(np.array(scores.items, dtype=object), count), pa.string()),
-            "criterion": pa.array(list(scores.criteria) * len(scores.items), pa.string()),
-            "value": pa.array(scores.values.ravel(), pa.float64(), from_pandas=True),
-            "sd": pa.array(scores.sd.ravel(), pa.float64(), from_pandas=True),
-            "n": pa.array(scores.n.ravel(), pa.int64()),
-        }
-    )
-
-
-def _pair_table(scores: PseudoScores, pairs: PseudoPairs) -> pa.Table:
-    items, criteria = np.array(scores.items, dtype=object), np.array(scores.criteria, dtype=object)
-    return pa.table(
-        {
-            "a": pa.array(items[pairs.a], pa.string()),
-            "b": pa.array(items[pairs.b], pa.string()),
-            "criterion": pa.array(criteria[pairs.criterion], pa.string()),
-            "p": pa.array(pairs.p, pa.float64()),
-            "votes": pa.array(pairs.votes, pa.int64()),
-        }
     )
 
 

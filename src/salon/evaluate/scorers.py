@@ -30,8 +30,6 @@ from salon.evaluate.score_tables import (
     usual_target,
 )
 from salon.evaluate.scores import (
-    COMMON,
-    MISSING_WORDS,
     Prediction,
     ScoreFrame,
     Target,
@@ -49,6 +47,24 @@ from salon.study import Study
 from salon.study.study import CompareWithin
 
 Progress = Callable[[str], None]
+MISSING_WORDS = {
+    "worst": "Missing predictions: in correlations they get the numbers that make SRCC lowest, in MAE and RMSE the "
+    "largest error of the scale; means and spreads are of the predictions there are. So leaving out a hard item never "
+    "improves MAE, RMSE or an SRCC above 0; PLCC and KRCC are of the same numbers. SRCC over scored items alone stands "
+    "beside it.",
+    "scored": "Missing predictions: left out of every figure. Leaving out a hard item can raise a correlation: look at "
+    "the coverage.",
+}
+COMMON = (
+    "Correlations are means over groups and criteria, each counting alike; groups with fewer than 3 items or with one "
+    "target value have none. Where all predictions of a group are equal its correlation counts 0.",
+    "MAE and RMSE only where a scorer is on the target's scale: its card names the same ends or, without a card, all "
+    "its numbers lie inside.",
+)
+DRAWN_WORDS = (
+    "Intervals: {} are drawn anew, all criteria of an item and all scorers together; targets and trained weights "
+    "stay as they are."
+)
 _STRANGE = ("collapsed", "shifted", "collapsed and shifted", "stretched")
 """What may become of a scale and must be said."""
 
@@ -94,9 +110,12 @@ def evaluate_scores(
     aims = [target_named(name, study, whole) for name in question.against or (usual_target(study),)]
     models = [place for place in question.models if not is_untrained_vlm(place)]
     scorers = [*question.scorers, *(f"onepass:{place}" for place in question.models if is_untrained_vlm(place))]
+    has_target = np.any([np.isfinite(target.values).any(axis=1) for target in aims], axis=0)
+    with_target = {item for item, has in zip(whole.items, has_target) if has}  # VLMs are asked about no others
+    with_target &= with_target if question.items is None else set(question.items)
     tables = read_predictions(
         study, folder, whole, scorers, models, device, progress, rater=question.rater,
-        items=_with_target(whole, aims, question), on_forecast=on_forecast,
+        items=with_target, on_forecast=on_forecast,
     )  # fmt: skip
     choice, chosen, validation_items = _choose_checkpoint(study, folder, whole, question, settings, device, progress)
     tables += chosen
@@ -128,19 +147,12 @@ def evaluate_scores(
         study=study.name, simulated=study.simulated, within=frame.within, drawn=_drawn(frame), level=settings.level,
         leaking=bool(leaks), targets=tuple(figures), choice=choice,
         cost=tuple(_cost(frame, targets[0], predicted, question, tables.folders)),
-        policies=(MISSING_WORDS[settings.missing], *untrained, *COMMON, _drawn_words(frame), *notes),
+        policies=(MISSING_WORDS[settings.missing], *untrained, *COMMON, DRAWN_WORDS.format(_drawn(frame)), *notes),
         warnings=tuple(warnings), signature=signature, signature_line=str(signature),
     )  # fmt: skip
 
 
 # -- untrained VLMs beside trained ones --------------------------------------------------------------------------------
-
-
-def _with_target(frame: ScoreFrame, targets: Sequence[Target], question: ScoreQuestion) -> set[str]:
-    """Items that a target is about: VLMs are asked about no others."""
-    there = np.any([np.isfinite(target.values).any(axis=1) for target in targets], axis=0)
-    items = {item for item, has_target in zip(frame.items, there) if has_target}
-    return items if question.items is None else items & set(question.items)
 
 
 def _with_groups(tables: Predictions) -> tuple[Prediction, ...]:
@@ -158,16 +170,12 @@ def _with_groups(tables: Predictions) -> tuple[Prediction, ...]:
             card = None if place is None else read_card(place)
             labels, weights = ("", "?")
             if isinstance(card, OnePassCard):
-                labels, weights = _labels_words(card), card.backbone.rpartition(" ")[2]
+                sources = (card.labels.get(name) for name in ("source", "category"))
+                labels, weights = ", ".join(str(word) for word in sources if word), card.backbone.rpartition(" ")[2]
             own_bases = [name for name in bases if f"data:{weights}|" in signatures[name]]
             base = own_bases or (bases if len(bases) == 1 else [""])
             grouped.append(replace(prediction, group="trained", labels=labels, base=base[0]))
     return tuple(grouped)
-
-
-def _labels_words(card: OnePassCard) -> str:
-    """The source of a scorer's labels, and the category they are of, where they are of one."""
-    return ", ".join(str(card.labels[name]) for name in ("source", "category") if card.labels.get(name))
 
 
 # -- items -------------------------------------------------------------------------------------------------------------
@@ -385,13 +393,6 @@ def _drawn(frame: ScoreFrame) -> str:
         return "prompts"
     unit = "prompts" if frame.by_prompt else "items"
     return unit if frame.within == "all" else f"{unit} within each {frame.within}"
-
-
-def _drawn_words(frame: ScoreFrame) -> str:
-    return (
-        f"Intervals: {_drawn(frame)} are drawn anew, all criteria of an item and all scorers together; targets and "
-        "trained weights stay as they are."
-    )
 
 
 def _cost(

@@ -186,7 +186,13 @@ def make_cells(
         for g in range(len(frame.groups)):
             own = np.flatnonzero((frame.group == g) & np.isfinite(target.values[:, c]))
             if len(own):
-                _check_scale(frame, target, own)
+                if target.scale_of is not None and len(np.unique(target.scale_of[own])) > 1:
+                    raise BadValue(
+                        "items whose targets share a scale are needed"
+                        + (" with --within all" if frame.within == "all" else f" within a {frame.within}"),
+                        found=f"{target.name}: items that were never compared with each other",
+                        remedy="--within prompt or category as the study compares, or a target on the rating scale",
+                    )
                 y, x = target.values[own, c], predicted.values[own, c]
                 cell = _cell(x, y, draws.items[:, own], ends, missing)
                 used = own[np.isfinite(x)] if missing == "scored" else own
@@ -258,16 +264,6 @@ def _errors(x: Floats, y: Floats, ends: tuple[float, float] | None, missing: Mis
     return np.where(np.isfinite(x), np.abs(x - y), worst)
 
 
-def _check_scale(frame: ScoreFrame, target: Target, own: Ints) -> None:
-    if target.scale_of is not None and len(np.unique(target.scale_of[own])) > 1:
-        raise BadValue(
-            "items whose targets share a scale are needed"
-            + (" with --within all" if frame.within == "all" else f" within a {frame.within}"),
-            found=f"{target.name}: items that were never compared with each other",
-            remedy="--within prompt or category as the study compares, or a target on the rating scale",
-        )
-
-
 def pool_cells(cells: ScoreCells, chosen: Sequence[bool] | NDArray[np.bool_]) -> dict[str, Floats]:
     """Every figure over the chosen cells, (rows,) each; NaN where it is not defined."""
     take = np.flatnonzero(np.asarray(chosen))
@@ -304,20 +300,6 @@ def _over(top: Floats, bottom: Floats) -> Floats:
 BINS = 16
 WIDE = 2.0
 """Spread over the target's above which predictions are stretched."""
-MISSING_WORDS = {
-    "worst": "Missing predictions: in correlations they get the numbers that make SRCC lowest, in MAE and RMSE the "
-    "largest error of the scale; means and spreads are of the predictions there are. So leaving out a hard item never "
-    "improves MAE, RMSE or an SRCC above 0; PLCC and KRCC are of the same numbers. SRCC over scored items alone stands "
-    "beside it.",
-    "scored": "Missing predictions: left out of every figure. Leaving out a hard item can raise a correlation: look at "
-    "the coverage.",
-}
-COMMON = (
-    "Correlations are means over groups and criteria, each counting alike; groups with fewer than 3 items or with one "
-    "target value have none. Where all predictions of a group are equal its correlation counts 0.",
-    "MAE and RMSE only where a scorer is on the target's scale: its card names the same ends or, without a card, all "
-    "its numbers lie inside.",
-)
 
 
 def target_figures(
@@ -329,12 +311,10 @@ def target_figures(
     rater_level: RaterLevel | None = None,
 ) -> TargetFigures:
     """Every scorer against one target, and every two of them against each other."""
-    cells = {
-        prediction.name: make_cells(frame, target, prediction, draws, settings.missing) for prediction in predicted
-    }
-    scorers = [_scorer(frame, target, prediction, cells[prediction.name], settings) for prediction in predicted]
-    bases = {prediction.name: prediction for prediction in predicted if prediction.group == "base"}
-    scorers.sort(key=lambda prediction: -(prediction.overall.srcc.value if prediction.overall.srcc else -2))
+    cells = {own.name: make_cells(frame, target, own, draws, settings.missing) for own in predicted}
+    scorers = [_scorer(frame, target, own, cells[own.name], settings) for own in predicted]
+    bases = {own.name: own for own in predicted if own.group == "base"}
+    scorers.sort(key=lambda scorer: -(scorer.overall.srcc.value if scorer.overall.srcc else -2))
     return TargetFigures(
         name=target.name,
         low=target.low,
@@ -342,18 +322,11 @@ def target_figures(
         items=int(np.isfinite(target.values).any(axis=1).sum()),
         rater_level=rater_level,
         scorers=tuple(scorers),
-        differences=tuple(_differences(frame, [prediction.name for prediction in scorers], cells, settings)),
+        differences=tuple(_differences(frame, [scorer.name for scorer in scorers], cells, settings)),
         over_base=tuple(
-            _over_base(
-                frame,
-                target,
-                prediction,
-                bases[prediction.base],
-                (cells[prediction.name], cells[prediction.base]),
-                settings,
-            )
-            for prediction in predicted
-            if prediction.base in bases and _common(cells[prediction.name], cells[prediction.base]).any()
+            _over_base(frame, target, own, bases[own.base], (cells[own.name], cells[own.base]), settings)
+            for own in predicted
+            if own.base in bases and _common(cells[own.name], cells[own.base]).any()
         ),
     )
 
@@ -422,7 +395,10 @@ def _scorer(
     return ScorerFigures(
         name=prediction.name,
         overall=overall,
-        categories=tuple(_parts(frame, cells, settings, same=same)),
+        categories=tuple(
+            ScorePart(id=name, name=name, agreed=_score_agreement(frame, cells, chosen, settings, same=same))
+            for name, chosen in _categories(frame, cells)
+        ),
         criteria=tuple(
             ScorePart(
                 id=id, name=name, agreed=_score_agreement(frame, cells, cells.criterion == c, settings, same=same)
@@ -438,14 +414,6 @@ def _scorer(
         group=prediction.group,
         labels=prediction.labels,
     )
-
-
-def _parts(frame: ScoreFrame, cells: ScoreCells, settings: ScoreEvaluationSettings, *, same: bool) -> list[ScorePart]:
-    """Category by category."""
-    return [
-        ScorePart(id=name, name=name, agreed=_score_agreement(frame, cells, chosen, settings, same=same))
-        for name, chosen in _categories(frame, cells)
-    ]
 
 
 def _categories(frame: ScoreFrame, cells: ScoreCells) -> list[tuple[str, NDArray[np.bool_]]]:
@@ -489,15 +457,10 @@ def _figure(
         return None
     unit = "prompt" if frame.by_prompt else "item"
     if len(values) == 1 or n < 2:
-        return Estimate(
-            value=float(values[0]), low=None, high=None, n=n, unit=unit, level=settings.level, method="no interval"
-        )
-    values_drawn, folds = values[1 : 1 + settings.draws], values[1 + settings.draws :]
+        return Estimate(float(values[0]), None, None, n, unit, settings.level, "no interval")
+    draws, folds = values[1 : 1 + settings.draws], values[1 + settings.draws :]
     usable = folds if len(folds) and np.isfinite(folds).all() else None
-    estimate = interval(
-        float(values[0]), values_drawn, n=n, unit=unit, level=settings.level, folds=usable, within=within
-    )
-    return estimate
+    return interval(float(values[0]), draws, n=n, unit=unit, level=settings.level, folds=usable, within=within)
 
 
 def _scale_words(overall: ScoreAgreement, settings: ScoreEvaluationSettings, *, same: bool) -> tuple[str, str]:

@@ -6,26 +6,13 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.evaluate import tables
+from salon.evaluate import part_tables, tables
 from salon.evaluate.pair_results import CHANCE, KIND_WORDS, CeilingFigures, JudgeFigures, PanelFigures
-from salon.evaluate.paper_tables import KINDS, paper_table
+from salon.evaluate.part_tables import KINDS, paper_table
 from salon.evaluate.plots import BiasDot, bias_plot, reliability_plot
 from salon.evaluate.results import Evaluation, ScoreAgreement, TargetFigures, TickPanelFigures, TickReport
 from salon.evaluate.tables import Names, headline
-from salon.report import (
-    SMALL,
-    Badge,
-    Block,
-    Chart,
-    ChartRow,
-    Column,
-    Details,
-    Note,
-    Prose,
-    Section,
-    Table,
-    charts,
-)
+from salon.report import SMALL, Badge, Block, Chart, ChartRow, Column, Details, Note, Prose, Section, Table, charts
 from salon.report.blocks import Tone
 from salon.report.charts.curves import Curve
 from salon.report.words import brief, count_noun, level_words, sentence
@@ -258,9 +245,9 @@ def tick_sections(report: Evaluation, names: Names) -> list[Section | None]:
     ticks = report.ticks
     if ticks is None:
         return []
-    points = tables.point_table(ticks, names)
-    more = len(ticks.judges) > tables.MOST_COLUMNS or any(
-        len(judge.points) > tables.MOST_POINTS for judge in ticks.judges
+    points = part_tables.point_table(ticks, names)
+    more = len(ticks.judges) > part_tables.MOST_COLUMNS or any(
+        len(judge.points) > part_tables.MOST_POINTS for judge in ticks.judges
     )
     return [
         _tick_accuracy_section(report, ticks, names),
@@ -272,15 +259,15 @@ def tick_sections(report: Evaluation, names: Names) -> list[Section | None]:
         section(
             "The people who ticked",
             [
-                tables.tick_panel_table(report, ticks),
+                part_tables.tick_panel_table(report, ticks),
                 *_no_ceilings(ticks.panel),
-                tables.tick_split_table(ticks, names),
+                part_tables.tick_split_table(ticks, names),
             ],
             "Whom the judges are held against, and how good one could get.",
         ),
         section(
             "Judges together",
-            tables.joint_tables(report, ticks, names),
+            part_tables.joint_tables(report, ticks, names),
             "What several judges say as one, and where they contradict each other.",
         ),
     ]
@@ -302,12 +289,12 @@ def _tick_accuracy_section(report: Evaluation, ticks: TickReport, names: Names) 
         blocks.append(Chart(drawing, f"{words} {CEILING_LINES}" if lines else words))
     caption = Markup("Means over criteria, with {} intervals.").format(level_words(report))
     blocks += [
-        tables.tick_table(ticks, tables.TICK_ACCURACY, names, caption),
-        tables.tick_table(ticks, tables.TICK_ERRORS, names, "Which way it errs: ticks that were read."),
+        part_tables.tick_table(ticks, part_tables.TICK_ACCURACY, names, caption),
+        part_tables.tick_table(ticks, part_tables.TICK_ERRORS, names, "Which way it errs: ticks that were read."),
     ]
     if len({part.criterion for judge in ticks.judges for part in judge.criteria}) > 1:
         blocks += [
-            Details(Markup("{} by criterion").format(names[judge.name]), [tables.tick_criterion_table(judge)])
+            Details(Markup("{} by criterion").format(names[judge.name]), [part_tables.tick_criterion_table(judge)])
             for judge in ticks.judges
         ]
     return Section("Checklists", blocks, "Agreement with the majority of people, point by point of every item.")
@@ -316,7 +303,7 @@ def _tick_accuracy_section(report: Evaluation, ticks: TickReport, names: Names) 
 def flag_section(report: Evaluation, names: Names) -> Section | None:
     if not report.flags:
         return None
-    blocks = [Note(NOT_RANKED, "plain"), *tables.flag_tables(report, names)]
+    blocks = [Note(NOT_RANKED, "plain"), *part_tables.flag_tables(report, names)]
     return Section("Flags", blocks, "What people flagged, and whether judges flag the same items.")
 
 
@@ -343,11 +330,11 @@ def score_sections(report: Evaluation, names: Names) -> list[Section | None]:
         *_paper_sections(report, names),
         section(
             "Side by side",
-            [tables.difference_table(report, first, names)],
+            [part_tables.difference_table(report, first, names)],
             "Is one of them better, or was it luck?",
         ),
-        section("Which checkpoint", [words, tables.choice_table(report)], "Chosen before the test."),
-        section("Calls and passes", [tables.cost_table(report)], "Calls to a model, beforehand and here."),
+        section("Which checkpoint", [words, part_tables.choice_table(report)], "Chosen before the test."),
+        section("Calls and passes", [part_tables.cost_table(report)], "Calls to a model, beforehand and here."),
     ]
 
 
@@ -365,7 +352,7 @@ def _target_section(report: Evaluation, target: TargetFigures, names: Names) -> 
             rows, 0.0, lines, title=f"SRCC against {target.name}", x_label="SRCC", null_label="no order"
         )
         chart = Chart(drawing, Markup("SRCC with {} intervals.").format(level_words(report)))
-    table = tables.target_table(target, names)
+    table = part_tables.target_table(target, names)
     return section(f"Against {brief(target.name)}", [chart, table], "Order, line and distance, all criteria together.")
 
 
@@ -392,7 +379,7 @@ def _spread_section(target: TargetFigures, names: Names) -> Section | None:
             drawings.append(Chart(drawing, heading=names[scorer.name], badge=badge))
         caption = "Bars: the scorer. Outline: the target. The same axes throughout."
         row = ChartRow(drawings, caption, legend=[("cohort-1", "predicted"), ("null-line", "target")])
-    blocks = [row, tables.spread_table(target, names)]
+    blocks = [row, part_tables.spread_table(target, names)]
     return section("Level and spread", blocks, "Where do the numbers lie, and where should they?")
 
 
@@ -415,7 +402,7 @@ def _part_section(target: TargetFigures, names: Names, of: str, word: str) -> Se
         blocks.append(Chart(drawing, f"SRCC by {word}; targets beneath. Intervals are in the tables."))
     for place, scorer in enumerate(target.scorers):
         rows = [(part.name, part.agreed) for part in getattr(scorer, of)]
-        table = tables.score_table(rows, word.capitalize(), names[scorer.name])
+        table = part_tables.score_table(rows, word.capitalize(), names[scorer.name])
         blocks.append(Details(Markup("{} by {}").format(names[scorer.name], word), [table], open=place == 0))
     return Section(f"By {word}", blocks, "Where it goes with people, and where it does not.")
 

@@ -32,29 +32,15 @@ from salon.evaluate.pair_results import (
     WordingFigures,
 )
 from salon.evaluate.results import (
-    Checkpoint,
-    CostRow,
-    DisputedPoint,
     Evaluation,
     FlagJudge,
-    FlagPanel,
-    JointAnswers,
-    ScoreAgreement,
-    ScorerDifference,
     ScorerFigures,
-    TargetFigures,
     TickAgreement,
-    TickCriterion,
-    TickFigures,
     TickJudgeFigures,
-    TickPanelFigures,
-    TickPoint,
-    TickReport,
 )
 from salon.report import Badge, Cell, Column, Table, columns_of, numbers, value
 from salon.report.blocks import Tone
 from salon.report.words import (
-    LONGEST_NAME,
     brief,
     count_noun,
     distinct_names,
@@ -63,7 +49,6 @@ from salon.report.words import (
     law_range,
     law_range_note,
     level_words,
-    one_way,
     sentence,
 )
 from salon.stats.result import Estimate
@@ -75,10 +60,8 @@ Part = tuple[type[BaseModel], Sequence[str]] | Column
 NAME = 44
 SURE = 0.05
 """Adjusted p below which two models are told apart."""
-MOST, MOST_POINTS, MOST_COLUMNS, MOST_COMPARISONS, MOST_REASONS = 40, 40, 6, 200, 60
+MOST, MOST_COMPARISONS, MOST_REASONS = 40, 200, 60
 ACCURACY = ("accuracy", "parsed_only", "position_bias", "tie_rate", "conditional", "unseen")
-TICK_ACCURACY = ("accuracy", "parsed_only", "constant", "gain", "balanced", "kappa", "unread")
-TICK_ERRORS = ("on_yes", "on_no", "pass_rate", "people_pass", "lean")
 QUOTED = ("next_rater", "oracle")
 """Ceilings that votes do not fix: ranges over all laws of the odds that fit."""
 CEILINGS = (*QUOTED, "leave_one_out", "leave_one_out_dropped", "panel", "cap")
@@ -115,7 +98,6 @@ SIGNAL_TONES: dict[str, Tone] = {
     "no": "none",
     "cannot tell": "thin",
 }
-RULE_WORDS = {"majority": "majority of all", "unanimous": "yes only if all say yes", "routes": "by the routes given"}
 
 
 def judge_names(report: Evaluation) -> dict[str, str]:
@@ -140,7 +122,7 @@ def headline(report: Evaluation, judge: JudgeFigures) -> AccuracyFigures:
 # -- how a table is made -----------------------------------------------------------------------------------------------
 
 
-def _table(
+def make_table(
     parts: Sequence[Part],
     rows: Sequence[Sequence[object]],
     caption: str = "",
@@ -201,7 +183,7 @@ def _why_no_accuracy(figures: AccuracyFigures, path: str) -> str:
     return "no pair with the same answer in both orders"
 
 
-def _at_level(words: str, report: Evaluation) -> Markup:
+def at_level(words: str, report: Evaluation) -> Markup:
     return Markup(words).format(level_words(report))
 
 
@@ -211,7 +193,7 @@ def _at_level(words: str, report: Evaluation) -> Markup:
 def accuracy_table(report: Evaluation, names: Names) -> Table:
     """All judges: accuracy and what it is made of, beside its ceilings."""
     parts: list[Part] = [
-        JUDGE, (AccuracyFigures, ACCURACY), (CeilingFigures, QUOTED),
+        JUDGE, (AccuracyFigures, ACCURACY[:2] if is_pooled(report) else ACCURACY), (CeilingFigures, QUOTED),
         (JudgeFigures, ("with_ties", "tau", "to_best", "order_flips")), (CalibrationFigures, ("slope",)),
         Column("generators", "Generators", "estimate", 2, "Spearman's correlation with people over generators"),
         (AccuracyFigures, ("pairs", "unscored")), (UsageFigures, ("cost_per_point",)),
@@ -223,7 +205,7 @@ def accuracy_table(report: Evaluation, names: Names) -> Table:
         spearman = Cell(order.spearman, order.reason or "") if order else None
         rows.append((judge, figures, ceilings, judge, judge.calibration, spearman, figures, judge.usage))
     which = "All pairs of all criteria" if is_pooled(report) else "Means over criteria (ties counted: over all pairs)"
-    return _table(parts, rows, _at_level(f"{which}, with {{}} intervals; chance is {CHANCE}.", report), names)
+    return make_table(parts, rows, at_level(f"{which}, with {{}} intervals; chance is {CHANCE}.", report), names)
 
 
 def ceiling_table(report: Evaluation, names: Names) -> Table | None:
@@ -238,14 +220,14 @@ def ceiling_table(report: Evaluation, names: Names) -> Table | None:
     caption = (
         "Ceilings over all criteria, with {} intervals. Quote the ranges of next rater and oracle; cap is no bound."
     )
-    return _table(parts, rows, _at_level(caption, report)) if rows else None
+    return make_table(parts, rows, at_level(caption, report)) if rows else None
 
 
 def criterion_table(report: Evaluation, judge: JudgeFigures) -> Table:
     """Every figure of a judge, criterion by criterion."""
     parts: list[Part] = [
-        Column("name", "Criterion"), (AccuracyFigures, ACCURACY), (CeilingFigures, QUOTED),
-        (JudgeCriterion, ("with_ties", "tau", "decided", "asked", "panel_pairs")),
+        Column("name", "Criterion"), (AccuracyFigures, ACCURACY[:2] if is_pooled(report) else ACCURACY),
+        (CeilingFigures, QUOTED), (JudgeCriterion, ("with_ties", "tau", "decided", "asked", "panel_pairs")),
     ]  # fmt: skip
     rows = [
         (
@@ -256,7 +238,7 @@ def criterion_table(report: Evaluation, judge: JudgeFigures) -> Table:
         )
         for part in judge.criteria
     ]
-    return _table(parts, rows, _at_level("With {} intervals.", report))
+    return make_table(parts, rows, at_level("With {} intervals.", report))
 
 
 def matrix_table(report: Evaluation, names: Names) -> Table | None:
@@ -276,7 +258,7 @@ def matrix_table(report: Evaluation, names: Names) -> Table | None:
     for column in columns_of(CeilingFigures, *QUOTED):
         cells = (getattr(tops.get(id), column.path, None) for id in criteria)
         rows.append((Markup("<em>{}</em>").format(column.header.lower()), *cells))
-    return _table(columns, rows, _at_level("Accuracy by criterion, with {} intervals; ceilings last.", report))
+    return make_table(columns, rows, at_level("Accuracy by criterion, with {} intervals; ceilings last.", report))
 
 
 def panel_table(report: Evaluation, ceilings: Sequence[str] = CEILINGS) -> Table:
@@ -300,7 +282,7 @@ def panel_table(report: Evaluation, ceilings: Sequence[str] = CEILINGS) -> Table
         "Votes of people and the ceilings they set: next rater and oracle as ranges over all laws of pair odds that "
         "fit the votes, below each its {} interval and the point of a beta law. Cap is no bound."
     )
-    return _table(parts, rows, _at_level(caption, report))
+    return make_table(parts, rows, at_level(caption, report))
 
 
 def split_table(parts: Sequence[tuple[str, Sequence[BucketFigures]]], about: str) -> Table | None:
@@ -313,7 +295,7 @@ def split_table(parts: Sequence[tuple[str, Sequence[BucketFigures]]], about: str
     rows: list[dict[str, object]] = []
     for name, buckets in parts:
         by_split = {bucket.split: bucket for bucket in buckets}
-        rows.append({"name": name} | {str(i): _split_cell(by_split.get(s), "pair") for i, s in enumerate(splits)})
+        rows.append({"name": name} | {str(i): split_cell(by_split.get(s), "pair") for i, s in enumerate(splits)})
     for column in columns_of(BucketFigures, *QUOTED, "leave_one_out", "panel"):
         spans = [getattr(first[s], f"{column.path}_range", None) for s in splits]
         tops = [
@@ -328,7 +310,7 @@ def split_table(parts: Sequence[tuple[str, Sequence[BucketFigures]]], about: str
     return Table(columns, rows, f"{about}: {words}{ceilings}.", sortable=False)
 
 
-def _split_cell(bucket: Any, noun: str) -> Cell:
+def split_cell(bucket: Any, noun: str) -> Cell:
     if bucket is None:
         return Cell(None, f"no {noun} split so")
     accuracy: Estimate = bucket.accuracy
@@ -339,7 +321,7 @@ def first_table(report: Evaluation, names: Names) -> Table:
     """Which position wins, of the judges that were shown both orders."""
     parts: list[Part] = [JUDGE, (AccuracyFigures, ("position_bias", "took_first")), (JudgeFigures, ("says_first",))]
     rows = [(judge, judge.macro, judge) for judge in report.judges if judge.macro.position_bias is not None]
-    return _table(parts, rows, "Which position wins.", names)
+    return make_table(parts, rows, "Which position wins.", names)
 
 
 def correlation_table(report: Evaluation) -> Table | None:
@@ -354,7 +336,7 @@ def correlation_table(report: Evaluation) -> Table | None:
         if pair.value is not None
     ]
     words = "Over judges of pairs, scorers left out: which figures go together. Few judges make wide intervals."
-    return _table(parts, rows, words) if rows else None
+    return make_table(parts, rows, words) if rows else None
 
 
 def comparison_table(report: Evaluation, names: Names) -> Table | None:
@@ -368,7 +350,7 @@ def comparison_table(report: Evaluation, names: Names) -> Table | None:
         for pair in report.comparisons[:MOST_COMPARISONS]
     ]
     caption = "Differences of accuracy on the same pairs, prompts drawn together, with {} intervals."
-    return _table(parts, rows, _at_level(caption, report), names) if rows else None
+    return make_table(parts, rows, at_level(caption, report), names) if rows else None
 
 
 def agreement_table(report: Evaluation, names: Names) -> Table | None:
@@ -377,7 +359,7 @@ def agreement_table(report: Evaluation, names: Names) -> Table | None:
     rows = [(pair,) for _, pair in sorted(rates, key=lambda entry: -entry[0])[:MOST]]
     caption = "Most agreeing first, with {} intervals. Pairs on which one names no item are left out."
     parts: list[Part] = [(JudgeAgreement, ("first", "second", "agreement", "pairs"))]
-    return _table(parts, rows, _at_level(caption, report), names) if rows else None
+    return make_table(parts, rows, at_level(caption, report), names) if rows else None
 
 
 def wording_tables(report: Evaluation, names: Names) -> list[Table]:
@@ -410,8 +392,8 @@ def wording_tables(report: Evaluation, names: Names) -> list[Table]:
         for judge, own in zip(judges, spreads)
     ]  # fmt: skip
     return [
-        _table(parts, rows, words, names),
-        _table([JUDGE, *columns], by_criterion, "Paraphrase sd by criterion.", names),
+        make_table(parts, rows, words, names),
+        make_table([JUDGE, *columns], by_criterion, "Paraphrase sd by criterion.", names),
     ]
 
 
@@ -420,7 +402,7 @@ def sample_table(report: Evaluation, names: Names) -> Table | None:
     judges = [*report.judges, *(report.ticks.judges if report.ticks else ())]
     rows = [(judge,) for judge in judges if judge.self_agreement is not None]
     parts: list[Part] = [(JudgeFigures, ("name", "samples", "self_agreement"))]
-    return _table(parts, rows, "Self-consistency: the same question asked again.", names) if rows else None
+    return make_table(parts, rows, "Self-consistency: the same question asked again.", names) if rows else None
 
 
 def band_table(report: Evaluation, names: Names) -> Table | None:
@@ -438,7 +420,7 @@ def band_table(report: Evaluation, names: Names) -> Table | None:
         rows.append((judge, of, band, Markup("{} – {}").format(*ends), band))
     strong = join_names(dict.fromkeys(band.strong_is for _, band in bands))
     caption = Markup("Numbers and what they tell, with {} intervals. Strong and weak: {}.")
-    return _table(parts, rows, caption.format(level_words(report), strong), names) if rows else None
+    return make_table(parts, rows, caption.format(level_words(report), strong), names) if rows else None
 
 
 def calibration_table(report: Evaluation, names: Names) -> Table | None:
@@ -449,8 +431,8 @@ def calibration_table(report: Evaluation, names: Names) -> Table | None:
     ]  # fmt: skip
     calibrated = [(judge, judge.calibration) for judge in report.judges if judge.calibration is not None]
     rows = [(judge, figures, honesty(figures), figures) for judge, figures in calibrated]
-    caption = _at_level("Chances against single votes, with {} intervals.", report)
-    return _table(parts, rows, caption, names) if rows else None
+    caption = at_level("Chances against single votes, with {} intervals.", report)
+    return make_table(parts, rows, caption, names) if rows else None
 
 
 def honesty(figures: CalibrationFigures) -> Badge:
@@ -489,7 +471,7 @@ def generator_tables(report: Evaluation, names: Names, most: int = 30) -> list[T
         for row in orders[0][1].generators
     ]
     words = "Share of votes (people) and of pairs (judges) that a generator's items won."
-    return [_table([JUDGE, *columns], rows, _at_level(caption, report), names), _table(shares, won, words)]
+    return [make_table([JUDGE, *columns], rows, at_level(caption, report), names), make_table(shares, won, words)]
 
 
 def usage_tables(report: Evaluation, names: Names) -> list[Table]:
@@ -514,8 +496,8 @@ def usage_tables(report: Evaluation, names: Names) -> list[Table]:
     ]
     why = [JUDGE, Column("why", "Why it could not be read"), Column("n", "Answers", "count")]
     words = "What the answers took; costs in the currency of the price file."
-    unread = [_table(why, reasons[:MOST_REASONS], "Unread answers.", names)] if reasons else []
-    return [_table(parts, rows, words, names), *unread]
+    unread = [make_table(why, reasons[:MOST_REASONS], "Unread answers.", names)] if reasons else []
+    return [make_table(parts, rows, words, names), *unread]
 
 
 def curve_table(report: Evaluation) -> Table | None:
@@ -525,14 +507,14 @@ def curve_table(report: Evaluation) -> Table | None:
     caption = Markup("{}: heads trained on a part of the prompts, with {} intervals over test prompts.")
     parts: list[Part] = [(LearningPoint, ("prompts", "pairs", "accuracy", "sd", "seeds"))]
     words = caption.format(brief(report.learning_curve.model), level_words(report))
-    return _table(parts, [(point,) for point in report.learning_curve.points], words)
+    return make_table(parts, [(point,) for point in report.learning_curve.points], words)
 
 
 def seed_table(report: Evaluation, names: Names) -> Table | None:
     """Models that differ in the seed of their training alone."""
     parts: list[Part] = [Column("names", "Models"), (SeedSpread, ("mean", "sd", "low", "high", "n"))]
     rows = [(", ".join(names[name] for name in spread.names), spread) for spread in report.seeds]
-    return _table(parts, rows, "Models that differ in the seed of their training alone.") if rows else None
+    return make_table(parts, rows, "Models that differ in the seed of their training alone.") if rows else None
 
 
 def study_table(report: Evaluation, names: Names) -> Table | None:
@@ -551,7 +533,7 @@ def study_table(report: Evaluation, names: Names) -> Table | None:
         rows.append((Markup("<em>{}</em>").format(column.header.lower()), *(_percent(top) for top in tops)))
     caption = "Preference accuracy (%) with {} intervals; the best is bold, ceilings in italics, chance is 50.0."
     cells = [dict(zip((column.path for column in columns), row)) for row in rows]
-    return Table(columns, cells, _at_level(caption, report), sortable=False)
+    return Table(columns, cells, at_level(caption, report), sortable=False)
 
 
 def _percent_cell(figures: AccuracyFigures | None, is_best: bool) -> Cell:
@@ -571,192 +553,3 @@ def _percent(figure: Estimate | None) -> Markup:
         return words
     ends = (fixed(100 * end, 1) for end in (figure.low, figure.high))
     return words + Markup(' <span class="interval">[{}, {}]</span>').format(*ends)
-
-
-# -- flags and checklists ----------------------------------------------------------------------------------------------
-
-
-def flag_tables(report: Evaluation, names: Names) -> list[Table]:
-    """People's flags by cohort, and the judges that were asked for them."""
-    people = [(panel,) for panel in report.flags]
-    judges = [(judge, panel, judge) for panel in report.flags for judge in panel.judges]
-    caption = _at_level("What people flagged, with {} intervals.", report)
-    tables = [_table([(FlagPanel, ("name", "cohort", "items", "answers", "flagged", "alpha"))], people, caption)]
-    if judges:
-        parts: list[Part] = [
-            (FlagJudge, ("judge",)), (FlagPanel, ("name", "cohort")),
-            (FlagJudge, ("separation", "flagged", "items", "missing")),
-        ]  # fmt: skip
-        words = "Judges that were asked for flags: chance that an item most people flagged looks worse."
-        tables.append(_table(parts, judges, words, names))
-    return tables
-
-
-def tick_table(ticks: TickReport, figures: Sequence[str], names: Names, caption: str) -> Table:
-    """Judges of checklists, by some of their figures."""
-    parts: list[Part] = [(TickJudgeFigures, ("name",)), (TickFigures, figures)]
-    parts += [(TickJudgeFigures, ("to_best",))] if "accuracy" in figures else []
-    return _table(parts, [(judge, judge.macro, judge) for judge in ticks.judges], caption, names)
-
-
-def tick_criterion_table(judge: TickJudgeFigures) -> Table:
-    """Every figure of a judge of checklists, criterion by criterion."""
-    parts: list[Part] = [
-        Column("name", "Criterion"), (TickFigures, (*TICK_ACCURACY, *TICK_ERRORS)),
-        (TickCriterion, ("decided", "asked", "panel_ticks")),
-    ]  # fmt: skip
-    rows = [
-        (Cell(part.name, " ".join(part.warnings)), part.figures or "no tick with a majority", part)
-        for part in judge.criteria
-    ]
-    return _table(parts, rows, "Criterion by criterion.")
-
-
-def point_table(ticks: TickReport, names: Names, most: int = MOST_POINTS) -> Table | None:
-    """Points by judges, the hardest first; a list of one point says no more than the figures above."""
-    judges = ticks.judges[:MOST_COLUMNS]
-    by_point: dict[tuple[str, str], dict[str, TickPoint]] = {}
-    for judge in judges:
-        for point in judge.points:
-            by_point.setdefault((point.criterion, point.point), {})[judge.name] = point
-    if len(by_point) < 2:
-        return None
-    criteria = {part.criterion: part.name for judge in judges for part in judge.criteria}
-    several = len({criterion for criterion, _ in by_point}) > 1
-    columns = [Column("point", "Point"), Column("criterion", "Criterion"), Column("people", "People pass")]
-    columns += [Column(str(i), names[judge.name], "estimate", 2) for i, judge in enumerate(judges)]
-    hardest = sorted(
-        by_point.items(), key=lambda entry: sum(p.accuracy.value for p in entry[1].values()) / len(entry[1])
-    )
-    rows = []
-    for (criterion, name), by_judge in hardest[:most]:
-        first = next(iter(by_judge.values()))
-        people = Markup("{} of {}").format(fixed(first.people_yes, 0), fixed(first.ticks, 0))
-        label = Cell(brief(name), one_way(name) if len(name) > LONGEST_NAME else "")
-        cells = (_point_cell(by_judge.get(judge.name)) for judge in judges)
-        rows.append((label, criteria.get(criterion, criterion) if several else None, people, *cells))
-    return _table(columns, rows, "Accuracy point by point, hardest first; beneath, the items that the judge passes.")
-
-
-def _point_cell(point: TickPoint | None) -> Cell:
-    if point is None:
-        return Cell(None, "not asked")
-    under = Markup("passes {}").format(fixed(point.judge_yes, 0))
-    if point.unread:
-        under += Markup(", {} unread").format(fixed(point.unread, 0))
-    return Cell(point.accuracy, point.accuracy.method, under)
-
-
-def tick_panel_table(report: Evaluation, ticks: TickReport) -> Table:
-    """The people who ticked, and the ceilings they set."""
-    plain = ("name", "ticks", "points", "tied", "raters", "pass_rate", "two_people", "kappa")
-    rows = [(panel, panel.ceilings or panel.no_ceiling) for panel in ticks.panel]
-    caption = (
-        "Answers of people, and the ceilings they set: ranges over all laws of the ticks' odds that fit the answers. "
-        "Below each range its {} interval and the point of a beta law."
-    )
-    return _table([(TickPanelFigures, plain), (CeilingFigures, QUOTED)], rows, _at_level(caption, report))
-
-
-def tick_split_table(ticks: TickReport, names: Names) -> Table | None:
-    """Judges of checklists by how people split."""
-    splits = list(dict.fromkeys(part.split for judge in ticks.judges for part in judge.splits))
-    columns = [Column(str(i), split, "estimate", 3) for i, split in enumerate(splits)]
-    rows = []
-    for judge in ticks.judges:
-        by_split = {part.split: part for part in judge.splits}
-        rows.append((judge, *(_split_cell(by_split.get(split), "tick") for split in splits)))
-    words = "Accuracy by split of the people, clearest first; ticks beneath."
-    return _table([JUDGE, *columns], rows, words, names) if len(splits) > 1 else None
-
-
-def joint_tables(report: Evaluation, ticks: TickReport, names: Names) -> list[Table]:
-    """Several judges as one, every two of them, and the points they dispute; nothing for a judge alone."""
-    tables = []
-    if ticks.together:
-        parts: list[Part] = [
-            Column("rule", "Rule"), (TickFigures, ("accuracy", "parsed_only", "unread", "lean")),
-            (JointAnswers, ("disputed", "settled_accuracy", "disputed_accuracy")),
-        ]  # fmt: skip
-        rows: list[tuple[object, ...]] = []
-        for joint in ticks.together:
-            judges = join_names(names[judge] for judge in joint.judges)
-            under = Markup("{}, {}").format(judges, count_noun(joint.macro.ticks, "tick"))
-            rows.append((Cell(RULE_WORDS[joint.rule], "", under), joint.macro, joint))
-        caption = (
-            "Several judges as one, against people: means over criteria, with {} intervals; open ticks are unread."
-        )
-        tables.append(_table(parts, rows, _at_level(caption, report)))
-    if ticks.agreement:
-        rows = [(pair,) for pair in sorted(ticks.agreement, key=lambda pair: -pair.agreement.value)[:MOST]]
-        words = "Every two judges, over the ticks on which both could be read; most agreeing first."
-        tables.append(_table([(TickAgreement, ("first", "second", "agreement", "kappa", "ticks"))], rows, words, names))
-    if tables and ticks.disputed:
-        criteria = {part.criterion: part.name for judge in ticks.judges for part in judge.criteria}
-        parts = [Column("point", "Point"), Column("criterion", "Criterion"), (DisputedPoint, ("disputed", "ticks"))]
-        rows = [
-            (brief(point.point), criteria.get(point.criterion, point.criterion) if len(criteria) > 1 else None, point)
-            for point in ticks.disputed[:MOST]
-        ]
-        tables.append(_table(parts, rows, "Points on which judges contradict each other, most disputed first."))
-    return tables
-
-
-# -- scores ------------------------------------------------------------------------------------------------------------
-
-
-def score_table(rows: Sequence[tuple[str, object]], head: str, label: str) -> Table:
-    """Order, line and distance; each row a scorer, a category or a criterion."""
-    figures = ("srcc", "plcc", "krcc", "mae", "rmse", "scored_srcc", "scored", "wanted")
-    return _table([Column("name", head), (ScoreAgreement, figures)], rows, label=f"{head}: {label}")
-
-
-def target_table(target: TargetFigures, names: Names) -> Table:
-    """All scorers against one target, and what people reach in the same figures."""
-    rows: list[tuple[str, object]] = [(names[scorer.name], scorer.overall) for scorer in target.scorers]
-    rows += [("one rater against the others", target.rater_level)] if target.rater_level else []
-    return score_table(rows, "Scorer", target.name)
-
-
-def spread_table(target: TargetFigures, names: Names) -> Table:
-    """Where predictions lie, and where they should."""
-    figures = ("mean", "target_mean", "shift", "sd", "target_sd", "spread")
-    parts: list[Part] = [(ScorerFigures, ("name",)), (ScoreAgreement, figures), (ScorerFigures, ("scale",))]
-    rows = [(scorer, scorer.overall, scorer) for scorer in target.scorers]
-    return _table(parts, rows, names=names, label="Level and spread")
-
-
-def difference_table(report: Evaluation, target: TargetFigures, names: Names) -> Table | None:
-    """Every two scorers on the same items."""
-    parts: list[Part] = [
-        Column("pair", "First less second"), (ScorerDifference, ("srcc", "mae")),
-        Column("apart", "Told apart", "badge"),
-    ]  # fmt: skip
-    rows = [
-        (
-            f"{names[pair.first]} − {names[pair.second]}",
-            pair,
-            Badge("yes", "clear") if pair.apart else Badge("no", "open"),
-        )
-        for pair in target.differences
-    ]
-    caption = "On the same items, drawn together, so that what is hard for both cancels; {} intervals."
-    return _table(parts, rows, _at_level(caption, report)) if rows else None
-
-
-def choice_table(report: Evaluation) -> Table | None:
-    """The checkpoints on the validation items."""
-    if report.choice is None:
-        return None
-    chosen = report.choice.chosen
-    rows = [
-        (candidate, Badge("chosen", "clear") if candidate.name == chosen else "")
-        for candidate in report.choice.candidates
-    ]
-    return _table([(Checkpoint, ("name", "srcc")), Column("chosen", "Choice", "badge")], rows, label="Checkpoints")
-
-
-def cost_table(report: Evaluation) -> Table:
-    """Calls to a model, beforehand and here."""
-    parts: list[Part] = [(CostRow, ("name", "label_calls", "passes", "total", "note"))]
-    return _table(parts, [(row,) for row in report.cost], label="Calls and passes")
