@@ -52,14 +52,14 @@ def report_judges(
     settings = settings or ReportSettings()
     judges = find_judges(study, folder, settings, scores=scores)
     ticks = find_tick_judges(study, folder, settings)
-    judge_names = list(dict.fromkeys(judge.name for judge in (*judges, *ticks)))
+    known_names = _names(judges, ticks)
     for name in names:
-        if name not in judge_names:
+        if name not in known_names:
             raise UnknownReference(
                 "a judge of the study is needed",
                 found=repr(name),
                 where=f"study {study.name!r}",
-                remedy="one of " + ", ".join(judge_names) if judge_names else "salon judge run STUDY makes one",
+                remedy="one of " + ", ".join(known_names) if known_names else "salon judge run STUDY makes one",
             )
     judges = [judge for judge in judges if not names or judge.name in names]
     ticks = [judge for judge in ticks if not names or judge.name in names]
@@ -95,7 +95,9 @@ def find_tick_judges(study: Study, folder: Path | None, settings: ReportSettings
 
 def _runs(folder: Path | None) -> Iterator[tuple[str, pa.Table, dict[str, Any]]]:
     """Name, verdicts and facts of every judge in a folder; verdicts without a record are named by their place."""
-    for place in () if folder is None else judge_names(folder):
+    if folder is None:
+        return
+    for place in judge_names(folder):
         home = folder / JUDGES / place
         table = read_verdicts(home)
         if (home / RECORD_FILE).is_file():
@@ -103,6 +105,11 @@ def _runs(folder: Path | None) -> Iterator[tuple[str, pa.Table, dict[str, Any]]]
             yield record.judge, table, {"simulated": record.simulated, "signature": record.signature}
         else:
             yield home.name, table, {}
+
+
+def _names(judges: Sequence[PairJudge], ticks: Sequence[TickJudge]) -> list[str]:
+    """Names of judges of pairs and of checklists, each once."""
+    return list(dict.fromkeys([*(judge.name for judge in judges), *(judge.name for judge in ticks)]))
 
 
 def _distinct_names(judges: Sequence[NamedJudge]) -> list[NamedJudge]:
@@ -166,7 +173,7 @@ def judge_report(
             remedy="collect comparisons, rankings, ratings or checklists from people first"
             + (f"; --criterion {flags[0]} ranks items by a flag" if flags and not criteria else ""),
         )
-    names = list(dict.fromkeys(judge.name for judge in (*judges, *ticks)))
+    names = _names(judges, ticks)
     if not names:
         raise TooFew(
             "at least one judge is needed",

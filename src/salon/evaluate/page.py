@@ -118,7 +118,7 @@ def page_with_pictures(report: Evaluation, study: Study, folder: Path | None) ->
 
 def _banner(report: Evaluation) -> str:
     """That people, or judges, were never asked; that a model leaks; that accuracies have no ceiling."""
-    judges = [*report.judges, *(report.ticks.judges if report.ticks else ())]
+    judges = report.every_judge
     simulated = sum(judge.simulated for judge in judges)
     which = "All of these judges are simulated." if simulated == len(judges) else "Some judges are simulated."
     reports = (report, *report.also)
@@ -147,7 +147,7 @@ def _subtitle(report: Evaluation) -> Markup:
             count_noun(target.items, "item"),
             report.within,
         )
-    judges = {judge.name for judge in (*report.judges, *(report.ticks.judges if report.ticks else ()))}
+    judges = {judge.name for judge in report.every_judge}
     about = []
     if report.judges:
         pairs = Markup("{} of {} ({})").format(
@@ -448,7 +448,7 @@ def _galleries(
 
 def _method_section(report: Evaluation) -> Section:
     notes: list[Block | str] = [Note(sentence(words)) for words in report.policies]
-    judges = [*report.judges, *(report.ticks.judges if report.ticks else ())]
+    judges = report.every_judge
     gaps = [part.figures.identity_gap for judge in judges for part in judge.criteria if part.figures]
     largest = max((gap for gap in gaps if gap is not None), default=None)
     if largest is not None and not tables.is_pooled(report):

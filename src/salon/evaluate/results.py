@@ -547,3 +547,8 @@ class Evaluation(Noun):
     also: tuple[Evaluation, ...] = Field(default=(), description="The same on other studies, given with --also.")
     policies: tuple[str, ...] = Field(description="What left which denominator, and what was drawn anew.")
     warnings: tuple[str, ...] = Field(default=(), description="What should not be taken at its face.")
+
+    @property
+    def every_judge(self) -> list[JudgeFigures | TickJudgeFigures]:
+        """Judges of pairs, then of checklists."""
+        return [*self.judges, *(self.ticks.judges if self.ticks else ())]

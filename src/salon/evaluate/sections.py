@@ -394,7 +394,7 @@ def _part_section(target: TargetFigures, names: Names, of: str, word: str) -> Se
             {part.id: part.agreed for part in getattr(scorer, of)} for scorer in target.scorers
         ]
         drawing = charts.heat_map(
-            [[own[id].srcc.value if id in own and own[id].srcc else None for id in parts] for own in each],
+            [[srcc.value if (srcc := own[id].srcc if id in own else None) else None for id in parts] for own in each],
             [names[scorer.name] for scorer in target.scorers], [brief(name, 30) for name in parts.values()],
             n=[[own[id].wanted if id in own else 0 for id in parts] for own in each],
             center=0.0, title=f"SRCC by scorer and {word}", value_name="SRCC", decimals=2,

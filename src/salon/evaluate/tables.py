@@ -102,8 +102,7 @@ SIGNAL_TONES: dict[str, Tone] = {
 
 def judge_names(report: Evaluation) -> dict[str, str]:
     """How each judge is printed: brief, and numbered where two would read alike."""
-    names = [judge.name for evaluation in (report, *report.also) for judge in evaluation.judges]
-    names += [judge.name for judge in (report.ticks.judges if report.ticks else ())]
+    names = [judge.name for study in (report, *report.also) for judge in study.every_judge]
     names += [judge.judge for panel in report.flags for judge in panel.judges]
     names += [scorer.name for target in report.targets for scorer in target.scorers]
     return distinct_names(dict.fromkeys(names), NAME)
@@ -153,7 +152,7 @@ def _cell(result: object, path: str, names: Names) -> Cell:
     """One field of a result, with the reason where it is missing."""
     if result is None or isinstance(result, str):
         return Cell(None, result or "")
-    field = getattr(result, path, None)
+    field: Any = getattr(result, path, None)
     if isinstance(result, WITH_JUDGES) and path in ("name", "judge", "first", "second"):
         return Cell(names[field], getattr(result, "signature", None) or "", _judge_words(result))
     if isinstance(result, CeilingFigures) and path in QUOTED:
@@ -399,8 +398,7 @@ def wording_tables(report: Evaluation, names: Names) -> list[Table]:
 
 def sample_table(report: Evaluation, names: Names) -> Table | None:
     """Judges of pairs or checklists that were asked the same question again."""
-    judges = [*report.judges, *(report.ticks.judges if report.ticks else ())]
-    rows = [(judge,) for judge in judges if judge.self_agreement is not None]
+    rows = [(judge,) for judge in report.every_judge if judge.self_agreement is not None]
     parts: list[Part] = [(JudgeFigures, ("name", "samples", "self_agreement"))]
     return make_table(parts, rows, "Self-consistency: the same question asked again.", names) if rows else None
 
@@ -476,8 +474,7 @@ def generator_tables(report: Evaluation, names: Names, most: int = 30) -> list[T
 
 def usage_tables(report: Evaluation, names: Names) -> list[Table]:
     """Answers, unread ones and why, tokens, money, time, and what a point of accuracy costs."""
-    judges = [*report.judges, *(report.ticks.judges if report.ticks else ())]
-    used = [(judge, judge.usage) for judge in judges if judge.usage is not None]
+    used = [(judge, judge.usage) for judge in report.every_judge if judge.usage is not None]
     if not used:
         return []
     parts: list[Part] = [
@@ -532,8 +529,8 @@ def study_table(report: Evaluation, names: Names) -> Table | None:
         tops = (getattr(study.judges[0].pooled.ceilings, column.path, None) for study in studies)
         rows.append((Markup("<em>{}</em>").format(column.header.lower()), *(_percent(top) for top in tops)))
     caption = "Preference accuracy (%) with {} intervals; the best is bold, ceilings in italics, chance is 50.0."
-    cells = [dict(zip((column.path for column in columns), row)) for row in rows]
-    return Table(columns, cells, at_level(caption, report), sortable=False)
+    table_rows = [dict(zip((column.path for column in columns), row)) for row in rows]
+    return Table(columns, table_rows, at_level(caption, report), sortable=False)
 
 
 def _percent_cell(figures: AccuracyFigures | None, is_best: bool) -> Cell:
