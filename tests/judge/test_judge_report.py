@@ -20,7 +20,7 @@ from salon.judge.run import judge_study
 from salon.judge.simulation import SimulatedVlm
 from salon.stats.rank_agreement import spearman_p
 from salon.store.folder import save_study
-from salon.study import Comparison, Criterion, Rater, Rating, Scale
+from salon.study import Comparison, Criterion, Rater, Rating, Scale, Study
 
 
 def voted(*votes, **more):
@@ -284,6 +284,20 @@ def test_judges_stand_best_first_with_the_difference_to_the_best():
     last = made.judges[-1]
     assert last.to_best.value == pytest.approx(last.macro.accuracy.value - values[0])
     assert last.to_best.high < 0
+
+
+def test_a_judge_that_says_what_people_say_has_their_orders_and_stands_beside_their_ceilings():
+    """Of items and of generators: the item that most people prefer wins each pair."""
+    study = people(12, ("color",))
+    items = [item.model_copy(update={"generator": f"g{item.id[-1]}"}) for item in study.nouns("items")]
+    tables = {kind: study.table(kind) for kind in study.counts if kind != "items"} | {"items": items}
+    study = Study.build("named", study.criteria, tables=tables)
+    one = report(study, simulated_judge(study, 1.0, 0.0, np.random.default_rng(0))).judges[0]
+    assert one.tau.value == one.criteria[0].tau.value == 1
+    assert len(one.generators.generators) == 4
+    assert one.generators.spearman.value > 0.7
+    assert one.criteria[0].figures.ceilings == one.pooled.ceilings
+    assert one.pooled.ceilings.oracle.low <= 1
 
 
 def test_judges_agree_by_what_both_name():

@@ -17,9 +17,11 @@ from salon.evaluate.accuracy import (
     PairCeilings,
     accuracies,
     drawing,
+    generator_order,
     judge_buckets,
     judge_criterion,
     sample_agreement,
+    tau,
     with_ties,
     wordings,
 )
@@ -73,6 +75,7 @@ def judge_figures(
         with_ties=with_ties(answers, every, resampling),
         buckets=judge_buckets(answers, rows, resampling),
         says_first=_says_first(order, judge, pairs, resampling),
+        tau=tau(answers, every, drawing(settings, settings.rng(f"{judge.name}\ntau"))),
         criteria=tuple(
             judge_criterion(
                 answers,
@@ -81,6 +84,7 @@ def judge_figures(
                 tops([place]),
                 with_ties=with_ties(answers, pairs.on(place), resampling),
                 buckets=judge_buckets(answers, own, resampling),
+                tau=tau(answers, pairs.on(place), drawing(settings, settings.rng(f"{judge.name}\ntau\n{place}"))),
                 wordings=wordings(answers, own, settings.deals, rng),
             )
             for place in places
@@ -90,6 +94,7 @@ def judge_figures(
         self_agreement=agreement,
         samples=samples,
         bands=tuple(_bands(study, judge, pairs, resampling)),
+        generators=generator_order(answers, drawing(settings, settings.rng(f"{judge.name}\norder of generators"))),
         usage=usage_figures(judge.table, reached.macro.accuracy),
         worst=worst,
         worst_of=worst_of,

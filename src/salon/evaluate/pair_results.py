@@ -194,7 +194,7 @@ class JudgeCriterion(Noun):
     )
     buckets: tuple[BucketFigures, ...] = Field(default=(), description="By how the panel split, clearest first.")
     tau: MaybeRate = Field(
-        default=None, title="Tau", description="Kendall's tau-b to the modal rater, mean over prompts; null for judges."
+        default=None, title="Tau", description="Kendall's tau-b to the modal rater, mean over prompts."
     )
     wordings: WordingFigures | None = Field(default=None, description="Accuracy by wording; null without wordings.")
     asked: int = Field(title="Asked", description="Pairs that were asked about and have votes, tied panels too.")
@@ -363,7 +363,7 @@ class JudgeFigures(Noun):
     tau: MaybeRate = Field(
         default=None,
         title="Tau",
-        description="Kendall's tau-b to the modal rater, mean over prompts and criteria; null for judges.",
+        description="Kendall's tau-b to the modal rater, mean over prompts and criteria.",
     )
     says_first: MaybeRate = Field(
         default=None,
@@ -379,9 +379,7 @@ class JudgeFigures(Noun):
     samples: int = Field(default=1, title="Samples", description="Most samples of one question.")
     bands: tuple[BandFigures, ...] = Field(default=(), description="Where its numbers lie; none for a judge of pairs.")
     calibration: CalibrationFigures | None = Field(default=None, description="Null where its numbers are no log-odds.")
-    generators: GeneratorOrder | None = Field(
-        default=None, description="Order of generators, over all criteria; null for judges (`salon bench raters`)."
-    )
+    generators: GeneratorOrder | None = Field(default=None, description="Order of generators, over all criteria.")
     order_flips: MaybeRate = Field(
         default=None,
         title="Order flips",

@@ -184,6 +184,7 @@ def study_pairs(study: Study, order: ItemOrder, criteria: Collection[str] = ()) 
         item_a=ids[order.items(pairs)[0]],
         item_b=ids[order.items(pairs)[1]],
         votes=np.concatenate(votes),
+        generators={item.id: item.generator for item in study.nouns("items") if item.generator},
         simulated=study.simulated,
         keys=pairs,
         numbers=numbers,

@@ -201,7 +201,7 @@ def accuracy_table(report: Evaluation, names: Names) -> Table:
     for judge in report.judges:
         figures, order = headline(report, judge), judge.generators
         ceilings = figures.ceilings or figures.no_ceiling
-        spearman = Cell(order.spearman, order.reason or "") if order else None
+        spearman = Cell(order.spearman, order.reason or "") if order and is_pooled(report) else None
         rows.append((judge, figures, ceilings, judge, judge.calibration, spearman, figures, judge.usage))
     which = "All pairs of all criteria" if is_pooled(report) else "Means over criteria (ties counted: over all pairs)"
     return make_table(parts, rows, at_level(f"{which}, with {{}} intervals; chance is {CHANCE}.", report), names)
