@@ -67,9 +67,10 @@ def test_every_figure_of_a_judge_is_on_the_page():
     for name in ("accuracy", "parsed_only", "conditional", "position_bias", "tie_rate", "unseen"):
         assert f"judges.0.macro.{name}.value" in keys
         assert f"judges.0.criteria.1.figures.{name}.value" in keys
-    assert {"judges.0.wordings.sd", "judges.0.with_ties.low", "agreement.0.agreement.value",
-            "panel.1.ceilings.oracle.high", "correlations.0.value", "judges.0.buckets.0.accuracy.value", "judges.0.to_best.value"} - keys == {
-            "judges.0.to_best.value"}  # fmt: skip
+    shown = {"judges.0.wordings.sd", "judges.0.with_ties.low", "agreement.0.agreement.value", "correlations.0.value",
+             "panel.1.ceilings.oracle.high", "judges.0.buckets.0.accuracy.value", "judges.1.to_best.value"}  # fmt: skip
+    assert shown <= keys
+    assert "judges.0.to_best.value" not in keys
 
 
 def test_sections_stand_in_order_and_only_where_there_is_something_to_say():

@@ -71,7 +71,7 @@ def _study_tables(report: Evaluation, names: Names) -> Iterator[Table | None]:
         yield tables.matrix_table(report, names)
         yield tables.split_table([(names[judge.name], judge.buckets) for judge in report.judges], "All criteria")
         yield tables.comparison_table(report, names)
-        yield tables.panel_table(report, tables.QUOTED)
+        yield tables.panel_table(report)
     if report.ticks is not None:
         yield from _tick_tables(report, report.ticks, names)
     if report.flags:

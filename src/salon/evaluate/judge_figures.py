@@ -63,6 +63,9 @@ def judge_figures(
     reached = accuracies(answers, tops, rng)
     agreement, samples = sample_agreement(answers, resampling)
     worst, worst_of = worst_cases(study, order, judge, answers, settings.worst)
+    first = keys = np.empty(0, np.int64)
+    if isinstance(judge.answers, PairVerdicts):  # else nothing was shown side by side
+        first, keys = judge.answers.named_first(pairs.numbers)
     places = [place for place in range(len(pairs.criteria)) if answers.asked[pairs.on(place)].any()]
     return JudgeFigures(
         name=judge.name,
@@ -74,7 +77,7 @@ def judge_figures(
         pooled=reached.pooled,
         with_ties=with_ties(answers, every, resampling),
         buckets=judge_buckets(answers, rows, resampling),
-        says_first=_says_first(order, judge, pairs, resampling),
+        says_first=match_rate(first, order.clusters(keys), **resampling) if len(first) else None,
         tau=tau(answers, every, drawing(settings, settings.rng(f"{judge.name}\ntau"))),
         criteria=tuple(
             judge_criterion(
@@ -99,14 +102,6 @@ def judge_figures(
         worst=worst,
         worst_of=worst_of,
     )
-
-
-def _says_first(order: ItemOrder, judge: PairJudge, pairs: TestPairs, resampling: Resampling) -> Estimate | None:
-    """Share of answers for the picture shown first; None where nothing was shown side by side."""
-    if not isinstance(judge.answers, PairVerdicts):
-        return None
-    hits, keys = judge.answers.named_first(pairs.numbers)
-    return match_rate(hits, order.clusters(keys), **resampling) if len(hits) else None
 
 
 def figure_correlation(judges: Sequence[JudgeFigures], x: str, y: str) -> FigureCorrelation:
@@ -246,7 +241,9 @@ HALF = 0.5
 
 def flag_panels(study: Study, judges: Sequence[PairJudge], settings: ReportSettings) -> tuple[FlagPanel, ...]:
     """One entry for every flag and cohort of people who gave it."""
-    view, persons, cohorts = study.ratings, is_person(study), _cohorts(study)
+    view, persons, raters = study.ratings, is_person(study), study.table("raters")
+    named = "cohort" in raters.column_names
+    cohorts = np.array(raters.column("cohort").to_pylist() if named else [None] * raters.num_rows, object)
     panels = []
     for number, criterion in enumerate(study.criteria):
         rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0) & persons[view.rater])
@@ -254,12 +251,6 @@ def flag_panels(study: Study, judges: Sequence[PairJudge], settings: ReportSetti
         for cohort in sorted(set(of.tolist()), key=lambda name: (name is None, name)) if criterion.is_flag else ():
             panels.append(_panel(study, number, rows[of == cohort], cohort, judges, settings))
     return tuple(panels)
-
-
-def _cohorts(study: Study) -> NDArray[np.object_]:
-    table = study.table("raters")
-    names = table.column("cohort").to_pylist() if "cohort" in table.column_names else [None] * table.num_rows
-    return np.array(names, object)
 
 
 def _panel(

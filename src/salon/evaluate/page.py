@@ -82,13 +82,21 @@ def evaluation_page(report: Evaluation, pictures: Mapping[str, str] | None = Non
         flag_section(here, names),
         *score_sections(here, names),
         section("Cost", tables.usage_tables(here, names), "What a judge costs, and what a point of accuracy does."),
-        _gallery_section(here, names, pictures or {}),
-        _tick_gallery_section(here, names, pictures or {}),
+        section(
+            "Worst disagreements",
+            _galleries(here.judges, names, "pair", pictures or {}),
+            "People were clear, the judge was clear, each the other way.",
+        ),
+        section(
+            "Worst ticks",
+            _galleries(here.ticks.judges if here.ticks else (), names, "tick", pictures or {}),
+            "People were clear about a point, and the judge said the other.",
+        ),
         _method_section(here),
     ]
     who = "models" if tables.is_pooled(report) else "judges"
     kind = {"judge-report": "judge", "evaluate": "evaluate"}.get(report.signature.method, "distill evaluate")
-    split = f" · {_split_words(report)}" if kind == "evaluate" else ""
+    split = f" · {report.split} prompts" if kind == "evaluate" else ""
     return Page(
         title="Do these scores say what people say?" if report.targets else f"How reliable are these {who}?",
         tab=f"Evaluation: {brief(report.study)}",
@@ -132,10 +140,6 @@ def _banner(report: Evaluation) -> str:
         which: simulated > 0,
     }
     return " ".join(words for words, holds in sentences.items() if holds)
-
-
-def _split_words(report: Evaluation) -> str:
-    return "all prompts" if report.split == "all" else f"{report.split} prompts"
 
 
 def _subtitle(report: Evaluation) -> Markup:
@@ -263,7 +267,7 @@ def _verdict_section(report: Evaluation, names: Names) -> Section:
     ]
     groups = ("Pairs", "Checklists") if report.judges and report.ticks is not None else ("", "")
     lines = [
-        VerdictLine(names[judge.name], _badge(report, judge), _pair_words(report, judge), groups[0])
+        VerdictLine(names[judge.name], _pair_badge(report, judge), _pair_words(report, judge), groups[0])
         for judge in report.judges
     ]
     lines += [
@@ -311,7 +315,7 @@ def tick_standing(figures: TickFigures) -> tuple[str, Badge]:
     return "below", Badge("worse than chance", "alert")
 
 
-def _badge(report: Evaluation, judge: JudgeFigures) -> Badge:
+def _pair_badge(report: Evaluation, judge: JudgeFigures) -> Badge:
     if judge.leak is not None and (judge.leak.words or not judge.leak.guarded):
         return Badge("leaking", "alert") if judge.leak.guarded else Badge("no leak guard", "alert")
     return standing(headline(report, judge))[1]
@@ -417,16 +421,6 @@ def _quote(text: str | None) -> Markup | None:
     if text is None or len(text.split()) < FEWEST_WORDS:
         return None
     return element("p", element("q", brief(text, 240)), class_="told")
-
-
-def _gallery_section(report: Evaluation, names: Names, pictures: Mapping[str, str]) -> Section | None:
-    galleries = _galleries(report.judges, names, "pair", pictures)
-    return section("Worst disagreements", galleries, "People were clear, the judge was clear, each the other way.")
-
-
-def _tick_gallery_section(report: Evaluation, names: Names, pictures: Mapping[str, str]) -> Section | None:
-    galleries = _galleries(report.ticks.judges if report.ticks else (), names, "tick", pictures)
-    return section("Worst ticks", galleries, "People were clear about a point, and the judge said the other.")
 
 
 def _galleries(

@@ -41,7 +41,7 @@ from salon.evaluate.results import (
     TickPoint,
     TickReport,
 )
-from salon.evaluate.tables import JUDGE, MOST, QUOTED, Names, Part, at_level, make_table, split_cell
+from salon.evaluate.tables import JUDGE, MOST, QUOTED, Names, Part, at_level, judge_cell, make_table, split_cell
 from salon.report import Badge, Cell, Column, Table, numbers
 from salon.report.words import (
     LONGEST_NAME,
@@ -82,9 +82,9 @@ def flag_tables(report: Evaluation, names: Names) -> list[Table]:
 
 def tick_table(ticks: TickReport, figures: Sequence[str], names: Names, caption: str) -> Table:
     """Judges of checklists, by some of their figures."""
-    parts: list[Part] = [(TickJudgeFigures, ("name",)), (TickFigures, figures)]
+    parts: list[Part] = [Column("name", "Judge"), (TickFigures, figures)]
     parts += [(TickJudgeFigures, ("to_best",))] if "accuracy" in figures else []
-    return make_table(parts, [(judge, judge.macro, judge) for judge in ticks.judges], caption, names)
+    return make_table(parts, [(judge_cell(judge, names), judge.macro, judge) for judge in ticks.judges], caption)
 
 
 def tick_criterion_table(judge: TickJudgeFigures) -> Table:

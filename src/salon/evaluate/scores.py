@@ -235,7 +235,7 @@ def _cell(x: Floats, y: Floats, w: Floats, ends: tuple[float, float] | None, mis
         correlations = agreement_draws(filled[used], y[used], w[:, used])[:, :3]
         spread = agreement_draws(y[used], y[used], w[:, used])[:, 0]  # 1 where the target varies, else NaN
         correlations = np.where(np.isnan(correlations) & ~np.isnan(spread)[:, None], 0.0, correlations)
-    error = _errors(x, y, ends, missing)
+    error = _distances(x, y, ends, missing)
     zero_filled = np.where(there, x, 0.0)
     has_error = np.isfinite(error)
     sums = {
@@ -256,7 +256,7 @@ def _cell(x: Floats, y: Floats, w: Floats, ends: tuple[float, float] | None, mis
     return _Cell(correlations, sums, scored_srcc, len(x), int(there.sum()), constant)
 
 
-def _errors(x: Floats, y: Floats, ends: tuple[float, float] | None, missing: Missing) -> Floats:
+def _distances(x: Floats, y: Floats, ends: tuple[float, float] | None, missing: Missing) -> Floats:
     """Distances; of a missing prediction the largest that the scale allows, or NaN where it is left out."""
     if ends is None:
         return np.full(len(x), np.nan)

@@ -163,7 +163,8 @@ def _criterion_section(report: Evaluation, names: Names) -> Section | None:
 
 def _panel_section(report: Evaluation, names: Names) -> Section:
     """The people: how many votes, how good one more of them would be, and judges by how they split."""
-    blocks: list[Block | str] = [tables.panel_table(report), *_no_ceilings(report.panel)]
+    every = Details("All ceilings by criterion", [tables.panel_table(report, tables.CEILINGS)])
+    blocks: list[Block | str] = [tables.panel_table(report), *_no_ceilings(report.panel), every]
     judges = report.judges[:MOST_DETAILS]
     over_all = tables.split_table([(names[judge.name], judge.buckets) for judge in judges], "All criteria")
     if over_all is not None:

@@ -154,7 +154,7 @@ def _cell(result: object, path: str, names: Names) -> Cell:
         return Cell(None, result or "")
     field: Any = getattr(result, path, None)
     if isinstance(result, WITH_JUDGES) and path in ("name", "judge", "first", "second"):
-        return Cell(names[field], getattr(result, "signature", None) or "", _judge_words(result))
+        return Cell(names[field])
     if isinstance(result, CeilingFigures) and path in QUOTED:
         return Cell(law_range(getattr(result, f"{path}_range")), field.method, law_range_note(field))
     if field is not None:
@@ -162,16 +162,16 @@ def _cell(result: object, path: str, names: Names) -> Cell:
     return Cell(None, _why_no_accuracy(result, path) if isinstance(result, AccuracyFigures) else WHY.get(path, ""))
 
 
-def _judge_words(judge: object) -> str:
-    """What a judge is, and on how many pairs or ticks it was measured."""
-    simulated = ", simulated" if getattr(judge, "simulated", False) else ""
+def judge_cell(judge: JudgeFigures | TickJudgeFigures, names: Names) -> Cell:
+    """A judge with its signature, what it is, and on how many pairs or ticks it was measured."""
+    simulated = ", simulated" if judge.simulated else ""
     if isinstance(judge, TickJudgeFigures):
-        return Markup("{}{}").format(count_noun(judge.macro.ticks, "tick"), simulated)
-    if not isinstance(judge, JudgeFigures):
-        return ""
-    kind = "" if judge.kind in ("pairs", "rater") else f"{KIND_WORDS[judge.kind]}, "
-    form = f"{judge.form}, " if judge.form else ""
-    return Markup("{}{}{}{}").format(kind, form, count_noun(judge.pooled.pairs, "pair"), simulated)
+        words = Markup("{}{}").format(count_noun(judge.macro.ticks, "tick"), simulated)
+    else:
+        kind = "" if judge.kind in ("pairs", "rater") else f"{KIND_WORDS[judge.kind]}, "
+        form = f"{judge.form}, " if judge.form else ""
+        words = Markup("{}{}{}{}").format(kind, form, count_noun(judge.pooled.pairs, "pair"), simulated)
+    return Cell(names[judge.name], judge.signature or "", words)
 
 
 def _why_no_accuracy(figures: AccuracyFigures, path: str) -> str:
@@ -192,8 +192,9 @@ def at_level(words: str, report: Evaluation) -> Markup:
 def accuracy_table(report: Evaluation, names: Names) -> Table:
     """All judges: accuracy and what it is made of, beside its ceilings."""
     parts: list[Part] = [
-        JUDGE, (AccuracyFigures, ACCURACY[:2] if is_pooled(report) else ACCURACY), (CeilingFigures, QUOTED),
-        (JudgeFigures, ("with_ties", "tau", "to_best", "order_flips")), (CalibrationFigures, ("slope",)),
+        Column("name", "Judge"), (AccuracyFigures, ACCURACY[:2] if is_pooled(report) else ACCURACY),
+        (CeilingFigures, QUOTED), (JudgeFigures, ("with_ties", "tau", "to_best", "order_flips")),
+        (CalibrationFigures, ("slope",)),
         Column("generators", "Generators", "estimate", 2, "Spearman's correlation with people over generators"),
         (AccuracyFigures, ("pairs", "unscored")), (UsageFigures, ("cost_per_point",)),
     ]  # fmt: skip
@@ -202,7 +203,9 @@ def accuracy_table(report: Evaluation, names: Names) -> Table:
         figures, order = headline(report, judge), judge.generators
         ceilings = figures.ceilings or figures.no_ceiling
         spearman = Cell(order.spearman, order.reason or "") if order and is_pooled(report) else None
-        rows.append((judge, figures, ceilings, judge, judge.calibration, spearman, figures, judge.usage))
+        rows.append(
+            (judge_cell(judge, names), figures, ceilings, judge, judge.calibration, spearman, figures, judge.usage)
+        )
     which = "All pairs of all criteria" if is_pooled(report) else "Means over criteria (ties counted: over all pairs)"
     return make_table(parts, rows, at_level(f"{which}, with {{}} intervals; chance is {CHANCE}.", report), names)
 
@@ -260,7 +263,7 @@ def matrix_table(report: Evaluation, names: Names) -> Table | None:
     return make_table(columns, rows, at_level("Accuracy by criterion, with {} intervals; ceilings last.", report))
 
 
-def panel_table(report: Evaluation, ceilings: Sequence[str] = CEILINGS) -> Table:
+def panel_table(report: Evaluation, ceilings: Sequence[str] = QUOTED) -> Table:
     """The people, criterion by criterion: votes, some ceilings, and whether they agree at all."""
     signal = columns_of(PanelFigures, "signal")[0]
     parts: list[Part] = [
@@ -279,8 +282,10 @@ def panel_table(report: Evaluation, ceilings: Sequence[str] = CEILINGS) -> Table
     ]
     caption = (
         "Votes of people and the ceilings they set: next rater and oracle as ranges over all laws of pair odds that "
-        "fit the votes, below each its {} interval and the point of a beta law. Cap is no bound."
+        "fit the votes, below each its {} interval and the point of a beta law."
     )
+    if len(ceilings) > len(QUOTED):
+        caption = "All ceilings by criterion, with {} intervals; cap is no bound."
     return make_table(parts, rows, at_level(caption, report))
 
 

@@ -88,37 +88,31 @@ def validation_figures(
 
 
 def _figures(criterion: str | None, pairs: pa.Table, z: NDArray[np.float64], rng: np.random.Generator) -> HeadFigures:
+    from salon.stats.ceilings import next_rater, vote_table  # they load scipy, which the warnings do without
+    from salon.stats.intervals import SHARE, bootstrap_totals
+
     share = np.asarray(pairs.column("share"), float)
     right = hits(z, share)
     decided = ~np.isnan(right)
     prompts = np.unique(pairs.column("group").to_pylist(), return_inverse=True)[1][decided]
+    accuracy = ceiling = None
+    if decided.any():
+        table = np.stack([np.bincount(prompts, weights=right[decided]), np.bincount(prompts)], axis=1)
+        table = table[table[:, 1] > 0]
+        accuracy = bootstrap_totals(lambda total: total[:, 0] / total[:, 1], table, draws=DRAWS, rng=rng, ends=SHARE)
+    for_a, for_b = (np.asarray(pairs.column(name), np.int64)[decided] for name in ("for_a", "for_b"))
+    try:
+        votes = vote_table(for_a, for_a + for_b, prompts)
+        ceiling = bootstrap_totals(
+            lambda total: next_rater(votes, total), votes.counts, draws=DRAWS, rng=rng, ends=SHARE
+        )
+    except StatsError:
+        pass  # fewer than two votes on every pair: nobody knows what one more rater would reach
     return HeadFigures(
         criterion=criterion,
         pairs=int(decided.sum()),
-        accuracy=_accuracy(right[decided], prompts, rng),
-        ceiling=_ceiling(pairs.filter(pa.array(decided)), prompts, rng),
+        accuracy=accuracy,
+        ceiling=ceiling,
         loss=float(np.mean(np.logaddexp(0, z) - share * z)) if len(z) else None,
         missing=MISSING,
     )
-
-
-def _accuracy(right: NDArray[np.float64], prompts: NDArray[np.int64], rng: np.random.Generator) -> Estimate | None:
-    from salon.stats.intervals import SHARE, bootstrap_totals
-
-    if not len(right):
-        return None
-    table = np.stack([np.bincount(prompts, weights=right), np.bincount(prompts)], axis=1)
-    table = table[table[:, 1] > 0]
-    return bootstrap_totals(lambda total: total[:, 0] / total[:, 1], table, draws=DRAWS, rng=rng, ends=SHARE)
-
-
-def _ceiling(pairs: pa.Table, prompts: NDArray[np.int64], rng: np.random.Generator) -> Estimate | None:
-    from salon.stats.ceilings import next_rater, vote_table  # they load scipy, which the warnings do without
-    from salon.stats.intervals import SHARE, bootstrap_totals
-
-    for_a, for_b = (np.asarray(pairs.column(name), np.int64) for name in ("for_a", "for_b"))
-    try:
-        table = vote_table(for_a, for_a + for_b, prompts)
-        return bootstrap_totals(lambda total: next_rater(table, total), table.counts, draws=DRAWS, rng=rng, ends=SHARE)
-    except StatsError:
-        return None
