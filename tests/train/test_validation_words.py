@@ -2,7 +2,8 @@
 
 import pytest
 
-from salon.evaluate.validation import HeadFigures, validation_warnings
+from salon.evaluate.pair_results import validation_warnings
+from salon.evaluate.validation import HeadFigures
 from salon.stats.result import Estimate
 
 

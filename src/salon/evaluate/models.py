@@ -40,10 +40,17 @@ from salon.evaluate.accuracy import (
 )
 from salon.evaluate.answers import Floats, PairAnswers, PairContestant
 from salon.evaluate.leaks import LeakGuard, Leaks, find_leaks, picture_keys
-from salon.evaluate.pair_results import UNGUARDED, JudgeFigures, LeakFigures, LearningCurve, SeedSpread
+from salon.evaluate.pair_results import (
+    UNGUARDED,
+    JudgeFigures,
+    LeakFigures,
+    LearningCurve,
+    SeedSpread,
+    chance_warnings,
+    few_warnings,
+)
 from salon.evaluate.people import Bools, Ints, TestPairs, make_test_pairs, people_only
 from salon.evaluate.results import EvaluateSettings, Evaluation
-from salon.evaluate.validation import chance_warnings, few_warnings
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.models.cards import AnyCard, PreferenceModel
 from salon.models.embeddings import encode_pictures, encode_texts
@@ -416,7 +423,9 @@ def test_pairs_for(
         rows &= _in_split(opened, model, settings.split)
     study = opened.study
     word = settings.split if own else "all"
-    notes = _notes(opened, models) if own else [*_notes(opened, models), *_foreign_notes(opened, models, settings)]
+    notes = _notes(opened, models)
+    if models and not own and settings.split != "all":
+        notes.append(f"no model was trained on {study.name}, so all its prompts are taken")
     table = opened.labels.filter(pa.array(rows))
     if not table.num_rows and len(own) > 1:
         raise TooFew(
@@ -437,12 +446,6 @@ def test_pairs_for(
         simulated=study.simulated,
     )
     return trial, notes
-
-
-def _foreign_notes(opened: OpenStudy, models: Sequence[LoadedModel], settings: EvaluateSettings) -> list[str]:
-    if not models or settings.split == "all":
-        return []
-    return [f"no model was trained on {opened.study.name}, so all its prompts are taken"]
 
 
 def _notes(opened: OpenStudy, models: Sequence[LoadedModel]) -> list[str]:

@@ -7,6 +7,7 @@ have chances to be calibrated. Titles and descriptions of fields are the headers
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
@@ -15,6 +16,7 @@ from salon.stats.result import Estimate
 from salon.study.nouns import Format, Noun
 
 if TYPE_CHECKING:
+    from salon.evaluate.validation import HeadFigures
     from salon.stats.ceilings import Ceilings
     from salon.stats.judge_accuracy import Accuracy
     from salon.stats.tick_ceilings import TickCeilings
@@ -498,3 +500,41 @@ class LearningCurve(Noun):
     model: str = Field(description="The model whose settings were used.")
     points: tuple[LearningPoint, ...] = Field(description="From few prompts to all.")
     ceiling: CeilingFigures | None = Field(description="On the same test pairs.")
+
+
+# -- plain words for numbers that say little ---------------------------------------------------------------------------
+
+FEW_PAIRS, FEW_PROMPTS = 30, 5
+"""Fewer than these say nothing about a model."""
+
+
+def validation_warnings(figures: Sequence[HeadFigures], *, chance: float = 0.5) -> list[str]:
+    """Plain words where validation is too small to say anything, or says that nothing was learned."""
+    if not figures or figures[0].accuracy is None:
+        return ["no validation pair has a majority: nothing says what these weights are worth"] if figures else []
+    accuracy, pairs = figures[0].accuracy, figures[0].pairs
+    few = [f"validation: {words}" for words in few_warnings(pairs, accuracy.n)]
+    if accuracy.n == 1:
+        luck = "so its numbers have no interval and may be luck: more prompts, or a larger --validation"
+        few = [f"validation holds one prompt, {luck}"]
+    return [*few, *(f"validation: {words}" for words in chance_warnings(accuracy, chance))]
+
+
+def few_warnings(pairs: int, prompts: int) -> list[str]:
+    """Too few pairs or prompts to tell a good model from a lucky one."""
+    if pairs >= FEW_PAIRS and prompts >= FEW_PROMPTS:
+        return []
+    sizes = f"{pairs:,} pair{'s' * (pairs != 1)} of {prompts:,} prompt{'s' * (prompts != 1)}"
+    return [f"{sizes} are too few to say how good a model is: {FEW_PAIRS} pairs of {FEW_PROMPTS} prompts are the least"]
+
+
+def chance_warnings(accuracy: Estimate, chance: float = 0.5) -> list[str]:
+    """An accuracy that cannot be told from chance, or is below it."""
+    low, high = accuracy.low, accuracy.high
+    if high is not None and high < chance:
+        return [f"accuracy {accuracy.value:.3f} is below chance ({chance:g}): are answers or pictures swapped?"]
+    if accuracy.value < chance:
+        return [f"accuracy {accuracy.value:.3f} is below chance ({chance:g}): nothing shows that anything was learned"]
+    if low is not None and high is not None and low <= chance:
+        return [f"accuracy {low:.3f} to {high:.3f} spans chance ({chance:g}): it may be luck"]
+    return []

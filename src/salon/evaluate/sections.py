@@ -40,6 +40,7 @@ def section(title: str, blocks: Sequence[Block | str | None], words: str) -> Sec
 
 
 def pair_sections(report: Evaluation, names: Names) -> list[Section | None]:
+    """Everything about pairs but worst disagreements and cost; nothing where there are none."""
     if not report.judges:
         return []
     steady = [*tables.wording_tables(report, names), tables.sample_table(report, names)]
@@ -302,6 +303,7 @@ def _tick_accuracy_section(report: Evaluation, ticks: TickReport, names: Names) 
 
 
 def flag_section(report: Evaluation, names: Names) -> Section | None:
+    """What people flagged, and the judges that were asked for flags."""
     if not report.flags:
         return None
     blocks = [Note(NOT_RANKED, "plain"), *part_tables.flag_tables(report, names)]
@@ -312,6 +314,7 @@ def flag_section(report: Evaluation, names: Names) -> Section | None:
 
 
 def score_sections(report: Evaluation, names: Names) -> list[Section | None]:
+    """Everything about scores; nothing where there are none."""
     if not report.targets:
         return []
     first = report.targets[0]

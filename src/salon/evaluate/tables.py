@@ -183,6 +183,7 @@ def _why_no_accuracy(figures: AccuracyFigures, path: str) -> str:
 
 
 def at_level(words: str, report: Evaluation) -> Markup:
+    """Words with the level of the intervals in them."""
     return Markup(words).format(level_words(report))
 
 
@@ -315,6 +316,7 @@ def split_table(parts: Sequence[tuple[str, Sequence[BucketFigures]]], about: str
 
 
 def split_cell(bucket: Any, noun: str) -> Cell:
+    """Accuracy where people split so, with its count beneath."""
     if bucket is None:
         return Cell(None, f"no {noun} split so")
     accuracy: Estimate = bucket.accuracy

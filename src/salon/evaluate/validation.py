@@ -5,8 +5,7 @@ half. The ceiling is the accuracy that one more rater of the same kind would rea
 takes two votes on a pair. Intervals draw whole prompts again; one prompt has none.
 
 The best state was chosen on these very pairs, so the numbers lean upwards: they serve to choose between settings. What
-a model is worth is said by `salon evaluate` on the test pairs. Warnings say where numbers rest on too little, or are no
-better than chance.
+a model is worth is said by `salon evaluate` on the test pairs.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import StatsError
+from salon.stats.ceilings import next_rater, vote_table
+from salon.stats.intervals import SHARE, bootstrap_totals
 from salon.stats.result import Estimate
 from salon.study.nouns import Noun
 
 MISSING = "pairs without a majority are left out"
 DRAWS = 1000
-FEW_PAIRS, FEW_PROMPTS = 30, 5
-"""Fewer than these say nothing about a model."""
 
 
 class HeadFigures(Noun):
@@ -37,38 +36,6 @@ class HeadFigures(Noun):
     ceiling: Estimate | None = Field(description="One more rater against the majority; none where it is not known.")
     loss: float | None = Field(description="Mean cross-entropy against the share of votes, all validation pairs.")
     missing: str = Field(description="What is done with pairs that cannot be counted.")
-
-
-def validation_warnings(figures: Sequence[HeadFigures], *, chance: float = 0.5) -> list[str]:
-    """Plain words where validation is too small to say anything, or says that nothing was learned."""
-    if not figures or figures[0].accuracy is None:
-        return ["no validation pair has a majority: nothing says what these weights are worth"] if figures else []
-    accuracy, pairs = figures[0].accuracy, figures[0].pairs
-    few = [f"validation: {words}" for words in few_warnings(pairs, accuracy.n)]
-    if accuracy.n == 1:
-        luck = "so its numbers have no interval and may be luck: more prompts, or a larger --validation"
-        few = [f"validation holds one prompt, {luck}"]
-    return [*few, *(f"validation: {words}" for words in chance_warnings(accuracy, chance))]
-
-
-def few_warnings(pairs: int, prompts: int) -> list[str]:
-    """Too few pairs or prompts to tell a good model from a lucky one."""
-    if pairs >= FEW_PAIRS and prompts >= FEW_PROMPTS:
-        return []
-    sizes = f"{pairs:,} pair{'s' * (pairs != 1)} of {prompts:,} prompt{'s' * (prompts != 1)}"
-    return [f"{sizes} are too few to say how good a model is: {FEW_PAIRS} pairs of {FEW_PROMPTS} prompts are the least"]
-
-
-def chance_warnings(accuracy: Estimate, chance: float = 0.5) -> list[str]:
-    """An accuracy that cannot be told from chance, or is below it."""
-    low, high = accuracy.low, accuracy.high
-    if high is not None and high < chance:
-        return [f"accuracy {accuracy.value:.3f} is below chance ({chance:g}): are answers or pictures swapped?"]
-    if accuracy.value < chance:
-        return [f"accuracy {accuracy.value:.3f} is below chance ({chance:g}): nothing shows that anything was learned"]
-    if low is not None and high is not None and low <= chance:
-        return [f"accuracy {low:.3f} to {high:.3f} spans chance ({chance:g}): it may be luck"]
-    return []
 
 
 def hits(logits: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -88,9 +55,6 @@ def validation_figures(
 
 
 def _figures(criterion: str | None, pairs: pa.Table, z: NDArray[np.float64], rng: np.random.Generator) -> HeadFigures:
-    from salon.stats.ceilings import next_rater, vote_table  # they load scipy, which the warnings do without
-    from salon.stats.intervals import SHARE, bootstrap_totals
-
     share = np.asarray(pairs.column("share"), float)
     right = hits(z, share)
     decided = ~np.isnan(right)

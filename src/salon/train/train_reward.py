@@ -27,7 +27,8 @@ from pydantic import Field
 
 from salon.errors import BadFile, BadValue
 from salon.evaluate.leaks import picture_keys, without_look_alikes
-from salon.evaluate.validation import HeadFigures, validation_warnings
+from salon.evaluate.pair_results import validation_warnings
+from salon.evaluate.validation import HeadFigures
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.models.cards import MODEL_CARD, ModelCard, ModelCriterion
 from salon.models.reward_model import save_reward
