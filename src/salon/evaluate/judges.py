@@ -9,7 +9,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from salon.check.check import check_study
@@ -230,18 +229,15 @@ def _pair_parts(
     for judge in useful:
         progress(judge.name)
         figures.append(judge_figures(study, order, judge, answers[judge.name], tops, settings))
-    figures.sort(key=lambda judge_row: (-judge_row.macro.accuracy.value, judge_row.name))
+    figures.sort(key=lambda row: (-row.macro.accuracy.value, row.name))
     best = figures[0].name
-    for place, judge_row in enumerate(figures[1:], 1):
-        resampling = drawing(settings, settings.rng(f"{judge_row.name}\n{best}"))
-        difference = macro_difference(answers[judge_row.name], answers[best], resampling)
-        figures[place] = judge_row.model_copy(update={"to_best": difference})
+    for place, row in enumerate(figures[1:], 1):
+        resampling = drawing(settings, settings.rng(f"{row.name}\n{best}"))
+        difference = macro_difference(answers[row.name], answers[best], resampling)
+        figures[place] = row.model_copy(update={"to_best": difference})
     voted = [place for place in range(len(pairs.criteria)) if len(pairs.on(place))]
     return {
-        "prompts": len(np.unique(pairs.group)),
-        "pairs": len(pairs),
-        "tied": int((~pairs.decided).sum()),
-        "votes": int(pairs.votes.sum()),
+        **pairs.counts,
         "panel": tuple(
             panel_figures(pairs, place, tops([place]), signals.get(pairs.criteria[place][0], (None, None)))
             for place in voted

@@ -102,6 +102,12 @@ class TestPairs:
         return mask
 
     @property
+    def counts(self) -> dict[str, int]:
+        """Prompts, pairs, pairs without a majority, and votes."""
+        tied, votes = int((~self.decided).sum()), int(self.votes.sum())
+        return {"prompts": len(np.unique(self.group)), "pairs": len(self), "tied": tied, "votes": votes}
+
+    @property
     def items(self) -> list[str]:
         """Items of all pairs, each once."""
         return list(dict.fromkeys([*self.item_a, *self.item_b]))
