@@ -192,9 +192,11 @@ def at_level(words: str, report: Evaluation) -> Markup:
 
 def accuracy_table(report: Evaluation, names: Names) -> Table:
     """All judges: accuracy and what it is made of, beside its ceilings."""
+    pooled = is_pooled(report)
     parts: list[Part] = [
-        Column("name", "Judge"), (AccuracyFigures, ACCURACY[:2] if is_pooled(report) else ACCURACY),
-        (CeilingFigures, QUOTED), (JudgeFigures, ("with_ties", "tau", "to_best", "order_flips")),
+        Column("name", "Judge"), (AccuracyFigures, ACCURACY[:2] if pooled else ACCURACY),
+        (CeilingFigures, QUOTED),
+        (JudgeFigures, ("tau", "to_best", "order_flips") if pooled else ("with_ties", "to_best")),
         (CalibrationFigures, ("slope",)),
         Column("generators", "Generators", "estimate", 2, "Spearman's correlation with people over generators"),
         (AccuracyFigures, ("pairs", "unscored")), (UsageFigures, ("cost_per_point",)),
@@ -203,11 +205,11 @@ def accuracy_table(report: Evaluation, names: Names) -> Table:
     for judge in report.judges:
         figures, order = headline(report, judge), judge.generators
         ceilings = figures.ceilings or figures.no_ceiling
-        spearman = Cell(order.spearman, order.reason or "") if order and is_pooled(report) else None
+        spearman = Cell(order.spearman, order.reason or "") if order and pooled else None
         rows.append(
             (judge_cell(judge, names), figures, ceilings, judge, judge.calibration, spearman, figures, judge.usage)
         )
-    which = "All pairs of all criteria" if is_pooled(report) else "Means over criteria (ties counted: over all pairs)"
+    which = "All pairs of all criteria" if pooled else "Means over criteria (ties counted: over all pairs)"
     return make_table(parts, rows, at_level(f"{which}, with {{}} intervals; chance is {CHANCE}.", report), names)
 
 
