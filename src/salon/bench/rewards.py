@@ -22,8 +22,7 @@ from pydantic import Field
 
 from salon.bench.rater_evaluation import ScoredPictures, generator_points, open_scorers, score_pictures
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
-from salon.evaluate.judges import people_only
-from salon.evaluate.people import category_labels, item_categories, item_generators, item_prompts
+from salon.evaluate.people import category_labels, item_categories, item_generators, item_prompts, people_only
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.judge.scoring import SCORES_FOLDER as SCORES
 from salon.judge.scoring import ScoreSettings, list_scores, read_score_run, read_scores, scores_file

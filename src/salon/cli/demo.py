@@ -25,8 +25,9 @@ from salon.cli.demo_board import DemoBoard, make_board
 from salon.collect.simulate.designers import designers_study
 from salon.collect.simulate.studies import ppaint_like_study
 from salon.errors import BadFile, MissingExtra
-from salon.evaluate.judges import report_judges, report_page
-from salon.evaluate.results import JudgeReport
+from salon.evaluate.judges import report_judges
+from salon.evaluate.page import page_with_pictures
+from salon.evaluate.results import Evaluation
 from salon.fuse.fuse import fuse_study
 from salon.fuse.report import fuse_page
 from salon.fuse.results import FuseReport, FuseSettings
@@ -87,7 +88,7 @@ def judge_posters(folder: Path) -> tuple[CheckReport, FuseReport]:
     return _check_and_write(study, folder / "check.html"), fused
 
 
-def ask_judges(folder: Path) -> JudgeReport:
+def ask_judges(folder: Path) -> Evaluation:
     """Two simulated judges on the pairs that the designers ranked; what the report finds of what was planted."""
     study, posters = open_study(folder / "posters"), folder / "posters"
     for seed, (name, rates) in enumerate(JUDGES.items()):  # of one seed they would make the same mistakes
@@ -95,7 +96,7 @@ def ask_judges(folder: Path) -> JudgeReport:
         judge_study(study, posters, judge, JudgeSettings(), looks=False)
     report = report_judges(study, posters, check=False)
     (folder / "judges.json").write_text(report.model_dump_json(indent=2), encoding="utf-8")
-    report_page(report, study, posters).write(folder / "judges.html")
+    page_with_pictures(report, study, posters).write(folder / "judges.html")
     return report
 
 
@@ -176,11 +177,11 @@ def _print_posters(checked: CheckReport, fused: FuseReport) -> None:
             click.echo(f"  {criterion.name:<26} {criterion.answer:<36} best house: {best.generator}")
 
 
-def _print_judges(report: JudgeReport) -> None:
+def _print_judges(report: Evaluation) -> None:
     for judge in report.judges:
-        found, planted = judge.pooled, JUDGES[judge.judge]
+        found, planted = judge.pooled, JUDGES[judge.name]
         click.echo(
-            f"  {judge.judge:<10} accuracy {_share(found.accuracy)}, "
+            f"  {judge.name:<10} accuracy {_share(found.accuracy)}, "
             f"follows the position {_share(found.position_bias)} (planted {planted['position_bias']:.0%})"
         )
 

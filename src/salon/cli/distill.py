@@ -26,8 +26,7 @@ from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.cli.study_argument import read_study_argument
 from salon.cli.train_reward import chosen_settings, memory_flag_bytes, plan_options, require, show_plan
 from salon.errors import BadValue
-from salon.evaluate.pseudo_scores import LabelCard, PseudoScores, read_pseudo_scores
-from salon.evaluate.score_page import (
+from salon.evaluate.part_tables import (
     KINDS,
     ScorePaperTable,
     TableKind,
@@ -36,7 +35,8 @@ from salon.evaluate.score_page import (
     table_markdown,
     table_records,
 )
-from salon.evaluate.score_results import ScoreEvaluationSettings
+from salon.evaluate.pseudo_scores import LabelCard, PseudoScores, read_pseudo_scores
+from salon.evaluate.results import ScoreEvaluationSettings
 from salon.judge.model_scorers import RaterSettings
 from salon.judge.registry import JudgeSpec, check_budget, open_judge
 from salon.judge.run import VlmWithNotes
@@ -59,7 +59,7 @@ from salon.train.distill_label_sources import CallTally
 from salon.train.distill_settings import DistillSettings
 
 if TYPE_CHECKING:
-    from salon.evaluate.score_results import ScoreAgreement, ScoreEvaluation, ScorePart, TargetFigures
+    from salon.evaluate.results import Evaluation
     from salon.train.ablation_results import AblateReport
     from salon.train.distill_study import DistillReport
 
@@ -456,16 +456,12 @@ def evaluate(
         _check_output(output, table, overwrite=overwrite)
     flow = importlib.import_module("salon.evaluate.scorers")
     rater = settings_from(RaterSettings, flags)
-    asked = flow.Asked(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
+    asked = flow.ScoreQuestion(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
     with spinner("evaluating") as step:
-        report: ScoreEvaluation = flow.evaluate_scores(
+        report: Evaluation = flow.evaluate_scores(
             study, asked, settings, device=device, progress=step, on_forecast=forecast_printer(dry_run)
         )
-    write_page(
-        lambda: importlib.import_module("salon.evaluate.score_page").score_evaluation_page(report),
-        html,
-        figures,
-    )
+    write_page(lambda: importlib.import_module("salon.evaluate.page").evaluation_page(report), html, figures)
     if table is not None and output is not None:
         _write_table(paper_table(report, table), output, overwrite=overwrite)
     if as_json:
@@ -474,20 +470,19 @@ def evaluate(
         print_paper_table(report, paper_table(report, table))
         print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
     else:
-        print_scores(report, html)
+        importlib.import_module("salon.cli.evaluation").print_evaluation(report, html)
 
 
-def print_paper_table(report: ScoreEvaluation, table: ScorePaperTable) -> None:
+def print_paper_table(report: Evaluation, table: ScorePaperTable) -> None:
     """One table in the shape of the paper's, groups of rows under their headings."""
     if report.leaking:
         say("LEAK: a model was trained on a test picture", fg="red", bold=True)
     if report.simulated:
         say("SIMULATED: nobody gave these answers.", fg="yellow")
-    heads, rows, target = table.heads(), [], ""
+    heads, rows = table.heads(), []
     for block in table.blocks:
-        if block.target != target:
+        if block.opens_target:
             rows.append([f"Against {block.target}", *[""] * (len(heads) - 1)])
-            target = block.target
         rows.append([f"  {block.heading}", *[""] * (len(heads) - 1)])
         rows += [[f"    {cell}" if place == 0 else cell for place, cell in enumerate(table.cells(row))]
                  for row in block.rows]  # fmt: skip
@@ -507,73 +502,3 @@ def _write_table(table: ScorePaperTable, output: Path, *, overwrite: bool) -> No
         return
     with whole_file(output, overwrite=overwrite) as file:
         file.write(_TEXTS[output.suffix](table).encode())
-
-
-def print_scores(report: ScoreEvaluation, html: Path | None = None) -> None:
-    """Tables for a terminal: figures, scale, categories, criteria, differences, cost, policies."""
-    if report.leaking:
-        say("LEAK: a model was trained on a test picture", fg="red", bold=True)
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.", fg="yellow")
-    if report.choice is not None:
-        rows = [(one.name, with_interval(one.srcc), "chosen" if one.name == report.choice.chosen else "")
-                for one in report.choice.candidates]  # fmt: skip
-        title = f"Chosen on {report.choice.items:,} validation items by {report.choice.target}"
-        print_table(title, ("checkpoint", "SRCC", ""), rows, left=(0, 2))
-        say("")
-    for target in report.targets:
-        _print_target(target)
-    costs = [(one.name, MISSING if one.label_calls is None else f"{one.label_calls:,}", f"{one.passes:,g}",
-              f"{one.total:,}", one.note) for one in report.cost]  # fmt: skip
-    print_table("Cost", ("", "label calls, once", "passes an item", "passes here", ""), costs, left=(0, 4))
-    print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
-
-
-def _print_target(target: TargetFigures) -> None:
-    columns = ("scorer", "SRCC", "PLCC", "KRCC", "MAE", "RMSE", "scored")
-    rows = [(one.name, *_figures(one.overall)) for one in target.scorers]
-    level = target.rater_level
-    if level is not None:
-        rows.append(
-            ("one rater against the others", with_interval(level.srcc), with_interval(level.plcc), "", "", "", "")
-        )
-    print_table(f"Against {target.name}: {target.items:,} items", columns, rows)
-    scales = [
-        (
-            one.name,
-            with_interval(one.overall.mean, 2),
-            with_interval(one.overall.sd, 2),
-            with_interval(one.overall.target_mean, 2),
-            with_interval(one.overall.target_sd, 2),
-            one.scale,
-        )
-        for one in target.scorers
-    ]
-    titles = ("scorer", "mean", "spread", "target's mean", "target's spread", "scale")
-    print_table("\nLevel and spread", titles, scales, left=(0, 5))
-    for words, of in (("category", "categories"), ("criterion", "criteria")):
-        parts: list[tuple[str, ScorePart]] = [(one.name, part) for one in target.scorers for part in getattr(one, of)]
-        if len({part.id for _, part in parts}) > 1:
-            told = [(name, part.name, *_figures(part.agreed)) for name, part in parts]
-            heads = ("scorer", words, "SRCC", "PLCC", "KRCC", "MAE", "RMSE", "scored")
-            print_table(f"\nBy {words}", heads, told, left=(0, 1))
-    if target.differences:
-        told = [
-            (
-                f"{one.first} - {one.second}",
-                with_interval(one.srcc),
-                with_interval(one.mae),
-                "yes" if one.apart else "no",
-            )
-            for one in target.differences
-        ]
-        print_table("\nOn the same items", ("", "SRCC", "MAE", "told apart"), told, left=(0,))
-    say("")
-
-
-def _figures(agreed: ScoreAgreement) -> tuple[str, ...]:
-    numbers = (agreed.srcc, agreed.plcc, agreed.krcc, agreed.mae, agreed.rmse)
-    told = f"{agreed.scored:,} of {agreed.wanted:,}"
-    if agreed.scored < agreed.wanted and agreed.scored_srcc is not None:
-        told += f", SRCC of these {fixed(agreed.scored_srcc, 3)}"
-    return (*(with_interval(one) for one in numbers), told)

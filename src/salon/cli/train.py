@@ -15,7 +15,7 @@ from salon.cli.console import count, json_option, print_json, print_table, progr
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
 from salon.engine.work import EngineSettings
-from salon.evaluate.validation_words import validation_warnings
+from salon.evaluate.pair_results import validation_warnings
 from salon.report.numbers import fixed, with_interval
 from salon.store.folder import local_path, open_study
 from salon.train.settings import GRID, CompareSettings, HeadSettings, SweepSettings

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from typing import TypedDict, TypeVar, cast
@@ -21,6 +22,7 @@ from pydantic import BaseModel
 from salon.errors import BadColumns
 from salon.report import numbers, svg
 from salon.report.svg import element
+from salon.stats.result import Estimate
 
 __all__ = [
     "disagreements",
@@ -186,6 +188,9 @@ def located(document: D, key: str = "") -> D:
         fields = ((name, getattr(document, name)) for name in type(document).model_fields)
         parts = {name: located(held, _under(key, name)) for name, held in fields if not isinstance(held, _UNNUMBERED)}
         return document.model_copy(update=parts)
+    if isinstance(document, Estimate):
+        held = ((name, getattr(document, name)) for name in ("value", "low", "high", "n", "level"))
+        return cast(D, replace(document, **{name: located(number, _under(key, name)) for name, number in held}))
     if isinstance(document, Mapping):
         return cast(D, {k: located(v, _under(key, k)) if _writable(k) else v for k, v in document.items()})
     if isinstance(document, list | tuple):

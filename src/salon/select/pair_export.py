@@ -19,7 +19,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, TooFew, UnknownReference
-from salon.evaluate.judges import people_only
+from salon.evaluate.people import people_only
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.splits import check_splits, item_prompts, prompt_texts, split_items
 from salon.judge.messages import Messages, Templates

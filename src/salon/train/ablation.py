@@ -22,7 +22,7 @@ from scipy import stats
 
 from salon.errors import BadFile, BadValue, InputError
 from salon.evaluate.pseudo_scores import read_label_card
-from salon.evaluate.score_results import ScoreEvaluation, ScoreEvaluationSettings
+from salon.evaluate.results import Evaluation, ScoreEvaluationSettings
 from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
 from salon.fuse.splits import item_prompts, split_items
 from salon.judge.registry import JudgeSpec, open_judge
@@ -147,7 +147,7 @@ Label = Callable[[AblationCell, Path], None]
 """Writes a folder of labels."""
 Train = Callable[[AblationCell, Path, Path], None]
 """From a folder of labels to the folder of a model."""
-Test = Callable[[AblationCell, Path], ScoreEvaluation]
+Test = Callable[[AblationCell, Path], Evaluation]
 """What the model in a folder is worth."""
 
 
@@ -194,7 +194,7 @@ class Ablation:
             keep_anyway=True,  # a cell that collapsed is a result
         )  # fmt: skip
 
-    def test_cell(self, cell: AblationCell, model: Path) -> ScoreEvaluation:
+    def test_cell(self, cell: AblationCell, model: Path) -> Evaluation:
         """What a model is worth on the other study, or on the test side of training's split."""
         items = None
         if self.test is None:

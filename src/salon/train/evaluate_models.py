@@ -21,18 +21,17 @@ import numpy as np
 import pyarrow as pa
 
 from salon.errors import BadFile, BadValue, DesignError, TooFew
+from salon.evaluate.accuracy import PairCeilings
+from salon.evaluate.answers import Floats, PairContestant
 from salon.evaluate.leaks import load_guard
-from salon.evaluate.model_figures import StudyEntry, Tops, ceiling_figures, evaluate, hits, own_rng
-from salon.evaluate.model_results import CurveSettings, EvaluateReport, EvaluateSettings, LearningCurve, LearningPoint
 from salon.evaluate.models import (
-    Floats,
     LoadedModel,
     OpenStudy,
-    PairContestant,
     Progress,
-    TestPairs,
+    StudyEntry,
     check_leaks,
     criterion_rows,
+    evaluate,
     is_own,
     match_criteria,
     model_margins,
@@ -41,6 +40,9 @@ from salon.evaluate.models import (
     test_pairs_for,
     text_of,
 )
+from salon.evaluate.pair_results import CeilingFigures, LearningCurve, LearningPoint
+from salon.evaluate.people import TestPairs
+from salon.evaluate.results import CurveSettings, EvaluateSettings, Evaluation
 from salon.judge.model_scorers import (
     UNREAD_POLICY,
     UNTRAINED,
@@ -79,7 +81,7 @@ def evaluate_models(
     rater: RaterSettings | None = None,
     progress: Progress = lambda step: None,
     on_forecast: Callable[[Sequence[str]], None] = lambda lines: None,
-) -> EvaluateReport:
+) -> Evaluation:
     """What models (folders) and scorers (names, as for `salon score`) are worth on one study folder or several.
 
     `curve` asks for a learning curve of the first model of heads, on the first study. A folder with a VLM and no card
@@ -356,8 +358,8 @@ def learning_curve(
             found=f"{len(prompts):,} training prompts",
             remedy="larger --curve-shares, or more prompts",
         )
-    top = Tops(trial, settings)(np.unique(trial.criterion[spoken]).tolist())
-    return LearningCurve(model=model, points=tuple(points), ceiling=ceiling_figures(top))
+    top = PairCeilings(trial, settings, required=settings.ceiling)(np.unique(trial.criterion[spoken]).tolist())
+    return LearningCurve(model=model, points=tuple(points), ceiling=CeilingFigures.of(top))
 
 
 def nested_prompts(prompts: Sequence[str], share: float, seed: int) -> frozenset[str]:
@@ -379,10 +381,11 @@ def _point(
     trial: TestPairs,
     settings: EvaluateSettings,
 ) -> LearningPoint:
-    points = np.stack([hits(trial, contestant) for contestant in contestants])
-    groups = trial.group[trial.decided & contestants[0].speaks]
-    rng = own_rng(settings, "curve", f"{share:g}")
-    accuracy = match_rate(points.mean(axis=0), groups, draws=settings.draws, rng=rng, level=settings.level)
+    answers = [contestant.on(trial) for contestant in contestants]
+    rows = answers[0].rows
+    points = np.stack([answer.scores[rows] for answer in answers])
+    rng = settings.rng("curve", f"{share:g}")
+    accuracy = match_rate(points.mean(axis=0), trial.group[rows], draws=settings.draws, rng=rng, level=settings.level)
     each = points.mean(axis=1)
     return LearningPoint(
         share=share,

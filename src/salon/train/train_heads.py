@@ -25,8 +25,8 @@ from pydantic import Field
 from salon.engine.work import EngineSettings
 from salon.errors import BadFile
 from salon.evaluate.leaks import FILE, LeakGuard, picture_keys, save_guard, without_look_alikes
+from salon.evaluate.pair_results import validation_warnings
 from salon.evaluate.validation import HeadFigures, validation_figures
-from salon.evaluate.validation_words import validation_warnings
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.splits import item_prompts, prompt_texts, split_items
 from salon.models.cards import MODEL_CARD, ModelCard, ModelCriterion

@@ -26,8 +26,8 @@ from pydantic import Field
 
 from salon.errors import BadFile, BadValue
 from salon.evaluate.leaks import picture_keys, without_look_alikes
+from salon.evaluate.pair_results import validation_warnings
 from salon.evaluate.validation import HeadFigures
-from salon.evaluate.validation_words import validation_warnings
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.models.cards import MODEL_CARD, ModelCard, ModelCriterion
 from salon.models.reward_model import save_reward
