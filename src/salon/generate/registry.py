@@ -60,9 +60,9 @@ class CallTerms:
         if self.budget is not None and self.prices is None:
             raise BadValue("a budget needs a price list", found="none", remedy="add --prices prices.toml")
         return {
-            "store": _import_part("calls.store").CallStore(self.calls),
-            "prices": None if self.prices is None else _import_part("calls.prices").Prices.load(self.prices),
-            "budget": _import_part("calls.budget").Budget(money=self.budget),
+            "store": _import("calls.store").CallStore(self.calls),
+            "prices": None if self.prices is None else _import("calls.prices").Prices.load(self.prices),
+            "budget": _import("calls.budget").Budget(money=self.budget),
         }
 
 
@@ -92,34 +92,34 @@ def _make_generators(text: str, prompts: list[Prompt], terms: CallTerms) -> list
         raise BadValue(f"a generator as {KINDS[kind]} is needed", found=repr(text), where="--generator")
     if kind in ("folder", "photographs"):
         source = "photograph" if kind == "photographs" else "generated"
-        return list(_import_part("generate.folder").folder_generators(rest, prompts, source=source))
+        return list(_import("generate.folder").folder_generators(rest, prompts, source=source))
     if kind == "openai":
         return [_openai(rest, terms)]
     if kind == "http":
-        http = _import_part("generate.http")
-        return [http.HttpGenerator(http.Template.load(rest), **terms.options)]
+        http = _import("generate.http")
+        return [http.HttpGenerator(http.HttpTemplate.load(rest), **terms.options)]
     if kind == "diffusers":
-        return [_import_part("generate.diffusers").DiffusersGenerator(rest)]
+        return [_import("generate.diffusers").DiffusersGenerator(rest)]
     return [_python_generator(text)] if kind == "python" else [_house(rest)]
 
 
 def _openai(text: str, terms: CallTerms) -> Generator:
     """A server of one's own may need no key: the variable is then left unset."""
-    hosted = _import_part("generate.openai_images")
+    hosted = _import("generate.openai_images")
     model, _, url = text.partition("@")
     own = {"base_url": url, "key": hosted.KEY if os.environ.get(hosted.KEY) else None} if url else {}
     made: Generator = hosted.OpenAIImages(model, **own, **terms.options)
     return made
 
 
-def _import_part(name: str) -> Any:
+def _import(name: str) -> Any:
     """A module of Salon's, loaded now: most runs need one of them."""
     return importlib.import_module(f"salon.{name}")
 
 
 def house_lines() -> list[tuple[str, str]]:
     """The built-in houses, each with a sentence."""
-    return [(house.name, house.about) for house in _import_part("generate.houses").HOUSES.values()]
+    return [(house.name, house.about) for house in _import("generate.houses").HOUSES.values()]
 
 
 def house_help() -> list[tuple[str, str]]:
@@ -142,7 +142,7 @@ def _is_house(name: str) -> bool:
 def _house(name: str) -> Generator:
     names = [house for house, _ in house_lines()]
     if name.partition("+")[0] in names:
-        made: Generator = _import_part("generate.houses").house_generator(name)
+        made: Generator = _import("generate.houses").house_generator(name)
         return made
     near = difflib.get_close_matches(name.casefold(), [*names, *KINDS], n=1, cutoff=0.5)
     start = f"did you mean {KINDS.get(near[0], near[0])}? " if near else ""

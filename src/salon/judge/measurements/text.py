@@ -12,11 +12,16 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-import cv2
 import numpy as np
 
+from salon.errors import MissingExtra
 from salon.judge.measurements.pixels import LINEAR, PictureView
 from salon.models.ocr import TextLine
+
+try:
+    import cv2
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("models") from None
 
 _Run = tuple[int, int, int]
 _Words = list[list[str | None]]

@@ -97,10 +97,10 @@ def make_scorer(text: str, settings: ScoreSettings | None = None, kept: ResultCa
     kind, _, place = text.partition(":")
     scorer: Scorer
     if text in MEASUREMENTS:
-        scorer = _import_part("measured").measured(text, kept)
+        scorer = _import("scorers.rules").measurement_scorer(text, kept)
         return scorer
     if text in COMPOSITES:
-        make = getattr(_import_part("composite"), COMPOSITES[text][0])
+        make = getattr(_import("scorers.composite"), COMPOSITES[text][0])
         scorer = make(kept, text=settings.text, batch=settings.batch)
         return scorer
     if kind in RELEASED and place:
@@ -110,11 +110,10 @@ def make_scorer(text: str, settings: ScoreSettings | None = None, kept: ResultCa
     if (model := split_model_name(text)) is not None:
         return _trained(kind, *model, settings)
     if kind == "table" and place:
-        scorer = _import_part("table").TableScorer(Path(place))
-        return scorer
+        return TableScorer(Path(place))
     if kind == "checklist" and "@" in place:
         return _checklist(place, settings)
-    plugin: Scorer | None = _import_part("plugged").plugged_scorer(text, builtin_scorers(), batch=settings.batch)
+    plugin = plugin_scorer(text, builtin_scorers(), batch=settings.batch)
     if plugin is None:
         raise _unknown_scorer(text)
     return plugin
@@ -126,16 +125,16 @@ def _released(kind: str, place: str, settings: ScoreSettings) -> Scorer:
         options["text"] = settings.text
     if kind == "hpsv3":
         options |= {"instruction": settings.instruction, "other_instruction": settings.other_instruction}
-    scorer: Scorer = getattr(_import_part("released"), RELEASED[kind][0])(place, **options)
+    scorer: Scorer = getattr(_import("scorers.released"), RELEASED[kind][0])(place, **options)
     return scorer
 
 
 def _trained(kind: str, folder: Path, criterion: str | None, settings: ScoreSettings) -> Scorer:
     options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
     if kind == "onepass" or is_one_pass(folder):
-        one_pass: Scorer = _import_part("one_pass").one_pass_scorer(folder, criterion, **options)
+        one_pass: Scorer = _import("scorers.one_pass").one_pass_scorer(folder, criterion, **options)
         return one_pass
-    scorer: Scorer = _import_part("trained").trained_scorer(folder, criterion, **options)
+    scorer: Scorer = _import("trained_model").trained_scorer(folder, criterion, **options)
     return scorer
 
 
@@ -146,21 +145,22 @@ def _untrained(rater: RaterName, settings: ScoreSettings) -> Scorer:
             found=f"{settings.engine} with an endpoint",
             remedy="an endpoint is asked many questions at once already: see --concurrency",
         )
-    make: Callable[..., Scorer] = _import_part("untrained").untrained_scorer
+    make: Callable[..., Scorer] = _import("scorers.one_pass").untrained_scorer
     return make(rater, settings.rater, device=settings.device, batch=settings.batch)
 
 
 def _checklist(place: str, settings: ScoreSettings) -> Scorer:
     file, _, vlm = place.partition("@")
-    part = _import_part("checklist")
+    part = _import("scorers.rules")
     questions = part.read_questions(Path(file))
-    answering = importlib.import_module("salon.judge.local_vlm").LocalVlm(vlm, device=settings.device or "auto")
+    answering = _import("local_vlm").LocalVlm(vlm, device=settings.device or "auto")
     scorer: Scorer = part.checklist_scorer(answering, questions, text=settings.text, batch=settings.batch)
     return scorer
 
 
-def _import_part(name: str) -> Any:
-    return importlib.import_module(f"salon.judge.scorers.{name}")
+def _import(name: str) -> Any:
+    """A module of this package, imported when it is needed: many load torch."""
+    return importlib.import_module(f"salon.judge.{name}")
 
 
 def _unknown_scorer(text: str) -> BadValue:
