@@ -50,13 +50,13 @@ def _pattern(word: str) -> str:
 
 def by_table(path: Path | str) -> Classifier:
     """The category that a CSV or JSONL table with the columns prompt (an id) and category gives."""
-    found: dict[str, str] = {}
+    categories: dict[str, str] = {}
     for line, row in read_table_rows(Path(path), ("prompt", "category")):
         prompt, category = str(row["prompt"]), str(row["category"])
-        if found.setdefault(prompt, category) != category:
-            told = f"{found[prompt]!r} and {category!r} for {prompt!r}"
-            raise BadValue("each prompt may have one category", found=told, where=f"{path}:{line}")
-    return lambda prompt: found.get(prompt.id)
+        if categories.setdefault(prompt, category) != category:
+            both = f"{categories[prompt]!r} and {category!r} for {prompt!r}"
+            raise BadValue("each prompt may have one category", found=both, where=f"{path}:{line}")
+    return lambda prompt: categories.get(prompt.id)
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ def take_category_turns(prompts: Sequence[Prompt], limit: int) -> list[Prompt]:
 
     A larger limit only adds prompts, so a study can grow by it.
     """
-    seen: Counter[str | None] = Counter()
+    counts: Counter[str | None] = Counter()
     turns = []
     for place, prompt in enumerate(prompts):
-        turns.append((seen[prompt.category], place))
-        seen[prompt.category] += 1
+        turns.append((counts[prompt.category], place))
+        counts[prompt.category] += 1
     return [prompts[place] for place in sorted(place for _, place in sorted(turns)[:limit])]
 
 
@@ -132,19 +132,26 @@ def keep_top(study: Study, scorer: Scorer, share: float) -> TopShareSelection:
         raise BadValue("a share above 0 and up to 1 is needed", found=share)
     items = list(study.nouns("items"))
     scores = _scores(study, scorer, items)
-    kept: set[str] = set()
+    best_items: set[str] = set()
     lowest: dict[str, float] = {}
     for category, group in _by_category(items, scores).items():
         best = sorted(group, key=lambda pair: -pair[0])[: math.ceil(share * len(group) - 1e-9)]
-        kept |= {item.id for _, item in best}
+        best_items |= {item.id for _, item in best}
         lowest[category] = best[-1][0]
-    dropped = [item.id for item in items if item.id not in kept]
-    _check_not_judged(study, dropped)
+    dropped = [item.id for item in items if item.id not in best_items]
+    judged_ids = sorted(judged_items(study).intersection(dropped))
+    if judged_ids:
+        raise DesignError(
+            "items that were judged may not be dropped",
+            found=f"{len(judged_ids)} of them, first {judged_ids[0]!r}",
+            where=f"study {study.name!r}",
+            remedy="filter before collecting judgments, or in another study",
+        )
     name = f"the best {share:g} of every category by {scorer.name}"
-    left = _with_nouns(study, items=[item for item in items if item.id in kept])
+    left = _with_nouns(study, items=[item for item in items if item.id in best_items])
     return TopShareSelection(
         study=left.revised(name) if dropped else left,
-        kept=tuple(item.id for item in items if item.id in kept),
+        kept=tuple(item.id for item in items if item.id in best_items),
         dropped=tuple(dropped),
         unscored=tuple(item.id for item, score in zip(items, scores) if score is None),
         lowest=lowest,
@@ -171,20 +178,9 @@ def _by_category(items: Sequence[Item], scores: Sequence[float | None]) -> dict[
     return groups
 
 
-def _check_not_judged(study: Study, dropped: Sequence[str]) -> None:
-    judged = sorted(judged_items(study).intersection(dropped))
-    if judged:
-        raise DesignError(
-            "items that were judged may not be dropped",
-            found=f"{len(judged)} of them, first {judged[0]!r}",
-            where=f"study {study.name!r}",
-            remedy="filter before collecting judgments, or in another study",
-        )
-
-
 def _with_nouns(study: Study, **nouns: Sequence[Prompt] | Sequence[Item]) -> Study:
-    made = {kind: conform(kind, table_from_nouns(kind, rows)) for kind, rows in nouns.items()}
-    return replace(study, tables=dict(study.tables) | made)
+    tables = {kind: conform(kind, table_from_nouns(kind, rows)) for kind, rows in nouns.items()}
+    return replace(study, tables=dict(study.tables) | tables)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -199,5 +195,5 @@ def read_prompt_argument(text: str, limit: int | None = None) -> list[Prompt]:
     """The prompts of a file, at most `limit`, categories in turns; words that name no file are a prompt themselves."""
     if not Path(text).exists() and " " in text.strip():
         return [Prompt(id=TYPED_PROMPT, text=text)]
-    found = read_prompts(text)
-    return found if limit is None else take_category_turns(found, limit)
+    prompts = read_prompts(text)
+    return prompts if limit is None else take_category_turns(prompts, limit)

@@ -146,12 +146,12 @@ class HttpTemplate(Noun):
 
     def placeholders(self) -> set[str]:
         """The names in braces, in body and url."""
-        found = (_PLACE.finditer(text) for text in (self.url, *_texts(self.body)))
-        return {match[1] for matches in found for match in matches if match[1] is not None}
+        searches = (_PLACE.finditer(text) for text in (self.url, *_texts(self.body)))
+        return {match[1] for matches in searches for match in matches if match[1] is not None}
 
     def secrets(self, *, where: str | None = None) -> tuple[Secret, ...]:
         """The headers that take their value from the environment."""
-        found = []
+        secrets = []
         for header, value in self.headers.items():
             names = _VARIABLE.findall(value)
             if len(names) > 1 or (not names and is_secret(header)):
@@ -162,8 +162,8 @@ class HttpTemplate(Noun):
                     remedy=f'{header} = "Bearer ${{MY_KEY}}"',
                 )
             if names:
-                found.append(Secret(names[0], header, _VARIABLE.sub("{}", value)))
-        return tuple(found)
+                secrets.append(Secret(names[0], header, _VARIABLE.sub("{}", value)))
+        return tuple(secrets)
 
     def plain_headers(self) -> dict[str, str]:
         """The headers that hold no secret."""
@@ -203,8 +203,8 @@ class HttpGenerator:
         """The address, and a hash of what is sent and read; the key is no part of it."""
         content = self.template.model_dump(mode="json", include={"method", "headers", "body", "answer", "defaults"})
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        told = {"url": self.template.url, "template": digest[:12]}
-        return Signature(method="http", settings=told)
+        settings = {"url": self.template.url, "template": digest[:12]}
+        return Signature(method="http", settings=settings)
 
     def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
         """(index into `asks`, result) as the pictures come. What cannot work is raised before anything is sent."""
@@ -399,17 +399,17 @@ async def fetch_picture(caller: Caller, url: str, answer: CallAnswer) -> bytes |
     except BadValue as error:
         await caller.set_aside(answer, "its address may not be followed")
         return Failed(reason=f"the server names an address that is not followed: {error.needed}", kind="error")
-    found = await caller.ask(Call(url=url, method="GET"), lambda picture: why_broken(picture.body))
-    if isinstance(found, CallAnswer):
-        return found.body
-    if found.kind in _LASTING_FAILURES:
-        await caller.set_aside(answer, f"its picture could not be fetched: {found.reason}")
-    return picture_failed(found)
+    outcome = await caller.ask(Call(url=url, method="GET"), lambda picture: why_broken(picture.body))
+    if isinstance(outcome, CallAnswer):
+        return outcome.body
+    if outcome.kind in _LASTING_FAILURES:
+        await caller.set_aside(answer, f"its picture could not be fetched: {outcome.reason}")
+    return picture_failed(outcome)
 
 
 def picture_made(data: bytes, answer: CallAnswer, facts: dict[str, Any]) -> Made:
     """The picture with what its call cost and what the server told; facts that are None are left out."""
-    told = {
+    call = {
         "seconds": round(answer.seconds, 3),
         "attempts": answer.attempts,
         "tokens_in": answer.tokens_in,
@@ -417,8 +417,8 @@ def picture_made(data: bytes, answer: CallAnswer, facts: dict[str, Any]) -> Made
         "cost": answer.cost,
         "request_id": answer.headers.get("x-request-id"),
     }
-    kept = {name: _fact(value) for name, value in (told | facts).items() if value is not None}
-    return Made(image=data, facts=kept)
+    record = {name: _fact(value) for name, value in (call | facts).items() if value is not None}
+    return Made(image=data, facts=record)
 
 
 def _fact(value: Any) -> str | int | float | bool:

@@ -42,12 +42,12 @@ class GenerateSettings(Noun):
     def _size_is_width_by_height(cls, size: str | None) -> str | None:
         if size is None:
             return None
-        found = re.fullmatch(r"(\d{1,5})\s*[x×]\s*(\d{1,5})", size.strip(), re.IGNORECASE | re.ASCII)
-        if not found:
+        match = re.fullmatch(r"(\d{1,5})\s*[x×]\s*(\d{1,5})", size.strip(), re.IGNORECASE | re.ASCII)
+        if not match:
             raise ValueError("width x height is needed, such as 1024x1448")
-        if not all(SMALLEST_SIDE <= int(side) <= LARGEST_SIDE for side in found.groups()):
+        if not all(SMALLEST_SIDE <= int(side) <= LARGEST_SIDE for side in match.groups()):
             raise ValueError(f"each side needs {SMALLEST_SIDE} to {LARGEST_SIDE} pixels")
-        return f"{int(found[1])}x{int(found[2])}"
+        return f"{int(match[1])}x{int(match[2])}"
 
     @property
     def width_height(self) -> tuple[int, int] | None:
@@ -98,10 +98,10 @@ def picture_stem(ask: Ask, generator: str) -> str:
 
 def ask_digest(ask: Ask) -> str:
     """Twelve hex digits of everything that decides a picture but the generator; a category decides nothing."""
-    asked = ask.model_dump_json(exclude={"image": True, "layout": True, "prompt": {"category"}})
+    fields = ask.model_dump_json(exclude={"image": True, "layout": True, "prompt": {"category"}})
     start = hashlib.sha256(ask.image).hexdigest() if ask.image else ""
     start += hashlib.sha256(ask.layout.encode()).hexdigest() if ask.layout else ""
-    return hashlib.sha256(f"{asked}{start}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{fields}{start}".encode()).hexdigest()[:12]
 
 
 def _hash(name: str) -> str:
@@ -168,7 +168,7 @@ class Generation(Noun):
 def read_generations(folder: Path) -> tuple[dict[str, Generation], str | None]:
     """The last line of every item, and a sentence about a torn last line where there is one."""
     lines, torn = read_journal(present_folder(folder) / FILE, Generation, **_JOURNAL_WORDS)
-    return {one.item: one for one in lines}, _TORN if torn else None
+    return {line.item: line for line in lines}, _TORN if torn else None
 
 
 class GenerationRecord:
@@ -176,7 +176,7 @@ class GenerationRecord:
 
     def __init__(self, journal: Journal[Generation]) -> None:
         self._journal = journal
-        self.known = {one.item: one for one in journal.lines}
+        self.known = {line.item: line for line in journal.lines}
         self.note = _TORN if journal.torn else None
 
     def add(self, generation: Generation) -> None:
@@ -222,10 +222,10 @@ class GenerationFailure(Noun):
     def of(cls, line: Generation) -> GenerationFailure:
         """The failure that a line of the record tells."""
         names = ("item", "prompt", "generator", "seed")
-        told = {name: getattr(line, name) for name in names}
+        fields = {name: getattr(line, name) for name in names}
         if line.ok:
-            return cls(**told, kind="gone", reason=GONE)
-        return cls(**told, kind=line.kind or "error", reason=line.reason or "no reason was given")
+            return cls(**fields, kind="gone", reason=GONE)
+        return cls(**fields, kind=line.kind or "error", reason=line.reason or "no reason was given")
 
 
 class GeneratorRun(Noun):
