@@ -446,7 +446,7 @@ def score_column(
     def told(done: int, wanted: int) -> None:
         watch(f"{entry.name}: {scorer.name}", done, wanted)
 
-    score_study(study, folder, scorer, progress=told, kept=kept)
+    score_study(study, folder, scorer, progress=told, cache=kept)
     scored = read_scores(scores_file(folder / SCORES_FOLDER, scorer.name)).to_pylist()
     more = {"preference": column, "scorer": str(scorer.signature)}
     return pa.Table.from_pylist([row | more for row in scored], LOGITS)

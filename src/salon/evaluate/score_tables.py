@@ -188,7 +188,7 @@ def _run_scorers(
                 "a table of STUDY/scores, or a scorer as salon score names it, is needed", found=repr(name),
                 remedy=f"tables: {', '.join(known) or 'none'}; {error.remedy or 'salon score --list'}",
             ) from None  # fmt: skip
-        made.append(folder / score_study(study, folder, scorer, settings, kept=kept).file)
+        made.append(folder / score_study(study, folder, scorer, settings, cache=kept).file)
     return made
 
 

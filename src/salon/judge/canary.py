@@ -63,19 +63,19 @@ class CanaryDrift:
 
     def warnings(self) -> list[str]:
         """What a user should know before trusting answers of different days."""
-        said = []
+        warnings = []
         if self.moved:
-            said.append(
+            warnings.append(
                 f"{self.moved} of {self.compared} canaries answer differently than on {self.since}: "
                 "the model may have changed, and answers of different days may not belong together"
             )
         if self.models_then and self.models_now and self.models_then != self.models_now:
             then, now = ", ".join(self.models_then), ", ".join(self.models_now)
-            said.append(f"the server names its model {now}; on {self.since} it was {then}")
+            warnings.append(f"the server names its model {now}; on {self.since} it was {then}")
         unpinned = [name for name in self.models_now if name != self.asked_for]
         if unpinned:
-            said.append(f"{self.asked_for} was asked for and {unpinned[0]} answers: name that one to hold on to it")
-        return said
+            warnings.append(f"{self.asked_for} was asked for and {unpinned[0]} answers: name that one to hold on to it")
+        return warnings
 
 
 def choose_canaries(conversations: Iterable[Conversation], count: int = CANARIES) -> list[Conversation]:
@@ -87,12 +87,12 @@ def watch_canaries(vlm: OpenAIChat, canaries: Sequence[Conversation], path: Path
     """Ask the canaries for `day`, write their answers to `path`, and compare them with the first day's."""
     before = read_canary_answers(path)
     firsts = _first_answers(before)
-    fresh = [asked for asked in canaries if vlm.key(asked) not in firsts]
+    fresh = [canary for canary in canaries if vlm.key(canary) not in firsts]
     today = _ask_canaries(vlm, canaries, day, again=False) + _ask_canaries(vlm, fresh, day, again=True)
     with written_inside(path):
         before = read_canary_answers(path)  # again: another run may have written meanwhile
-        known = {(song.day, song.question, song.again) for song in before}
-        songs = before + [song for song in today if (song.day, song.question, song.again) not in known]
+        recorded = {(song.day, song.question, song.again) for song in before}
+        songs = before + [song for song in today if (song.day, song.question, song.again) not in recorded]
         with whole_file(path) as file:
             file.writelines(json.dumps(song.record(), ensure_ascii=False).encode() + b"\n" for song in songs)
     return _drift(vlm.endpoint.model, [song for song in today if not song.again], songs)
@@ -117,16 +117,16 @@ def read_canary_answers(path: Path) -> list[CanaryAnswer]:
 def _ask_canaries(vlm: OpenAIChat, canaries: Sequence[Conversation], day: date, *, again: bool) -> list[CanaryAnswer]:
     number = day.toordinal() + (_SECOND_SAMPLE if again else 0)
     dated = [
-        asked.model_copy(update={"sample": number, "decoding": Decoding(max_tokens=asked.decoding.max_tokens)})
-        for asked in canaries
+        canary.model_copy(update={"sample": number, "decoding": Decoding(max_tokens=canary.decoding.max_tokens)})
+        for canary in canaries
     ]
     songs = []
     for index, reply in vlm.reply(dated):
-        asked = canaries[index]
+        canary = canaries[index]
         model = reply.model if isinstance(reply, Reply) else None
-        answer = _answer(reply, asked.options)
+        answer = _answer(reply, canary.options)
         songs.append(
-            CanaryAnswer(day=day.isoformat(), question=vlm.key(asked), again=again, answer=answer, model=model)
+            CanaryAnswer(day=day.isoformat(), question=vlm.key(canary), again=again, answer=answer, model=model)
         )
     return sorted(songs, key=lambda song: song.question)
 
@@ -151,11 +151,11 @@ def _drift(asked_for: str, today: list[CanaryAnswer], songs: list[CanaryAnswer])
 
 def _first_answers(songs: Iterable[CanaryAnswer]) -> dict[str, CanaryAnswer]:
     """The first answer of each canary."""
-    found: dict[str, CanaryAnswer] = {}
+    firsts: dict[str, CanaryAnswer] = {}
     for song in songs:
         if not song.again:
-            found.setdefault(song.question, song)
-    return found
+            firsts.setdefault(song.question, song)
+    return firsts
 
 
 def _answer(reply: Reply | NoReply, options: Sequence[str]) -> str:
@@ -165,13 +165,13 @@ def _answer(reply: Reply | NoReply, options: Sequence[str]) -> str:
     place = verdict_place(text, options)
     if place is None:
         return reply.text
-    return max((one for one in options if text.startswith(one.encode(), place)), key=len)
+    return max((option for option in options if text.startswith(option.encode(), place)), key=len)
 
 
 def _names(songs: Iterable[CanaryAnswer]) -> tuple[str, ...]:
     return tuple(sorted({song.model for song in songs if song.model}))
 
 
-def _rank(asked: Conversation) -> bytes:
-    parts = [part if isinstance(part, str) else part.item for part in asked.parts]
-    return hashlib.sha256(json.dumps([asked.sample, *parts]).encode()).digest()
+def _rank(conversation: Conversation) -> bytes:
+    parts = [part if isinstance(part, str) else part.item for part in conversation.parts]
+    return hashlib.sha256(json.dumps([conversation.sample, *parts]).encode()).digest()

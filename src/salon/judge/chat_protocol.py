@@ -33,9 +33,9 @@ from salon.study.nouns import Noun
 def verdict_place(text: bytes, options: Sequence[str]) -> int | None:
     """Where in `text`, in bytes, the verdict begins; None when no option is in it."""
     for pattern in _patterns(tuple(options)):
-        found = list(pattern.finditer(text))
-        if found:
-            return found[-1].start(1)
+        matches = list(pattern.finditer(text))
+        if matches:
+            return matches[-1].start(1)
     return None
 
 
@@ -75,12 +75,12 @@ def option_begun(text: bytes, before: bytes, options: Sequence[str]) -> str | No
 
 
 def _chances_at(likely: Mapping[bytes, float], before: bytes, options: Sequence[str]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
+    by_option: dict[str, list[float]] = {}
     for text, chance in likely.items():
         option = option_begun(text, before, options)
         if option is not None:
-            found.setdefault(option, []).append(chance)
-    return {option: _log_sum(found[option]) for option in options if option in found}
+            by_option.setdefault(option, []).append(chance)
+    return {option: _log_sum(by_option[option]) for option in options if option in by_option}
 
 
 def _begins(text: bytes, before: bytes, option: bytes) -> bool:
@@ -143,16 +143,16 @@ class Dialect(Noun):
     def fields(self, conversation: Conversation) -> dict[str, Any]:
         """The fields of a request, beside its model and messages."""
         decoding = conversation.decoding
-        told: dict[str, Any] = {self.limit: decoding.max_tokens}
+        fields: dict[str, Any] = {self.limit: decoding.max_tokens}
         if self.temperature:
-            told["temperature"] = decoding.temperature
+            fields["temperature"] = decoding.temperature
         if self.seed and decoding.seed is not None:
-            told["seed"] = (decoding.seed + conversation.sample) % 2**31
+            fields["seed"] = (decoding.seed + conversation.sample) % 2**31
         if self.logprobs and conversation.options:
-            told |= {"logprobs": True, "top_logprobs": self.logprobs}
+            fields |= {"logprobs": True, "top_logprobs": self.logprobs}
         if conversation.shape is not None and self.structured != "none":
-            told["response_format"] = self._shape(conversation.shape)
-        return told
+            fields["response_format"] = self._shape(conversation.shape)
+        return fields
 
     def _shape(self, shape: dict[str, Any]) -> dict[str, Any]:
         if self.structured == "json":
@@ -181,17 +181,17 @@ class Dialect(Noun):
 
     def notes(self) -> list[str]:
         """What a report should say: where this differs from what was wanted."""
-        said = []
+        notes = []
         if not self.firm and self.structured != "schema":
             how = {"json": "any JSON object", "none": "free text"}[self.structured]
-            said.append(f"the endpoint takes no JSON schema: answers were asked for as {how}")
+            notes.append(f"the endpoint takes no JSON schema: answers were asked for as {how}")
         if not self.logprobs:
-            said.append("the endpoint gives no log-probabilities")
+            notes.append("the endpoint gives no log-probabilities")
         if not self.temperature:
-            said.append("the endpoint takes no temperature: answers are sampled as it pleases, not greedy")
+            notes.append("the endpoint takes no temperature: answers are sampled as it pleases, not greedy")
         if not self.seed:
-            said.append("the endpoint takes no seed")
-        return said
+            notes.append("the endpoint takes no seed")
+        return notes
 
 
 def is_too_long(refusal: Refusal) -> bool:
@@ -251,8 +251,8 @@ class PictureEncoder:
 
     def part(self, sight: Sight) -> dict[str, object]:
         """The picture as a part of a message; BadFile when it is broken."""
-        told = {"url": self._url(sight)} | ({"detail": self.settings.detail} if self.settings.detail else {})
-        return {"type": "image_url", "image_url": told}
+        image_url = {"url": self._url(sight)} | ({"detail": self.settings.detail} if self.settings.detail else {})
+        return {"type": "image_url", "image_url": image_url}
 
     def _url(self, sight: Sight) -> str:
         if self.settings.address is None:
@@ -332,46 +332,46 @@ class Endpoint:
     def _pictures(self) -> PictureEncoder:
         return PictureEncoder(self.pictures)
 
-    def key(self, asked: Conversation) -> str:
+    def key(self, conversation: Conversation) -> str:
         """SHA-256 over the question; BadFile where one of its pictures is missing."""
-        parts = [part if isinstance(part, str) else self._pictures.identity(part) for part in asked.parts]
+        parts = [part if isinstance(part, str) else self._pictures.identity(part) for part in conversation.parts]
         covered = {
             "form": KEY_VERSION,
             "url": self.url,
             "model": self.model,
             "fields": dict(self.fields),
-            "system": asked.system,
+            "system": conversation.system,
             "parts": parts,
-            "decoding": asked.decoding.record(),
-            "chances": bool(asked.options),
+            "decoding": conversation.decoding.record(),
+            "chances": bool(conversation.options),
             "structured": self.structured,
-            "shape": asked.shape,
-            "sample": asked.sample,
+            "shape": conversation.shape,
+            "sample": conversation.sample,
         }
         text = json.dumps(covered, ensure_ascii=False, separators=(",", ":"), sort_keys=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def messages(self, asked: Conversation) -> list[dict[str, Any]]:
+    def messages(self, conversation: Conversation) -> list[dict[str, Any]]:
         """The conversation with its pictures, decoded and written; BadFile when one is broken."""
         parts = [
             {"type": "text", "text": part} if isinstance(part, str) else self._pictures.part(part)
-            for part in asked.parts
+            for part in conversation.parts
         ]
-        system = [] if asked.system is None else [{"role": "system", "content": asked.system}]
+        system = [] if conversation.system is None else [{"role": "system", "content": conversation.system}]
         return [*system, {"role": "user", "content": parts}]
 
-    def body(self, asked: Conversation, messages: list[dict[str, Any]], dialect: Dialect) -> dict[str, Any]:
+    def body(self, conversation: Conversation, messages: list[dict[str, Any]], dialect: Dialect) -> dict[str, Any]:
         """The request as it is sent."""
-        return {"model": self.model, "messages": messages, **dialect.fields(asked), **self.fields}
+        return {"model": self.model, "messages": messages, **dialect.fields(conversation), **self.fields}
 
-    def order(self, asked: Conversation) -> CallOrder:
+    def order(self, conversation: Conversation) -> CallOrder:
         """What the question may use at most, for the price list: no token is shorter than a byte."""
-        texts = [part for part in (asked.system, *asked.parts) if isinstance(part, str)]
+        texts = [part for part in (conversation.system, *conversation.parts) if isinstance(part, str)]
         return CallOrder(
             model=self.model,
-            input_images=len(asked.sights),
+            input_images=len(conversation.sights),
             input_tokens=sum(len(text.encode("utf-8", "surrogatepass")) for text in texts),
-            output_tokens=asked.decoding.max_tokens,
+            output_tokens=conversation.decoding.max_tokens,
         )
 
 
@@ -404,7 +404,7 @@ def why_unusable(answer: CallAnswer) -> str | None:
     return f"the answer has more than {LONGEST_REPLY:,} characters" if len(_text(content)) > LONGEST_REPLY else None
 
 
-def read_reply(answer: CallAnswer, asked: Conversation) -> Reply | NoReply:
+def read_reply(answer: CallAnswer, conversation: Conversation) -> Reply | NoReply:
     """What the VLM said; or that it was kept from saying it."""
     data = _content(answer.body)
     choice = data["choices"][0]
@@ -415,7 +415,7 @@ def read_reply(answer: CallAnswer, asked: Conversation) -> Reply | NoReply:
     return Reply(
         text=_text(message.get("content")),
         cut=ended == "length",
-        chances=_chances(choice.get("logprobs"), asked.options),
+        chances=_chances(choice.get("logprobs"), conversation.options),
         model=data["model"][:200] if isinstance(data.get("model"), str) else None,
         tokens_in=answer.tokens_in,
         tokens_out=answer.tokens_out,
@@ -426,7 +426,7 @@ def read_reply(answer: CallAnswer, asked: Conversation) -> Reply | NoReply:
     )
 
 
-def is_cut_off(reply: Reply | NoReply, asked: Conversation) -> bool:
+def is_cut_off(reply: Reply | NoReply, conversation: Conversation) -> bool:
     """Whether the token limit ended a reply before its answer: it is no answer, and worth asking with more tokens.
 
     A reply with the options' chances is whole: the first word is all that is wanted. So is one that was asked for an
@@ -434,7 +434,7 @@ def is_cut_off(reply: Reply | NoReply, asked: Conversation) -> bool:
     """
     if not isinstance(reply, Reply) or not reply.cut or reply.chances is not None:
         return False
-    return not ((asked.shape is not None or asked.options) and _has_object(reply.text))
+    return not ((conversation.shape is not None or conversation.options) and _has_object(reply.text))
 
 
 def with_cost_of(reply: Reply | NoReply, cut_off: Sequence[CallAnswer]) -> Reply | NoReply:
@@ -442,9 +442,9 @@ def with_cost_of(reply: Reply | NoReply, cut_off: Sequence[CallAnswer]) -> Reply
     if not isinstance(reply, Reply) or not cut_off:
         return reply
     fields = ("tokens_in", "tokens_out", "cost")
-    told = {name: [getattr(one, name) for one in (reply, *cut_off)] for name in fields}
-    known = {name: [value for value in values if value is not None] for name, values in told.items()}
-    return reply.model_copy(update={name: sum(values) if values else None for name, values in known.items()})
+    counts = {name: [getattr(source, name) for source in (reply, *cut_off)] for name in fields}
+    numbers = {name: [value for value in values if value is not None] for name, values in counts.items()}
+    return reply.model_copy(update={name: sum(values) if values else None for name, values in numbers.items()})
 
 
 def _has_object(text: str) -> bool:
@@ -502,11 +502,11 @@ def _chances(logprobs: Any, options: tuple[str, ...]) -> dict[str, float] | None
 
 def _likely(entry: Any) -> dict[bytes, float]:
     listed = [*(entry.get("top_logprobs") or []), entry]
-    likely = {_bytes(one): float(one["logprob"]) for one in listed}
+    likely = {_bytes(token): float(token["logprob"]) for token in listed}
     return {text: value for text, value in likely.items() if math.isfinite(value)}
 
 
 def _bytes(entry: Any) -> bytes:
     """The bytes of a token, which may be a part of a character; servers that do not tell them tell its text."""
-    told = entry.get("bytes")
-    return bytes(told) if isinstance(told, list) and told else str(entry["token"]).encode("utf-8", "replace")
+    codes = entry.get("bytes")
+    return bytes(codes) if isinstance(codes, list) and codes else str(entry["token"]).encode("utf-8", "replace")

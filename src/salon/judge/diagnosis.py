@@ -52,7 +52,7 @@ def diagnosis_question(
     original: Prompt, item: str, picture: Path, *, drawn: Prompt | None = None, max_tokens: int = DIAGNOSIS_TOKENS
 ) -> Conversation:
     """The question about one picture; `drawn` is the prompt it was drawn from, where the VLM may see that too."""
-    asked = _WHOLE if original.text is not None else dict.fromkeys(_parts(original), _PART)
+    example = _WHOLE if original.text is not None else dict.fromkeys(_parts(original), _PART)
     between = () if drawn is None else (DRAWN, prompt_json(drawn))
     return Conversation(
         parts=(
@@ -61,7 +61,7 @@ def diagnosis_question(
             *between,
             SEEN,
             Sight(item=item, path=picture),
-            AFTER + json.dumps(asked) + "}",
+            AFTER + json.dumps(example) + "}",
         ),
         shape=_shape(original),
         decoding=Decoding(max_tokens=max_tokens),
@@ -78,11 +78,11 @@ def prompt_json(prompt: Prompt) -> str:
     return json.dumps(prompt.text if prompt.text is not None else _parts(prompt), ensure_ascii=False)
 
 
-def prompts_in_question(asked: Conversation, id: str = "shown") -> list[Prompt]:
+def prompts_in_question(conversation: Conversation, id: str = "shown") -> list[Prompt]:
     """The prompts in a question: the original, then the one drawn from where it is shown. For those who measure."""
-    texts = [part for part in asked.parts if isinstance(part, str)]
-    found = [json.loads(text) for before, text in pairwise(texts) if before in (BEFORE, DRAWN)]
-    return [Prompt(id=id, text=one) if isinstance(one, str) else Prompt(id=id, **one) for one in found]
+    texts = [part for part in conversation.parts if isinstance(part, str)]
+    records = [json.loads(text) for before, text in pairwise(texts) if before in (BEFORE, DRAWN)]
+    return [Prompt(id=id, text=record) if isinstance(record, str) else Prompt(id=id, **record) for record in records]
 
 
 def _parts(prompt: Prompt) -> dict[str, str]:
@@ -105,8 +105,8 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 def read_diagnosis(text: str, original: Prompt, *, cut: bool = False) -> Diagnosis | UnparsedAnswer:
     """What a reply says, or why it is no answer. `cut` says that the token limit ended it."""
-    found = read_object(text, ("diagnosis", "prompt"), lambda value: _read(value, original), cut=cut)
-    return found if isinstance(found, UnparsedAnswer) else found.value
+    answer = read_object(text, ("diagnosis", "prompt"), lambda value: _read(value, original), cut=cut)
+    return answer if isinstance(answer, UnparsedAnswer) else answer.value
 
 
 def _read(value: dict[str, Any], original: Prompt) -> ParsedAnswer | UnparsedAnswer:
@@ -143,10 +143,10 @@ def _remarks(value: Any) -> tuple[Remark, ...] | UnparsedAnswer:
     pairs = list(value.items()) if isinstance(value, dict) else value
     if not isinstance(pairs, list) or len(pairs) > MOST_REMARKS:
         return UnparsedAnswer("diagnosis is no list of remarks")
-    found = [_remark(pair) for pair in pairs]
-    if any(one is None for one in found):
+    remarks = [_remark(pair) for pair in pairs]
+    if any(remark is None for remark in remarks):
         return UnparsedAnswer("diagnosis is no list of remarks")
-    return tuple(one for one in found if one is not None and one.finding)
+    return tuple(remark for remark in remarks if remark is not None and remark.finding)
 
 
 def _remark(pair: Any) -> Remark | None:

@@ -182,19 +182,21 @@ def settle_points(
     points: Sequence[Point], routes: Sequence[Route], judges: Mapping[str, PointAnswers]
 ) -> list[SettledPoint]:
     """What the judges say together of every point and item that any judge of its route was asked about."""
-    found = []
+    results = []
     by_point: dict[str, list[tuple[str, str, str]]] = {}
     for key in sorted({key for answers in judges.values() for key in answers}):
         by_point.setdefault(key[2], []).append(key)
     for point in {point.id: point for point in points}.values():
         route = find_route(point, routes)
         for key in by_point.get(point.id, []):
-            said = [judges[name].get(key) for name in route.judges]
-            found.append(_settle_point(key, point, route, said))
-    return found
+            answers_given = [judges[name].get(key) for name in route.judges]
+            results.append(_settle_point(key, point, route, answers_given))
+    return results
 
 
-def _settle_point(key: tuple[str, str, str], point: Point, route: Route, said: Sequence[bool | None]) -> SettledPoint:
+def _settle_point(
+    key: tuple[str, str, str], point: Point, route: Route, answers: Sequence[bool | None]
+) -> SettledPoint:
     criterion, item, name = key
     return SettledPoint(
         criterion=criterion,
@@ -202,25 +204,25 @@ def _settle_point(key: tuple[str, str, str], point: Point, route: Route, said: S
         point=name,
         tag=point.tag,
         rule=route.rule,
-        answer=agreed(said, route.rule),
-        yes=sum(answer is True for answer in said),
-        no=sum(answer is False for answer in said),
-        unread=sum(answer is None for answer in said),
+        answer=agreed(answers, route.rule),
+        yes=sum(answer is True for answer in answers),
+        no=sum(answer is False for answer in answers),
+        unread=sum(answer is None for answer in answers),
     )
 
 
 def read_point_answers(study: Path, routes: Sequence[Route]) -> dict[str, PointAnswers]:
     """What every judge of the routes said, from its folder; UnknownReference for one that was not run."""
-    known = judge_names(study)
+    names = judge_names(study)
     answers = {}
     for name in dict.fromkeys(name for route in routes for name in route.judges):
         folder = judge_folder(study, name)
-        if folder.name not in known:
+        if folder.name not in names:
             raise UnknownReference(
                 "the judges of every route must have answered",
                 found=f"no answers of {name!r}",
                 where=str(study),
-                remedy=f"salon judge run STUDY --protocol checklist --name {name} ...; there are {', '.join(known)}",
+                remedy=f"salon judge run STUDY --protocol checklist --name {name} ...; there are {', '.join(names)}",
             )
         answers[name] = _answers(read_verdicts(folder))
     return answers

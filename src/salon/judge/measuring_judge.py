@@ -93,50 +93,52 @@ class MeasuringJudge:
         method: Signature,
         look: Callable[[RuleTask], list[RuleFinding]],
         place: Callable[[Path], Path] | None = None,
-        kept: ResultCache | None = None,
+        cache: ResultCache | None = None,
         processes: int | None = None,
     ) -> None:
         self.name = name
-        self._rules = {(one.prompt, one.id): _point_rule(one, name) for one in points}
-        told = sorted(json.dumps([*key, rule.record()], default=str) for key, rule in self._rules.items())
-        data = hashlib.sha256("\n".join(told).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        self._rules = {(point.prompt, point.id): _point_rule(point, name) for point in points}
+        records = sorted(json.dumps([*key, rule.record()], default=str) for key, rule in self._rules.items())
+        data = hashlib.sha256("\n".join(records).encode("utf-8", "surrogatepass")).hexdigest()[:12]
         self.signature = method.model_copy(update={"data": data})
         self._method, self._look, self._place = str(method), look, place or (lambda picture: picture)
         self._prompts = {item.id: item.prompt for item in study.nouns("items")}
-        self._kept, self._processes = kept or ResultCache(), processes
+        self._kept, self._processes = cache or ResultCache(), processes
 
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
         """(index, answer): first what is known or cannot be looked at, then picture by picture."""
         fresh: list[_PictureQuestions] = []
-        by_picture = groupby(enumerate(conversations), key=lambda one: one[1].sights[0] if one[1].sights else None)
+        by_picture = groupby(
+            enumerate(conversations), key=lambda numbered: numbered[1].sights[0] if numbered[1].sights else None
+        )
         for _, group in by_picture:
-            asked = self._asked(list(group))
-            if isinstance(asked, _PictureQuestions):
-                known = self._kept.many(set(asked.keys))
-                if len(known) == len(set(asked.keys)):
-                    yield from _replies(asked, [RuleFinding(*known[key]) for key in asked.keys], stored=True)
+            questions = self._asked(list(group))
+            if isinstance(questions, _PictureQuestions):
+                findings = self._kept.many(set(questions.keys))
+                if len(findings) == len(set(questions.keys)):
+                    yield from _replies(questions, [RuleFinding(*findings[key]) for key in questions.keys], stored=True)
                 else:
-                    fresh.append(asked)
+                    fresh.append(questions)
             else:
-                yield from asked
+                yield from questions
         yield from self._fresh(fresh)
 
     def _fresh(self, fresh: Sequence[_PictureQuestions]) -> Iterator[tuple[int, Reply | NoReply]]:
-        looks = [RuleTask(one.place, one.rules, self._kept.path) for one in fresh]
+        looks = [RuleTask(item.place, item.rules, self._kept.path) for item in fresh]
         processes = self._processes or min(cores(), -(-len(looks) // _PICTURES_EACH) or 1)
-        for number, found in map_processes(self._look, looks, processes=processes):
-            asked = fresh[number]
-            if isinstance(found, BadFile):
-                yield from _no_replies(asked.indices, found)
-            elif isinstance(found, Exception):
-                raise found
+        for number, findings in map_processes(self._look, looks, processes=processes):
+            questions = fresh[number]
+            if isinstance(findings, BadFile):
+                yield from _no_replies(questions.indices, findings)
+            elif isinstance(findings, Exception):
+                raise findings
             else:
-                self._kept.keep({key: list(one) for key, one in zip(asked.keys, found, strict=True)})
-                yield from _replies(asked, found, stored=False)
+                self._kept.keep({key: list(item) for key, item in zip(questions.keys, findings, strict=True)})
+                yield from _replies(questions, findings, stored=False)
 
     def _asked(self, group: Sequence[tuple[int, Conversation]]) -> _PictureQuestions | list[tuple[int, NoReply]]:
         indices = tuple(index for index, _ in group)
-        rules = tuple(self._rule_of(one) for _, one in group)
+        rules = tuple(self._rule_of(conversation) for _, conversation in group)
         first = group[0][1]
         place = self._place(first.sights[0].path)
         try:
@@ -146,15 +148,15 @@ class MeasuringJudge:
         keys = tuple(self._key(content, rule) for rule in rules)
         return _PictureQuestions(place, indices, first.options, rules, keys)
 
-    def _rule_of(self, one: Conversation) -> Rule:
-        prompt = self._prompts.get(one.sights[0].item) if len(one.sights) == 1 else None
-        rule = self._rules.get((prompt, one.point or "")) or self._rules.get((None, one.point or ""))
+    def _rule_of(self, conversation: Conversation) -> Rule:
+        prompt = self._prompts.get(conversation.sights[0].item) if len(conversation.sights) == 1 else None
+        rule = self._rules.get((prompt, conversation.point or "")) or self._rules.get((None, conversation.point or ""))
         if rule is None:
             raise BadValue(
                 f"{self.name} answers points of checklists",
                 found="another question"
-                if one.point is None
-                else f"the point {one.point!r}, of which no rule is known",
+                if conversation.point is None
+                else f"the point {conversation.point!r}, of which no rule is known",
                 remedy="--protocol checklist, with --points FILE",
             )
         return rule
@@ -174,11 +176,13 @@ def _point_rule(point: Point, judge: str) -> Rule:
     return read_rule(point.rule, where=f"rule of point {point.id!r}")
 
 
-def _replies(asked: _PictureQuestions, found: Sequence[RuleFinding], *, stored: bool) -> Iterator[tuple[int, Reply]]:
-    yes, no = asked.options
-    for index, one in zip(asked.indices, found, strict=True):
-        said: dict[str, Any] = {"why": one.why, "verdict": yes if one.holds else no}
-        yield index, Reply(text=json.dumps(said, ensure_ascii=False), model="measured", stored=stored)
+def _replies(
+    questions: _PictureQuestions, findings: Sequence[RuleFinding], *, stored: bool
+) -> Iterator[tuple[int, Reply]]:
+    yes, no = questions.options
+    for index, finding in zip(questions.indices, findings, strict=True):
+        record: dict[str, Any] = {"why": finding.why, "verdict": yes if finding.holds else no}
+        yield index, Reply(text=json.dumps(record, ensure_ascii=False), model="measured", stored=stored)
 
 
 def _no_replies(indices: Sequence[int], error: BadFile) -> Iterator[tuple[int, NoReply]]:
@@ -192,20 +196,20 @@ def _no_replies(indices: Sequence[int], error: BadFile) -> Iterator[tuple[int, N
 
 
 def pixel_judge(
-    name: str, study: Study, points: Sequence[Point], *, kept: ResultCache | None = None, processes: int | None = None
+    name: str, study: Study, points: Sequence[Point], *, cache: ResultCache | None = None, processes: int | None = None
 ) -> MeasuringJudge:
     """A judge that answers the rules of `points` from the pictures of `study`."""
     method = Signature(method="pixels", settings={"rules": RULES_VERSION, "reader": READER})
-    return MeasuringJudge(name, study, points, method=method, look=look_at_pixels, kept=kept, processes=processes)
+    return MeasuringJudge(name, study, points, method=method, look=look_at_pixels, cache=cache, processes=processes)
 
 
 def look_at_pixels(look: RuleTask) -> list[RuleFinding]:
     """What the picture says to each rule; it is read once, if a rule is about its text."""
     picture = read_picture(look.place)
-    seen = PictureView(
+    view = PictureView(
         picture.image, None, lambda: remembered_reading(picture.image, picture.sha256, _open_cache(look.kept))
     )
-    return [answer_from_pixels(rule, seen) for rule in look.rules]
+    return [answer_from_pixels(rule, view) for rule in look.rules]
 
 
 @cache
@@ -275,8 +279,8 @@ def _texts(layout: Layout) -> list[Element]:
 
 def _element_of(text: str, layout: Layout) -> Element | None:
     """The text element that was asked to say `text`, whatever it says."""
-    wanted = plain_words(text)
-    return next((e for e in _texts(layout) if e.lettering and plain_words(e.lettering.asked or "") == wanted), None)
+    words = plain_words(text)
+    return next((e for e in _texts(layout) if e.lettering and plain_words(e.lettering.asked or "") == words), None)
 
 
 def _heights(element: Element | None) -> list[float]:
@@ -287,21 +291,21 @@ def _heights(element: Element | None) -> list[float]:
 
 def _text(rule: WordsRule, layout: Layout) -> RuleFinding:
     words = plain_words(rule.text)
-    drawn = (e.lettering.text for e in _texts(layout) if e.lettering)
-    return words_finding(words, found_words([words], (" ".join(plain_words(text)) for text in drawn))[0], "set")
+    texts = (e.lettering.text for e in _texts(layout) if e.lettering)
+    return words_finding(words, found_words([words], (" ".join(plain_words(text)) for text in texts))[0], "set")
 
 
 def _only(rule: OnlyRule, layout: Layout) -> RuleFinding:
-    asked = "".join(word for text in rule.texts for word in plain_words(text))
-    drawn = [word for e in _texts(layout) if e.lettering for word in plain_words(e.lettering.text)]
-    others = [word for word in drawn if len(word) >= LETTERS and word not in asked]
-    return RuleFinding(not others, f"other words: {', '.join(others)}" if others else "no other words")
+    letters = "".join(word for text in rule.texts for word in plain_words(text))
+    words = [word for e in _texts(layout) if e.lettering for word in plain_words(e.lettering.text)]
+    extra = [word for word in words if len(word) >= LETTERS and word not in letters]
+    return RuleFinding(not extra, f"other words: {', '.join(extra)}" if extra else "no other words")
 
 
 def _color(rule: ColorRule, layout: Layout) -> RuleFinding:
     parts = ("ground",) if rule.leads else _COLORS
     away = {part: difference(layout.palette[part], parse_color(rule.color)) for part in parts if part in layout.palette}
-    part, apart = min(away.items(), key=lambda one: one[1])
+    part, apart = min(away.items(), key=lambda distance: distance[1])
     return RuleFinding(apart < NEAR, f"{part} is {apart:.3f} away from {rule.color}, {NEAR:g} allowed")
 
 
@@ -315,8 +319,8 @@ def _place(rule: PlaceRule, layout: Layout) -> RuleFinding:
 
 def _largest(rule: LargestRule, layout: Layout) -> RuleFinding:
     own = _element_of(rule.text, layout)
-    others = [height for e in _texts(layout) if e is not own for height in _heights(e)]
-    return largest_finding(_heights(own), others, rule.times)
+    other_heights = [height for e in _texts(layout) if e is not own for height in _heights(e)]
+    return largest_finding(_heights(own), other_heights, rule.times)
 
 
 def _size(rule: SizeRule, layout: Layout) -> RuleFinding:
@@ -400,17 +404,17 @@ class MeasuredDiagnosis:
 
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
         """(index, reply) as they are found; a picture that cannot be looked at gets none."""
-        asked = list(conversations)
-        tasks = [(one.sights[0].path, prompts_in_question(one)[0]) for one in asked]
+        questions = list(conversations)
+        tasks = [(question.sights[0].path, prompts_in_question(question)[0]) for question in questions]
         most = self._processes or cores()
         count = max(1, min(most, len(tasks) // PICTURES_PER_PROCESS))
-        for index, found in map_processes(self._look, tasks, processes=count):
-            if isinstance(found, SalonError):
-                yield index, NoReply(kind="broken-image", reason=str(found))
-            elif isinstance(found, Exception):
-                raise found
+        for index, flaws in map_processes(self._look, tasks, processes=count):
+            if isinstance(flaws, SalonError):
+                yield index, NoReply(kind="broken-image", reason=str(flaws))
+            elif isinstance(flaws, Exception):
+                raise flaws
             else:
-                yield index, Reply(text=diagnosis_answer(prompts_in_question(asked[index])[-1], found))
+                yield index, Reply(text=diagnosis_answer(prompts_in_question(questions[index])[-1], flaws))
 
 
 def pixel_diagnosis(name: str, processes: int | None = None) -> MeasuredDiagnosis:
@@ -423,10 +427,10 @@ def layout_diagnosis(name: str) -> MeasuredDiagnosis:
     return MeasuredDiagnosis(name, flaws_in_layout, "diagnosis by layout", 1)
 
 
-def diagnosis_answer(prompt: Prompt, found: Sequence[Flaw]) -> str:
+def diagnosis_answer(prompt: Prompt, flaws: Sequence[Flaw]) -> str:
     """The JSON object that `diagnose` reads: remarks, and the prompt with an ask for each flaw."""
-    remarks = [{"about": ABOUT[kind], "finding": words} for kind, words in found]
-    revised = with_asks(prompt, [kind for kind, _ in found])
+    remarks = [{"about": ABOUT[kind], "finding": words} for kind, words in flaws]
+    revised = with_asks(prompt, [kind for kind, _ in flaws])
     return json.dumps({"diagnosis": remarks, "prompt": json.loads(prompt_json(revised))}, ensure_ascii=False)
 
 
@@ -437,28 +441,28 @@ def flaws_in_pixels(task: tuple[Path, Prompt]) -> list[Flaw]:
     """The flaws that a picture shows, by rule."""
     path, prompt = task
     picture = read_picture(path)
-    seen = PictureView(
+    view = PictureView(
         picture.image, prompt, lambda: remembered_reading(picture.image, picture.sha256, _reading_cache())
     )
-    return [*_measured_flaws(seen), *_text_flaws(seen)]
+    return [*_measured_flaws(view), *_text_flaws(view)]
 
 
-def _measured_flaws(seen: PictureView) -> Iterator[Flaw]:
+def _measured_flaws(view: PictureView) -> Iterator[Flaw]:
     for kind, bound in BOUNDS.items():
-        value = bound.measure(seen)
+        value = bound.measure(view)
         if value is not None and value < bound.least:
             yield kind, bound.words.format(value=abs(value))
 
 
-def _text_flaws(seen: PictureView) -> Iterator[Flaw]:
+def _text_flaws(view: PictureView) -> Iterator[Flaw]:
     """A text of which no line is found is missing; one of which lines are found, but not all words, is misspelled."""
     missing, wrong = [], []
-    for text in seen.asked.values():
+    for text in view.asked.values():
         words = plain_words(text)
-        there = found_words([words], (" ".join(plain_words(line.text)) for line in seen.lines))[0]
+        there = found_words([words], (" ".join(plain_words(line.text)) for line in view.lines))[0]
         if all(there):
             continue
-        if lines_of(text, seen.lines):
+        if lines_of(text, view.lines):
             wrong += [word for word, is_there in zip(words, there) if not is_there]
         else:
             missing.append(text)

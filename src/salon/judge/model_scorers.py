@@ -46,8 +46,8 @@ def scorer_names(folder: Path, criteria: Sequence[str] = (), *, flag: bool = Tru
     Without `flag` a flag head that is not asked for by name is left out: it says what to hold back, not what is better.
     """
     card = read_card(folder)
-    chosen = criteria or [one.id for one in (known_criteria(card) if flag else card.criteria)]
-    ids = [known_criterion(card, one, where=str(folder)).id for one in chosen]
+    chosen = criteria or [criterion.id for criterion in (known_criteria(card) if flag else card.criteria)]
+    ids = [known_criterion(card, criterion, where=str(folder)).id for criterion in chosen]
     kind = MODEL_KINDS[is_one_pass(folder)]
     return [f"{kind}:{folder}{MARK}{id}" for id in dict.fromkeys(ids)]
 
@@ -63,15 +63,15 @@ def split_model_name(text: str) -> tuple[Path, str | None] | None:
 
 def model_folder(text: str) -> Path | None:
     """The folder of the model that `text` names as a scorer, or is; None where it is no model."""
-    named = split_model_name(text)
-    folder = Path(text) if named is None else named[0]
+    parts = split_model_name(text)
+    folder = Path(text) if parts is None else parts[0]
     return folder if is_model(folder) else None
 
 
 def expand_model(text: str, criteria: Sequence[str] = (), *, flag: bool = True) -> list[str]:
     """A model's folder, also as `model:FOLDER`, stands for all its scorers; any other text names one scorer."""
-    named, folder = split_model_name(text), model_folder(text)
-    if folder is None or (named is not None and named[1] is not None):
+    parts, folder = split_model_name(text), model_folder(text)
+    if folder is None or (parts is not None and parts[1] is not None):
         return [text]
     return scorer_names(folder, criteria, flag=flag)
 
@@ -84,17 +84,17 @@ def scores_name(card: AnyCard, criterion: str) -> str:
 
 def known_criterion(card: AnyCard, criterion: str | None, *, where: str) -> ModelCriterion:
     """What the model knows about `criterion`; BadValue where it knows nothing, or where one has to be named."""
-    known = {one.id: one for one in known_criteria(card)}
-    if criterion is None and len(known) == 1:
-        return next(iter(known.values()))
-    if criterion not in known:
+    by_id = {entry.id: entry for entry in known_criteria(card)}
+    if criterion is None and len(by_id) == 1:
+        return next(iter(by_id.values()))
+    if criterion not in by_id:
         raise BadValue(
             f"a criterion that the model {card.name!r} was trained on is needed",
             found="none named" if criterion is None else repr(criterion),
             where=where,
-            remedy="one of " + ", ".join(known),
+            remedy="one of " + ", ".join(by_id),
         )
-    return known[criterion]
+    return by_id[criterion]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class OnePass(Noun):
 
     @model_validator(mode="after")
     def _can_be_rated(self) -> OnePass:
-        ids = [one.id for one in self.criteria]
+        ids = [criterion.id for criterion in self.criteria]
         if len(set(ids)) < len(ids):
             raise ValueError(f"criteria are asked once each, found {ids}")
         return self
@@ -157,7 +157,7 @@ class OnePass(Noun):
     @property
     def ids(self) -> tuple[str, ...]:
         """The criteria by id: the keys of an answer."""
-        return tuple(one.id for one in self.criteria)
+        return tuple(criterion.id for criterion in self.criteria)
 
     @property
     def hash(self) -> str:
@@ -171,7 +171,7 @@ class OnePass(Noun):
         if prompt:
             lines += ["It was made for this prompt:", prompt]
         pattern = {id: f"<{_span(self._scale(n), self.decimals, '-')}>" for n, id in enumerate(self.ids)}
-        example = "{" + ", ".join(f"{json.dumps(id, ensure_ascii=False)}: {told}" for id, told in pattern.items()) + "}"
+        example = "{" + ", ".join(f"{json.dumps(id, ensure_ascii=False)}: {span}" for id, span in pattern.items()) + "}"
         thoughts = (
             "First output the thinking process in <think> </think> tags and then output" if self.think else "Output"
         )
@@ -184,13 +184,13 @@ class OnePass(Noun):
         block = _last_block(body)
         if isinstance(block, _UnreadBlock):
             return OnePassAnswer(None, block.reason, thought)
-        found = _object(block)
-        if isinstance(found, _UnreadBlock):
-            return OnePassAnswer(None, found.reason, thought)
-        missing = [id for id in self.ids if id not in found]
+        record = _object(block)
+        if isinstance(record, _UnreadBlock):
+            return OnePassAnswer(None, record.reason, thought)
+        missing = [id for id in self.ids if id not in record]
         if missing:
             return OnePassAnswer(None, "criterion missing", thought)
-        values = [found[id] for id in self.ids]
+        values = [record[id] for id in self.ids]
         if not all(_is_number(value) for value in values):
             return OnePassAnswer(None, "not a number", thought)
         if not all(self._scale(n).low <= value <= self._scale(n).high for n, value in enumerate(values)):
@@ -199,11 +199,11 @@ class OnePass(Noun):
 
     def answer(self, scores: Sequence[float], thought: str = "") -> str:
         """An answer in the right form that gives these scores."""
-        told = {
+        values = {
             id: _format_score(value, self._scale(n), self.decimals)
             for n, (id, value) in enumerate(zip(self.ids, scores))
         }
-        block = "{" + ", ".join(f"{json.dumps(id, ensure_ascii=False)}: {value}" for id, value in told.items()) + "}"
+        block = "{" + ", ".join(f"{json.dumps(id, ensure_ascii=False)}: {value}" for id, value in values.items()) + "}"
         return (f"<think>{thought}</think>" if self.think else "") + f"{_OPEN}{block}{_CLOSE}"
 
     def _scale(self, number: int) -> Scale:
@@ -213,17 +213,17 @@ class OnePass(Noun):
 
     def _listed(self) -> list[str]:
         """A line for each criterion: its id, what is meant, its scale."""
-        return [f"{n + 1}) {_describe(one)} {_range_words(self._scale(n), self.decimals)}"
-                for n, one in enumerate(self.criteria)]  # fmt: skip
+        return [f"{n + 1}) {_describe(criterion)} {_range_words(self._scale(n), self.decimals)}"
+                for n, criterion in enumerate(self.criteria)]  # fmt: skip
 
 
 # -- the question ----------------------------------------------------------------------------------------------------
 
 
 def _describe(criterion: Criterion) -> str:
-    told = [criterion.id] if criterion.title == criterion.id else [criterion.id, criterion.title]
-    asked = (criterion.rate_question or "").strip()
-    return ": ".join([*told, asked] if asked else told).rstrip(".?") + ("?" if asked.endswith("?") else ".")
+    names = [criterion.id] if criterion.title == criterion.id else [criterion.id, criterion.title]
+    question = (criterion.rate_question or "").strip()
+    return ": ".join([*names, question] if question else names).rstrip(".?") + ("?" if question.endswith("?") else ".")
 
 
 def _range_words(scale: Scale, decimals: int) -> str:
@@ -276,17 +276,17 @@ def _object(block: str) -> dict[str, Any] | _UnreadBlock:
     twice: list[bool] = []
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        held = dict(pairs)
-        twice.append(len(held) < len(pairs))
-        return held
+        values = dict(pairs)
+        twice.append(len(values) < len(pairs))
+        return values
 
     try:
-        found = json.loads(block, object_pairs_hook=once)
+        record = json.loads(block, object_pairs_hook=once)
     except (ValueError, RecursionError):
         return _UnreadBlock("not JSON")
     if any(twice):
         return _UnreadBlock("criterion answered twice")
-    return found if isinstance(found, dict) else _UnreadBlock("not JSON")
+    return record if isinstance(record, dict) else _UnreadBlock("not JSON")
 
 
 def _is_number(value: Any) -> bool:
@@ -344,23 +344,25 @@ class RaterSettings(Noun):
         home = folder.resolve()
         chosen = [study.criterion(id) for id in criteria] or study.criteria
         calls = self.calls or home.with_name(f"{home.name}.calls.sqlite")
-        return self.model_copy(update={"criteria": tuple(_with_scale(one) for one in chosen), "calls": calls})
+        return self.model_copy(
+            update={"criteria": tuple(_with_scale(criterion) for criterion in chosen), "calls": calls}
+        )
 
     def about(self, patterns: Sequence[str]) -> RaterSettings:
         """The same for pictures that are no study: built-in criteria by id, or all that begin with `ppaint/...`."""
-        found = [_with_scale(one) for pattern in patterns for one in matching_criteria(pattern)]
-        return self.model_copy(update={"criteria": tuple(found)})
+        criteria = [_with_scale(criterion) for pattern in patterns for criterion in matching_criteria(pattern)]
+        return self.model_copy(update={"criteria": tuple(criteria)})
 
     def form(self, criterion: str | None) -> OnePass:
         """The question: about all criteria, or without a study about the built-in one that is named."""
-        asked = self.criteria or ((_with_scale(builtin_criterion(criterion)),) if criterion else ())
-        if not asked:
+        criteria = self.criteria or ((_with_scale(builtin_criterion(criterion)),) if criterion else ())
+        if not criteria:
             raise BadValue(
                 "criteria to ask an untrained VLM about are needed",
                 found="no study, and no criterion in the scorer's name",
                 remedy="score a study, which has criteria, or name a built-in one: onepass:...@ppaint/overall",
             )
-        return OnePass(criteria=asked, think=self.think, role=self.role)
+        return OnePass(criteria=criteria, think=self.think, role=self.role)
 
 
 @runtime_checkable
@@ -372,7 +374,7 @@ class UntrainedScorer(Scorer, Protocol):
     card: ScorerCard
     batch: int
 
-    def forecast_words(self, asked: Iterable[tuple[Item, Prompt | None]]) -> str:
+    def forecast_words(self, items: Iterable[tuple[Item, Prompt | None]]) -> str:
         """What a run takes at an endpoint, in a line; empty for a VLM in this process."""
         ...
 
@@ -405,10 +407,10 @@ def split_rater(text: str) -> RaterName | None:
         model, mark, rest = place.rpartition("@http")
         url, _, criterion = rest.partition(MARK) if mark else place.partition(MARK)
         return RaterName(f"{model}@http{url}" if mark else url, criterion or None)
-    named = split_model_name(text)
-    if named is None or not text.startswith("onepass:") or not named[0].is_dir() or is_model(named[0]):
+    parts = split_model_name(text)
+    if parts is None or not text.startswith("onepass:") or not parts[0].is_dir() or is_model(parts[0]):
         return None
-    return RaterName(str(named[0]), named[1])
+    return RaterName(str(parts[0]), parts[1])
 
 
 def is_untrained_vlm(folder: Path) -> bool:
@@ -418,12 +420,12 @@ def is_untrained_vlm(folder: Path) -> bool:
 
 def expand_raters(words: Sequence[str], criteria: Sequence[str]) -> list[str]:
     """An untrained VLM without a criterion stands for one scorer of each criterion; other words stay as they are."""
-    found: list[str] = []
+    names: list[str] = []
     for word in words:
         rater = split_rater(word)
         alone = rater is None or rater.criterion is not None
-        found += [word] if alone else [f"{word}{MARK}{id}" for id in criteria] or [word]
-    return found
+        names += [word] if alone else [f"{word}{MARK}{id}" for id in criteria] or [word]
+    return names
 
 
 def _with_scale(criterion: Criterion) -> Criterion:

@@ -134,10 +134,10 @@ class OpenAIChat:
     def signature(self) -> Signature:
         """Everything that is sent but the question; the key is no part of it."""
         end = self.endpoint
-        told: dict[str, Setting] = {"model": end.model, "base_url": end.base_url, "structured": end.structured}
+        model: dict[str, Setting] = {"model": end.model, "base_url": end.base_url, "structured": end.structured}
         pictures = {f"pictures.{name}": value for name, value in end.pictures.record().items()}
         further = {f"fields.{name}": json.dumps(value, sort_keys=True) for name, value in end.fields.items()}
-        return Signature(method="openai-chat", settings=told | pictures | further)
+        return Signature(method="openai-chat", settings=model | pictures | further)
 
     @property
     def is_hosted(self) -> bool:
@@ -160,7 +160,7 @@ class OpenAIChat:
     ) -> Forecast:
         """What `reply` would have to buy; nothing is sent. Stored replies that are not readable are asked again."""
         price = self.service.prices.models.get(self.endpoint.model)
-        seen: set[str] = set()
+        keys: set[str] = set()
         count = stored = broken = tokens_in = tokens_out = 0
         cost = None if price is None else Decimal(0)
         for index, conversation in enumerate(conversations):
@@ -168,13 +168,13 @@ class OpenAIChat:
             question = self._looked_up(conversation)
             if isinstance(question, NoReply):
                 broken += 1
-            elif question.key in seen or (
+            elif question.key in keys or (
                 question.kept is not None
                 and (is_readable is None or is_readable(index, read_reply(question.kept, question.asked)))
             ):
                 stored += 1
             else:
-                seen.add(question.key)
+                keys.add(question.key)
                 order = self.endpoint.order(question.asked)
                 tokens_in += order.input_tokens + order.input_images * (price.image_tokens if price else 0)
                 tokens_out += order.output_tokens
@@ -190,10 +190,10 @@ class OpenAIChat:
     def notes(self) -> list[str]:
         """What the report of a run should say about the calls."""
         names = ", ".join(f"{name} ({count:,})" for name, count in self.served.most_common())
-        said = [f"the answers are of several models: {names}"] if len(self.served) > 1 else []
+        notes = [f"the answers are of several models: {names}"] if len(self.served) > 1 else []
         if self.asked_again:
-            said.append(f"asked again with more tokens, because replies were cut off: {self.asked_again:,}")
-        return [*said, *self.dialect.notes(), *self._client.notes()]
+            notes.append(f"asked again with more tokens, because replies were cut off: {self.asked_again:,}")
+        return [*notes, *self.dialect.notes(), *self._client.notes()]
 
     @property
     def account(self) -> Account:
@@ -220,30 +220,32 @@ class OpenAIChat:
     def _looked_up(self, conversation: Conversation) -> _PendingQuestion | NoReply:
         """The answer in the store, past those that were cut off; or the question that is to be asked."""
         cut_off: list[CallAnswer] = []
-        asked = conversation
+        current = conversation
         try:
-            key = self.key(asked)
-            kept = self.store.find(key)
-            while kept is not None and is_cut_off(read_reply(kept, asked), asked):
-                longer = self._with_more_tokens(asked)
+            key = self.key(current)
+            answer = self.store.find(key)
+            while answer is not None and is_cut_off(read_reply(answer, current), current):
+                longer = self._with_more_tokens(current)
                 if longer is None:
                     break
-                cut_off.append(kept)
-                half = self._with_more_tokens(asked, factor=2)  # where the server refused more
+                cut_off.append(answer)
+                half = self._with_more_tokens(current, factor=2)  # where the server refused more
                 if half is not None and self.store.find(self.key(longer)) is None and self.store.find(self.key(half)):
                     longer = half
-                asked, key = longer, self.key(longer)
-                kept = self.store.find(key)
+                current, key = longer, self.key(longer)
+                answer = self.store.find(key)
         except BadFile as error:
             return NoReply(kind="broken-image", reason=str(error))
-        return _PendingQuestion(asked, key, kept, tuple(cut_off))
+        return _PendingQuestion(current, key, answer, tuple(cut_off))
 
-    def _with_more_tokens(self, asked: Conversation, factor: int = 4) -> Conversation | None:
+    def _with_more_tokens(self, conversation: Conversation, factor: int = 4) -> Conversation | None:
         """The same question with more tokens for its answer; None at the most there may be."""
-        tokens = min(factor * asked.decoding.max_tokens, self.most_tokens)
-        if tokens <= asked.decoding.max_tokens:
+        tokens = min(factor * conversation.decoding.max_tokens, self.most_tokens)
+        if tokens <= conversation.decoding.max_tokens:
             return None
-        return asked.model_copy(update={"decoding": asked.decoding.model_copy(update={"max_tokens": tokens})})
+        return conversation.model_copy(
+            update={"decoding": conversation.decoding.model_copy(update={"max_tokens": tokens})}
+        )
 
     def _prepared(self, conversation: Conversation) -> _PendingQuestion | NoReply:
         """On the consumer's thread: pictures are decoded only for what is not stored, and only a little ahead."""
@@ -274,7 +276,7 @@ class OpenAIChat:
             if longer is None or not is_cut_off(reply, question.asked):
                 break
             question = replace(question, asked=longer, key=self.key(longer), cut_off=(*question.cut_off, answer))
-        return with_cost_of(reply, [one for one in question.cut_off if one is not answer])
+        return with_cost_of(reply, [earlier for earlier in question.cut_off if earlier is not answer])
 
     async def _outcome(
         self, caller: Caller, question: _PendingQuestion
@@ -287,9 +289,9 @@ class OpenAIChat:
             return outcome
         fewer = question.asked.decoding.max_tokens // 2
         decoding = question.asked.decoding.model_copy(update={"max_tokens": fewer})
-        asked = question.asked.model_copy(update={"decoding": decoding})
-        smaller = replace(question, asked=asked, key=self.key(asked))
-        if any(one.key == smaller.key for one in question.cut_off):
+        conversation = question.asked.model_copy(update={"decoding": decoding})
+        smaller = replace(question, asked=conversation, key=self.key(conversation))
+        if any(answer.key == smaller.key for answer in question.cut_off):
             return outcome
         again = await self._sent(caller, smaller)
         return (smaller, again) if isinstance(again, CallAnswer) else again
@@ -387,12 +389,12 @@ def write_batch(
 
     A batch cannot learn what the endpoint understands: set `structured` to what it is known to take.
     """
-    out, seen = BatchWritten(), set[str]()
+    out, keys = BatchWritten(), set[str]()
     with ExitStack() as stack:
         file: BinaryIO | None = None
         lines = size = 0
         for conversation in conversations:
-            line = _batch_line(vlm, conversation, seen, out)
+            line = _batch_line(vlm, conversation, keys, out)
             if line is None:
                 continue
             if file is None or lines >= most_lines or size + len(line) > most_bytes:
@@ -406,18 +408,18 @@ def write_batch(
     return out
 
 
-def _batch_line(vlm: OpenAIChat, asked: Conversation, seen: set[str], out: BatchWritten) -> bytes | None:
+def _batch_line(vlm: OpenAIChat, conversation: Conversation, keys: set[str], out: BatchWritten) -> bytes | None:
     """One question as a line; None, and counted, when there is nothing to ask."""
     try:
-        key = vlm.key(asked)
-        if key in seen or vlm.store.find(key) is not None:
+        key = vlm.key(conversation)
+        if key in keys or vlm.store.find(key) is not None:
             out.stored += 1
             return None
-        body = vlm.endpoint.body(asked, vlm.endpoint.messages(asked), vlm.dialect)
+        body = vlm.endpoint.body(conversation, vlm.endpoint.messages(conversation), vlm.dialect)
     except BadFile as error:
         out.broken.append(str(error))
         return None
-    seen.add(key)
+    keys.add(key)
     url = urlsplit(vlm.endpoint.url).path
     record = {"custom_id": key, "method": "POST", "url": url, "body": body}
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
@@ -431,15 +433,15 @@ def read_batch(vlm: OpenAIChat, conversations: Iterable[Conversation], paths: Se
             orders[vlm.key(conversation)] = vlm.endpoint.order(conversation)
         except BadFile:  # its picture is gone: there is no key, and the run will say so
             continue
-    taken = BatchReceived()
+    received = BatchReceived()
     answered: set[str] = set()
     with vlm.store.transaction():  # one flush for all of them: a flush takes longer than an answer
         for where, line in _batch_lines(paths):
-            fault = _take_answer(vlm, line, orders, answered, taken)
+            fault = _take_answer(vlm, line, orders, answered, received)
             if fault is not None:
-                taken.faults.append(BatchFault(where, *fault))
-    taken.missing = sum(vlm.store.find(key) is None for key in orders)
-    return taken
+                received.faults.append(BatchFault(where, *fault))
+    received.missing = sum(vlm.store.find(key) is None for key in orders)
+    return received
 
 
 def _batch_lines(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
@@ -454,7 +456,7 @@ def _batch_lines(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def _take_answer(
-    vlm: OpenAIChat, line: bytes, orders: dict[str, CallOrder], answered: set[str], taken: BatchReceived
+    vlm: OpenAIChat, line: bytes, orders: dict[str, CallOrder], answered: set[str], received: BatchReceived
 ) -> tuple[str, str] | None:
     """Keep the answer in one line; or (kind, reason) why there is none to keep."""
     try:
@@ -475,10 +477,10 @@ def _take_answer(
         return "broken", why
     answered.add(key)
     if vlm.store.find(key) is not None:
-        taken.known += 1
+        received.known += 1
     else:
         vlm.store.keep(answer, vlm.endpoint.url)
-        taken.kept += 1
+        received.kept += 1
     return None
 
 

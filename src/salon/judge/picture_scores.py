@@ -75,9 +75,11 @@ def open_pictures(place: Path, *, prompt: str | None = None, prompts: Path | Non
     """
     if prompt is not None and prompts is not None:
         raise BadValue("one of --prompt and --prompts is needed", found="both of them")
-    told = None if prompt is None else text_prompt(prompt)
+    shared_prompt = None if prompt is None else text_prompt(prompt)
     if place.is_dir():
-        return PictureFolder(place, told, _table_beside(place) if told is None and prompts is None else prompts)
+        return PictureFolder(
+            place, shared_prompt, _table_beside(place) if shared_prompt is None and prompts is None else prompts
+        )
     if place.suffix.lower() != ".parquet" or not place.is_file():
         raise BadFile(
             "a study, a folder of pictures or a Parquet file with pictures is needed",
@@ -86,7 +88,7 @@ def open_pictures(place: Path, *, prompt: str | None = None, prompts: Path | Non
         )
     if prompts is not None:
         raise BadValue("--prompts goes with a folder of pictures", found="a Parquet file", remedy="add a column prompt")
-    return PictureTable(place, told)
+    return PictureTable(place, shared_prompt)
 
 
 def text_prompt(text: str) -> Prompt:
@@ -122,8 +124,8 @@ class PictureFolder:
             yield SourcePicture(name, path, self._prompt or self._prompts.get(name))
 
     def _state(self, path: Path) -> tuple[str, int, int]:
-        found = path.stat()
-        return path.relative_to(self.folder).as_posix(), found.st_size, found.st_mtime_ns
+        status = path.stat()
+        return path.relative_to(self.folder).as_posix(), status.st_size, status.st_mtime_ns
 
 
 def _is_picture(path: Path, folder: Path) -> bool:
@@ -139,12 +141,12 @@ def _read_prompts(path: Path) -> dict[str, Prompt]:
     """The prompt of each picture of a folder, by its name there."""
     table = read_plain(path, "prompts")
     image = _column(IMAGE, table.column_names, path)
-    found: dict[str, Prompt | None] = {}
+    prompts: dict[str, Prompt | None] = {}
     for number, row in enumerate(table.to_pylist(), 1):
         name, prompt = Path(str(row[image])).as_posix(), _prompt_of(row, blank_is_text=path.suffix != ".csv")
-        if found.setdefault(name, prompt) != prompt:
+        if prompts.setdefault(name, prompt) != prompt:
             raise BadValue("each picture may have one prompt", found=repr(name), where=f"{path}, row {number}")
-    return {name: prompt for name, prompt in found.items() if prompt is not None}
+    return {name: prompt for name, prompt in prompts.items() if prompt is not None}
 
 
 # -- a table ---------------------------------------------------------------------------------------------------------
@@ -164,10 +166,10 @@ class PictureTable:
             raise BadFile("a table with pictures is needed", found="no rows", where=str(path))
         self._image = _column(IMAGE, names, path)
         self._name = next((name for name in NAME if name in names), None)
-        wanted = [self._image, self._name, *TEXT, *PARTS]
-        self._columns = [name for name in wanted if name in names]
-        found = path.stat()
-        self.digest = _digest([found.st_size, found.st_mtime_ns, self._rows, prompt])
+        columns = [self._image, self._name, *TEXT, *PARTS]
+        self._columns = [name for name in columns if name in names]
+        status = path.stat()
+        self.digest = _digest([status.st_size, status.st_mtime_ns, self._rows, prompt])
 
     def __len__(self) -> int:
         return int(self._rows)
@@ -186,8 +188,8 @@ class PictureTable:
         if isinstance(data, str):
             data, path = None, data
         if data is not None and not isinstance(data, bytes):
-            found = type(data).__name__
-            raise BadValue("pictures are paths or bytes", found=found, where=f"{self.path}, row {number + 1}")
+            kind = type(data).__name__
+            raise BadValue("pictures are paths or bytes", found=kind, where=f"{self.path}, row {number + 1}")
         name = row[self._name] if self._name else path
         image = data if data is not None else None if path is None else self.path.parent / path
         return SourcePicture(str(number) if name is None else str(name), image, self._prompt or _prompt_of(row))
@@ -196,12 +198,12 @@ class PictureTable:
 # -- rows ------------------------------------------------------------------------------------------------------------
 
 
-def _column(wanted: tuple[str, ...], names: Iterable[str], path: Path) -> str:
-    known = list(names)
-    found = next((name for name in wanted if name in known), None)
-    if found is None:
-        raise BadColumns.missing(wanted[0], known, where=str(path))
-    return found
+def _column(synonyms: tuple[str, ...], names: Iterable[str], path: Path) -> str:
+    columns = list(names)
+    match = next((name for name in synonyms if name in columns), None)
+    if match is None:
+        raise BadColumns.missing(synonyms[0], columns, where=str(path))
+    return match
 
 
 def _prompt_of(row: Mapping[str, Any], *, blank_is_text: bool = True) -> Prompt | None:
@@ -214,8 +216,8 @@ def _prompt_of(row: Mapping[str, Any], *, blank_is_text: bool = True) -> Prompt 
     text = next((text for text in texts if text or blank_is_text), None)
     if not parts:
         return None if text is None else text_prompt(text)
-    told = "\n\n".join(parts.values()) if text is None else text
-    return Prompt(id=hashlib.sha256(told.encode()).hexdigest()[:16], text=text, **parts)
+    identity = "\n\n".join(parts.values()) if text is None else text
+    return Prompt(id=hashlib.sha256(identity.encode()).hexdigest()[:16], text=text, **parts)
 
 
 def _digest(parts: object) -> str:
@@ -242,8 +244,8 @@ class PictureScoringWork:
 
     schema = SCORE_COLUMNS
 
-    def __init__(self, named: str, settings: ScoreSettings, signature: str) -> None:
-        self.named, self.settings, self.signature = named, settings, signature
+    def __init__(self, scorer: str, settings: ScoreSettings, signature: str) -> None:
+        self.named, self.settings, self.signature = scorer, settings, signature
 
     def open(self) -> Callable[[Sequence[Any]], list[Row]]:
         """Load the scorer."""
@@ -254,7 +256,7 @@ class PictureScoringWork:
 def score_pictures(
     source: PictureSource,
     out: Path,
-    named: str,
+    scorer_name: str,
     settings: ScoreSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
     *,
@@ -265,24 +267,24 @@ def score_pictures(
     `progress` is told (done, wanted). `name` is what the scores are called, the scorer's own name unless given.
     """
     settings = settings or ScoreSettings()
-    scorer = make_scorer(named, settings)
+    scorer = make_scorer(scorer_name, settings)
     scorer.name = name or scorer.name
-    work = PictureScoringWork(named, settings, f"{scorer.signature}|{source.digest}")
+    work = PictureScoringWork(scorer_name, settings, f"{scorer.signature}|{source.digest}")
     file = scores_file(out, scorer.name)
     shards = file.with_name(f".{scorer.name}-{hashlib.sha256(work.signature.encode()).hexdigest()[:12]}")
-    wanted = min(len(source), settings.limit or len(source))
+    total = min(len(source), settings.limit or len(source))
     engine = EngineSettings(
         engine=settings.engine,
         workers=settings.workers,
         address=settings.address,
         batch=max(_PICTURES_PER_TASK, settings.batch),
     )
-    done = run_work(work, _tasks(source, settings.limit), shards, engine, _counter(progress, wanted))
-    lost = {one.key: f"the process that worked on it ended: {one.reason}" for one in done.lost}
+    work_result = run_work(work, _tasks(source, settings.limit), shards, engine, _counter(progress, total))
+    lost = {task.key: f"the process that worked on it ended: {task.reason}" for task in work_result.lost}
     table = _ordered_table(read_results(work, shards), source, settings.limit, lost)
-    check: GapCheck = getattr(scorer, "check", lambda gaps, done, wanted: None)
+    check: GapCheck = getattr(scorer, "check", lambda gaps, work_result, total: None)
     check(Counter(table.column("unscored").drop_null().to_pylist()), table.num_rows, table.num_rows)
-    run = write_scores(file, scorer, table, reused=done.kept, data=source.digest)
+    run = write_scores(file, scorer, table, reused=work_result.kept, data=source.digest)
     shutil.rmtree(shards)
     return run
 
@@ -291,14 +293,14 @@ def _tasks(source: PictureSource, limit: int | None) -> Iterator[WorkTask]:
     return (WorkTask(f"{number:012}", pictured) for number, pictured in enumerate(islice(source, limit)))
 
 
-def _counter(progress: Callable[[int, int], None] | None, wanted: int) -> Callable[[int], None]:
+def _counter(progress: Callable[[int, int], None] | None, total: int) -> Callable[[int], None]:
     done = 0
 
     def count(more: int) -> None:
         nonlocal done
         done += more
         if progress is not None:
-            progress(done, wanted)
+            progress(done, total)
 
     return count
 
@@ -306,7 +308,7 @@ def _counter(progress: Callable[[int, int], None] | None, wanted: int) -> Callab
 def _ordered_table(table: pa.Table, source: PictureSource, limit: int | None, lost: dict[str, str]) -> pa.Table:
     """The rows in the order of the source, with those that took their worker down."""
     if lost:
-        items = {f"{number:012}": one.item for number, one in enumerate(islice(source, limit))}
+        items = {f"{number:012}": picture.item for number, picture in enumerate(islice(source, limit))}
         rows = [{"key": key, "item": items[key], "unscored": reason} for key, reason in lost.items()]
         table = pa.concat_tables([table, pa.Table.from_pylist(rows, table.schema)]).sort_by("key")
     return table.drop_columns("key")
@@ -315,16 +317,16 @@ def _ordered_table(table: pa.Table, source: PictureSource, limit: int | None, lo
 def _score_task(scorer: Scorer, pictures: Sequence[SourcePicture]) -> list[Row]:
     """Scorers open files, so bytes become some for as long as they are looked at."""
     with tempfile.TemporaryDirectory(prefix="salon-") as folder:
-        items = [_picture_item(one, Path(folder) / str(number)) for number, one in enumerate(pictures)]
-        found = score_items(scorer, [(item, one.prompt) for item, one in zip(items, pictures, strict=True)])
-    return [score_row(item.id, result) for item, result in zip(items, found, strict=True)]
+        items = [_picture_item(picture, Path(folder) / str(number)) for number, picture in enumerate(pictures)]
+        results = score_items(scorer, [(item, picture.prompt) for item, picture in zip(items, pictures, strict=True)])
+    return [score_row(item.id, result) for item, result in zip(items, results, strict=True)]
 
 
-def _picture_item(one: SourcePicture, place: Path) -> Item:
-    if isinstance(one.image, bytes):
-        place.write_bytes(one.image)
-        return Item(id=one.item, image=str(place))
-    return Item(id=one.item, image=None if one.image is None else str(one.image))
+def _picture_item(picture: SourcePicture, place: Path) -> Item:
+    if isinstance(picture.image, bytes):
+        place.write_bytes(picture.image)
+        return Item(id=picture.item, image=str(place))
+    return Item(id=picture.item, image=None if picture.image is None else str(picture.image))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -344,13 +346,13 @@ class ScoringWork:
 
     schema = pa.schema([("value", pa.float64()), ("sigma", pa.float64()), ("unscored", pa.string())])
 
-    def __init__(self, named: str, settings: ScoreSettings, signature: str) -> None:
-        self.named, self.settings, self.signature = named, settings, signature
+    def __init__(self, scorer: str, settings: ScoreSettings, signature: str) -> None:
+        self.named, self.settings, self.signature = scorer, settings, signature
 
     def open(self) -> Callable[[Sequence[Any]], list[Row]]:
         """Load the scorer."""
         scorer = make_scorer(self.named, self.settings)
-        return lambda asked: [_result_row(result) for result in score_items(scorer, asked)]
+        return lambda items: [_result_row(result) for result in score_items(scorer, items)]
 
 
 class DistributedScorer:
@@ -358,9 +360,9 @@ class DistributedScorer:
 
     batch = _ITEMS_AT_ONCE
 
-    def __init__(self, named: str, settings: ScoreSettings, folder: Path) -> None:
-        self._here = make_scorer(named, settings)
-        self._work = ScoringWork(named, settings, str(self._here.signature))
+    def __init__(self, scorer: str, settings: ScoreSettings, folder: Path) -> None:
+        self._here = make_scorer(scorer, settings)
+        self._work = ScoringWork(scorer, settings, str(self._here.signature))
         self._engine = EngineSettings(
             engine=settings.engine, workers=settings.workers, address=settings.address, batch=max(8, settings.batch)
         )
@@ -374,18 +376,18 @@ class DistributedScorer:
 
     def score(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[float | None]:
         """One number per item, None where it could not be scored."""
-        return [found.value if isinstance(found, PictureScore) else None for found in self.results(items, prompts)]
+        return [result.value if isinstance(result, PictureScore) else None for result in self.results(items, prompts)]
 
     def results(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[ScoreResult]:
         """One number per item with its sigma, or the reason why there is none."""
-        asked = list(zip(items, prompts, strict=True))
-        keys = [_key(self._here, *one) for one in asked]
-        tasks = {key: WorkTask(key, one) for key, one in zip(keys, asked) if key is not None}
-        done = run_work(self._work, tasks.values(), self._folder, self._engine)
+        pairs = list(zip(items, prompts, strict=True))
+        keys = [_key(self._here, *pair) for pair in pairs]
+        tasks = {key: WorkTask(key, pair) for key, pair in zip(keys, pairs) if key is not None}
+        work_result = run_work(self._work, tasks.values(), self._folder, self._engine)
         table = read_results(self._work, self._folder)
-        known = dict(zip(table.column("key").to_pylist(), table.drop_columns("key").to_pylist()))
-        lost = {one.key: f"the process that worked on it ended: {one.reason}" for one in done.lost}
-        return [_row_result(known.get(key or ""), lost.get(key or "", "the picture cannot be read")) for key in keys]
+        rows = dict(zip(table.column("key").to_pylist(), table.drop_columns("key").to_pylist()))
+        lost = {pair.key: f"the process that worked on it ended: {pair.reason}" for pair in work_result.lost}
+        return [_row_result(rows.get(key or ""), lost.get(key or "", "the picture cannot be read")) for key in keys]
 
 
 def _key(scorer: Scorer, item: Item, prompt: Prompt | None) -> str | None:

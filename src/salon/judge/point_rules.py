@@ -149,48 +149,48 @@ def read_rule(record: dict[str, Any], *, where: str) -> Rule:
         raise bad_value(error, noun="Rule", where=where) from None
 
 
-def answer_from_pixels(rule: Rule, seen: PictureView) -> RuleFinding:
+def answer_from_pixels(rule: Rule, view: PictureView) -> RuleFinding:
     """What the pixels of a picture say to a rule."""
     match rule:
         case WordsRule():
-            return _text(rule, seen)
+            return _text(rule, view)
         case OnlyRule():
-            return _only(rule, seen)
+            return _only(rule, view)
         case ColorRule():
-            return _color(rule, seen)
+            return _color(rule, view)
         case PlaceRule():
-            return _place(rule, seen)
+            return _place(rule, view)
         case LargestRule():
-            return _largest(rule, seen)
+            return _largest(rule, view)
         case SizeRule():
-            return _size(rule, seen)
+            return _size(rule, view)
         case ContrastRule():
-            return _contrast(rule, seen)
+            return _contrast(rule, view)
         case MarginRule():
-            return _margin(rule, seen)
+            return _margin(rule, view)
 
 
 # -- words -----------------------------------------------------------------------------------------------------------
 
 
-def _text(rule: WordsRule, seen: PictureView) -> RuleFinding:
+def _text(rule: WordsRule, view: PictureView) -> RuleFinding:
     words = plain_words(rule.text)
-    found = found_words([words], (" ".join(plain_words(line.text)) for line in seen.lines))[0]
-    return words_finding(words, found, "read")
+    is_read = found_words([words], (" ".join(plain_words(line.text)) for line in view.lines))[0]
+    return words_finding(words, is_read, "read")
 
 
-def words_finding(words: Sequence[str], found: Sequence[bool], verb: str) -> RuleFinding:
+def words_finding(words: Sequence[str], is_found: Sequence[bool], verb: str) -> RuleFinding:
     """Whether all words were found, and which were not."""
-    lost = [word for word, there in zip(words, found) if not there]
-    told = f"{sum(found)} of {len(words)} words {verb}"
-    return RuleFinding(not lost, f"{told}, not: {', '.join(lost)}" if lost else told)
+    lost = [word for word, there in zip(words, is_found) if not there]
+    count = f"{sum(is_found)} of {len(words)} words {verb}"
+    return RuleFinding(not lost, f"{count}, not: {', '.join(lost)}" if lost else count)
 
 
-def _only(rule: OnlyRule, seen: PictureView) -> RuleFinding:
+def _only(rule: OnlyRule, view: PictureView) -> RuleFinding:
     together = "".join(word for text in rule.texts for word in plain_words(text))
-    read = [word for line in seen.lines if line.confidence >= SURE for word in plain_words(line.text)]
-    others = [word for word in read if len(word) >= LETTERS and word not in together]
-    return RuleFinding(not others, f"other words: {', '.join(others)}" if others else "no other words")
+    read = [word for line in view.lines if line.confidence >= SURE for word in plain_words(line.text)]
+    extra = [word for word in read if len(word) >= LETTERS and word not in together]
+    return RuleFinding(not extra, f"other words: {', '.join(extra)}" if extra else "no other words")
 
 
 def plain_words(text: str) -> list[str]:
@@ -198,16 +198,16 @@ def plain_words(text: str) -> list[str]:
 
     An engine sees accents where strokes touch a letter, lines break at hyphens, and many faces draw 0 as O.
     """
-    plain = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     return [word.replace("0", "o") for word in fold_words(_HYPHENS.sub(" ", plain).split())]
 
 
 def lines_of(text: str, lines: Sequence[TextLine]) -> list[TextLine]:
     """The lines that hold `text`, misspelled or not, without those much smaller than the tallest of them."""
     together = "".join(plain_words(text))
-    found = [line for line in lines if _alike("".join(plain_words(line.text)), together) >= ALIKE]
-    tallest = max((line.height for line in found), default=0.0)
-    return [line for line in found if line.height > 0.6 * tallest]
+    matches = [line for line in lines if _alike("".join(plain_words(line.text)), together) >= ALIKE]
+    tallest = max((line.height for line in matches), default=0.0)
+    return [line for line in matches if line.height > 0.6 * tallest]
 
 
 def _alike(letters: str, together: str) -> float:
@@ -221,9 +221,9 @@ def _alike(letters: str, together: str) -> float:
 # -- color -----------------------------------------------------------------------------------------------------------
 
 
-def _color(rule: ColorRule, seen: PictureView) -> RuleFinding:
-    asked = np.array(oklab(parse_color(rule.color)))
-    share = float((np.linalg.norm(seen.colors - asked, axis=1) < NEAR).mean())
+def _color(rule: ColorRule, view: PictureView) -> RuleFinding:
+    color = np.array(oklab(parse_color(rule.color)))
+    share = float((np.linalg.norm(view.colors - color, axis=1) < NEAR).mean())
     least = LEADING if rule.leads else THERE
     return RuleFinding(share >= least, f"{rule.color} on {share:.1%} of the picture, {least:.0%} needed")
 
@@ -231,13 +231,13 @@ def _color(rule: ColorRule, seen: PictureView) -> RuleFinding:
 # -- order on the page -----------------------------------------------------------------------------------------------
 
 
-def _place(rule: PlaceRule, seen: PictureView) -> RuleFinding:
-    lines = lines_of(rule.text, seen.lines)
+def _place(rule: PlaceRule, view: PictureView) -> RuleFinding:
+    lines = lines_of(rule.text, view.lines)
     if not lines:
         return RuleFinding(False, f"“{rule.text}” is not found")
     left, right = min(line.left for line in lines), max(line.right for line in lines)
     top, bottom = min(line.top for line in lines), max(line.bottom for line in lines)
-    return place_finding(rule.at, (left + right) / 2 / seen.image.width, (top + bottom) / 2 / seen.image.height)
+    return place_finding(rule.at, (left + right) / 2 / view.image.width, (top + bottom) / 2 / view.image.height)
 
 
 def place_finding(at: At, across: float, down: float) -> RuleFinding:
@@ -246,26 +246,26 @@ def place_finding(at: At, across: float, down: float) -> RuleFinding:
     return RuleFinding(_THIRDS[at] == min(2, int(3 * share)), f"its middle is at {share:.0%}, {at} asked for")
 
 
-def _largest(rule: LargestRule, seen: PictureView) -> RuleFinding:
-    lines = lines_of(rule.text, seen.lines)
-    others = [line for line in seen.lines if line not in lines and line.confidence >= SURE]
-    own, rest = ([ink_height(line, seen) for line in some] for some in (lines, others))
+def _largest(rule: LargestRule, view: PictureView) -> RuleFinding:
+    lines = lines_of(rule.text, view.lines)
+    other_lines = [line for line in view.lines if line not in lines and line.confidence >= SURE]
+    own, rest = ([ink_height(line, view) for line in some] for some in (lines, other_lines))
     return largest_finding(own, rest, rule.times)
 
 
-def largest_finding(own: Sequence[float], others: Sequence[float], times: float) -> RuleFinding:
+def largest_finding(own: Sequence[float], other_heights: Sequence[float], times: float) -> RuleFinding:
     """Whether the tallest of `own` heights is `times` the tallest of the others."""
     if not own:
         return RuleFinding(False, "the text is not found")
-    ratio = max(own) / max(others) if others else np.inf
+    ratio = max(own) / max(other_heights) if other_heights else np.inf
     return RuleFinding(
-        ratio >= times, f"{ratio:.2f} times as tall as the next, {times:g} needed" if others else "alone"
+        ratio >= times, f"{ratio:.2f} times as tall as the next, {times:g} needed" if other_heights else "alone"
     )
 
 
-def _size(rule: SizeRule, seen: PictureView) -> RuleFinding:
-    heights = [ink_height(line, seen) for line in lines_of(rule.text, seen.lines)]
-    return size_finding(heights, seen.image.height, rule.least)
+def _size(rule: SizeRule, view: PictureView) -> RuleFinding:
+    heights = [ink_height(line, view) for line in lines_of(rule.text, view.lines)]
+    return size_finding(heights, view.image.height, rule.least)
 
 
 def size_finding(heights: Sequence[float], whole: float, least: float) -> RuleFinding:
@@ -274,28 +274,28 @@ def size_finding(heights: Sequence[float], whole: float, least: float) -> RuleFi
     return RuleFinding(share >= least, f"{share:.1%} of the height, {least:.1%} needed")
 
 
-def ink_height(line: TextLine, seen: PictureView) -> float:
+def ink_height(line: TextLine, view: PictureView) -> float:
     """Height of the ink in a line: the rows of its box that hold the color which its edges do not."""
     top, left = max(0, int(line.top)), max(0, int(line.left))
-    ink = ink_of(seen.pixels[top : int(line.bottom) + 1, left : int(line.right) + 1])
+    ink = ink_of(view.pixels[top : int(line.bottom) + 1, left : int(line.right) + 1])
     rows = np.flatnonzero(ink.mean(axis=1) > _INKED)
     most = line.height * (1 - PADDING)
     return min(most, float(rows[-1] - rows[0] + 1)) if len(rows) else most
 
 
-def _contrast(rule: ContrastRule, seen: PictureView) -> RuleFinding:
-    found = text_contrast(seen) if seen.lines else 1.0
-    return contrast_finding(1.0 if found is None else found, rule.least)
+def _contrast(rule: ContrastRule, view: PictureView) -> RuleFinding:
+    contrast = text_contrast(view) if view.lines else 1.0
+    return contrast_finding(1.0 if contrast is None else contrast, rule.least)
 
 
-def contrast_finding(found: float, least: float) -> RuleFinding:
+def contrast_finding(contrast: float, least: float) -> RuleFinding:
     """Whether a contrast suffices."""
-    return RuleFinding(found >= least, f"contrast {found:.1f}, {least:g} needed")
+    return RuleFinding(contrast >= least, f"contrast {contrast:.1f}, {least:g} needed")
 
 
-def _margin(rule: MarginRule, seen: PictureView) -> RuleFinding:
-    width, height = seen.image.size
-    lines = [line for text in rule.texts for line in lines_of(text, seen.lines)]
+def _margin(rule: MarginRule, view: PictureView) -> RuleFinding:
+    width, height = view.image.size
+    lines = [line for text in rule.texts for line in lines_of(text, view.lines)]
     edges = [_to_edge(line, width, height) + PADDING * line.height for line in lines]
     return margin_finding(edges, min(width, height), rule.least)
 

@@ -208,24 +208,24 @@ Pair = tuple[str, str]
 def judged_pairs(study: Study, criterion: str) -> list[Pair]:
     """The pairs that people ordered under `criterion`: compared, ranked, rated, or chosen from."""
     raters = {rater.id: rater.kind for rater in study.nouns("raters")}
-    found = set(_compared_pairs(study, criterion, raters))
+    pairs = set(_compared_pairs(study, criterion, raters))
     ordered_items: Iterator[Ranking | Choice] = chain(study.nouns("rankings"), study.nouns("choices"))
     for noun in ordered_items:
         if noun.criterion == criterion and raters[noun.rater] != "model" and noun.skipped is None:
-            found |= {order_pair(*pair) for pair in combinations(noun.items, 2)}
-    if not found:
+            pairs |= {order_pair(*pair) for pair in combinations(noun.items, 2)}
+    if not pairs:
         rated = {
             noun.item
             for noun in study.nouns("ratings")
             if noun.criterion == criterion and raters[noun.rater] != "model" and noun.value is not None
         }
-        found = {pair for pair in all_pairs(study) if rated.issuperset(pair)}
-    return sorted(found)
+        pairs = {pair for pair in all_pairs(study) if rated.issuperset(pair)}
+    return sorted(pairs)
 
 
 def _compared_pairs(study: Study, criterion: str, raters: Mapping[str, str]) -> Iterator[Pair]:
     view = study.comparisons
-    number = [one.id for one in study.criteria].index(criterion)
+    number = [known_criterion.id for known_criterion in study.criteria].index(criterion)
     people = np.array([kind != "model" for kind in raters.values()], bool)
     rows = np.flatnonzero(view.criterion == number)
     rows = rows[people[view.rater[rows]]]
@@ -252,15 +252,15 @@ def read_pairs(path: Path, study: Study) -> list[Pair]:
             for name in ("a", "b"):
                 if name not in names:
                     raise BadColumns.missing(name, names, where=str(path))
-            found = [(row["a"] or "", row["b"] or "") for row in rows]
+            pairs = [(row["a"] or "", row["b"] or "") for row in rows]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadFile("pairs as CSV with columns a and b are needed", found=error, where=str(path)) from None
     groups = dict(zip(study.ids("items").to_pylist(), study.item_groups.tolist()))
-    for number, (a, b) in enumerate(found):
+    for number, (a, b) in enumerate(pairs):
         _check_pair(a, b, groups, f"{path}, pair {number + 1}", study.compare_within)
-    if not found:
+    if not pairs:
         raise BadFile("at least one pair is needed", found="none", where=str(path))
-    return sorted({order_pair(*pair) for pair in found})
+    return sorted({order_pair(*pair) for pair in pairs})
 
 
 def _check_pair(a: str, b: str, groups: Mapping[str, int], where: str, within: str) -> None:
@@ -280,19 +280,19 @@ def order_pair(a: str, b: str) -> Pair:
 
 
 def pair_questions(
-    study: Study, criteria: Sequence[str], settings: JudgeSettings, given: Sequence[Pair] | None = None
+    study: Study, criteria: Sequence[str], settings: JudgeSettings, selected_pairs: Sequence[Pair] | None = None
 ) -> list[JudgeQuestion]:
     """One question for each pair and criterion (or all criteria at once), still without order and sample."""
     prompts = {item.id: item.prompt for item in study.nouns("items")}
-    every = given if given is not None else all_pairs(study) if settings.pairs == "all" else None
+    every = selected_pairs if selected_pairs is not None else all_pairs(study) if settings.pairs == "all" else None
     pairs = {id: every if every is not None else judged_pairs(study, id) for id in criteria}
     chosen = limit_units({pair for some in pairs.values() for pair in some}, settings.limit)
-    asked = [tuple(criteria)] if settings.together else [(id,) for id in criteria]
+    criterion_groups = [tuple(criteria)] if settings.together else [(id,) for id in criteria]
     questions = []
-    for names in asked:
-        known = chosen & {pair for id in names for pair in pairs[id]}
+    for names in criterion_groups:
+        group_pairs = chosen & {pair for id in names for pair in pairs[id]}
         texts = 1 if settings.together else len(wordings(study.criterion(names[0])))
-        for a, b in sorted(known):
+        for a, b in sorted(group_pairs):
             prompt = prompts[a] if prompts[a] == prompts[b] else None
             wording = choose_paraphrase(texts, prompt, a, b)
             questions.append(
@@ -345,10 +345,10 @@ def point_questions(study: Study, criteria: Sequence[str], settings: JudgeSettin
     """One question for each item and criterion (or all criteria at once), still without its sample."""
     prompts = {item.id: item.prompt for item in study.nouns("items")}
     chosen = sorted(item for (item,) in limit_units(((item,) for item in prompts), settings.limit))
-    asked = [tuple(criteria)] if settings.together else [(id,) for id in criteria]
+    criterion_groups = [tuple(criteria)] if settings.together else [(id,) for id in criteria]
     return [
         JudgeQuestion(protocol="rate", criteria=names, prompt=prompts[item], a=item)
-        for names in asked
+        for names in criterion_groups
         for item in chosen
     ]
 
@@ -391,13 +391,13 @@ def ticked_points(study: Study) -> list[Point]:
     """The points that people ticked in the study, for the prompts they ticked them for."""
     prompts = {item.id: item.prompt for item in study.nouns("items")}
     kinds = {rater.id: rater.kind for rater in study.nouns("raters")}
-    found = {
+    ticked = {
         (point, prompts[noun.item], noun.criterion): None
         for noun in study.nouns("checklists")
         if kinds[noun.rater] != "model"
         for point in noun.points
     }
-    return [Point(id=id, prompt=prompt, criterion=criterion) for id, prompt, criterion in found]
+    return [Point(id=id, prompt=prompt, criterion=criterion) for id, prompt, criterion in ticked]
 
 
 def checklist_questions(

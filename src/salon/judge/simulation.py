@@ -55,8 +55,8 @@ class SimulatedVlm:
             if not 0 <= value <= 1:
                 raise BadValue(f"{rate} is a share between 0 and 1", found=value, where=f"simulated judge {name!r}")
         if position_bias + tie_rate > 1:
-            found = f"{position_bias:g} + {tie_rate:g}"
-            raise BadValue("bias and ties are shares of the same pairs: at most 1 together", found=found)
+            rate_sum = f"{position_bias:g} + {tie_rate:g}"
+            raise BadValue("bias and ties are shares of the same pairs: at most 1 together", found=rate_sum)
         self.name = name
         self.accuracy, self.position_bias = accuracy, position_bias
         self.tie_rate, self.unparsed_rate = tie_rate, unparsed_rate
@@ -79,16 +79,16 @@ class SimulatedVlm:
             return f"<think>simulated</think><answer>{json.dumps(answers)}</answer>"
         return str(next(iter(answers.values())))
 
-    def _answer(self, topic: str, items: tuple[str, ...], asked: Conversation) -> str | float:
-        draw = self._chance("answer", topic, *sorted(items), sample=asked.sample)
+    def _answer(self, topic: str, items: tuple[str, ...], conversation: Conversation) -> str | float:
+        draw = self._chance("answer", topic, *sorted(items), sample=conversation.sample)
         if len(items) == 2:
-            return self._preferred(topic, items, asked.options, draw)
+            return self._preferred(topic, items, conversation.options, draw)
         value = self._truth(topic, items)
         right = draw.random() < self.accuracy
-        if asked.options:
-            yes, no = asked.options[:2]
+        if conversation.options:
+            yes, no = conversation.options[:2]
             return yes if (value > 0) == right else no
-        return _nearest_level(asked.shape, value) if right else _any_number(asked.shape, value, draw)
+        return _nearest_level(conversation.shape, value) if right else _any_number(conversation.shape, value, draw)
 
     def _preferred(
         self, topic: str, items: tuple[str, ...], options: tuple[str, ...], draw: np.random.Generator
@@ -148,7 +148,7 @@ def _find_in_schema(shape: Any, name: str) -> Any:
         return None
     if name in shape:
         return shape[name]
-    return next((found for part in shape.values() if (found := _find_in_schema(part, name)) is not None), None)
+    return next((value for part in shape.values() if (value := _find_in_schema(part, name)) is not None), None)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -168,15 +168,15 @@ def panel_truth(study: Study) -> Callable[[str, tuple[str, ...]], float]:
     """
     votes: dict[tuple[str, str, str], dict[str, int]] = defaultdict(dict)
     people = {rater.id for rater in study.nouns("raters") if rater.kind != "model"}
-    for criterion, rater, one, other, sign in _votes(study):
+    for criterion, rater, left, right, sign in _votes(study):
         if rater in people:
-            first, second = sorted((one, other))
-            votes[criterion, first, second].setdefault(rater, sign if first == one else -sign)
-    said = _ratings_and_ticks(study, people)
-    worse = {one.id for one in study.criteria if one.scale is not None and not one.scale.higher_is_better}
+            first, second = sorted((left, right))
+            votes[criterion, first, second].setdefault(rater, sign if first == left else -sign)
+    ratings = _ratings_and_ticks(study, people)
+    worse = {left.id for left in study.criteria if left.scale is not None and not left.scale.higher_is_better}
 
     def truth(topic: str, items: tuple[str, ...]) -> float:
-        values = [said.get((topic, item), {}) for item in items]
+        values = [ratings.get((topic, item), {}) for item in items]
         if len(items) == 1:
             return sum(values[0].values()) / len(values[0]) if values[0] else 0.0
         first, second = sorted(items)
@@ -195,12 +195,18 @@ def _sign(value: float) -> int:
 
 def _votes(study: Study) -> Iterator[Vote]:
     """Everything said about pairs, comparisons first; planted repeats are no second voice."""
-    for one in study.nouns("comparisons"):
-        if one.outcome is not None and one.repeat == 0:
-            yield one.criterion, one.rater, one.a, one.b, {"a": 1, "b": -1}.get(one.outcome, 0)
+    for comparison in study.nouns("comparisons"):
+        if comparison.outcome is not None and comparison.repeat == 0:
+            yield (
+                comparison.criterion,
+                comparison.rater,
+                comparison.a,
+                comparison.b,
+                {"a": 1, "b": -1}.get(comparison.outcome, 0),
+            )
     for ranking in study.nouns("rankings"):
-        for (better, rank), (worse, other) in combinations(zip(ranking.items, ranking.ranks), 2):
-            yield ranking.criterion, ranking.rater, better, worse, _sign(other - rank)
+        for (better, rank), (worse, worse_rank) in combinations(zip(ranking.items, ranking.ranks), 2):
+            yield ranking.criterion, ranking.rater, better, worse, _sign(worse_rank - rank)
     for choice in study.nouns("choices"):
         for item in choice.items:
             if choice.chosen is not None and item != choice.chosen:
@@ -209,15 +215,15 @@ def _votes(study: Study) -> Iterator[Vote]:
 
 def _ratings_and_ticks(study: Study, people: set[str]) -> dict[tuple[str, str], dict[str, float]]:
     """(criterion or point, item) -> what each of `people` said of it, the first time."""
-    found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for one in study.nouns("ratings"):
-        if one.rater in people and one.value is not None:
-            found[one.criterion, one.item].setdefault(one.rater, one.value)
+    answers: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for rating in study.nouns("ratings"):
+        if rating.rater in people and rating.value is not None:
+            answers[rating.criterion, rating.item].setdefault(rating.rater, rating.value)
     for checklist in study.nouns("checklists"):
         for point, answer in zip(checklist.points, checklist.answers):
             if checklist.rater in people and answer is not None:
-                found[point, checklist.item].setdefault(checklist.rater, answer - 0.5)
-    return found
+                answers[point, checklist.item].setdefault(checklist.rater, answer - 0.5)
+    return answers
 
 
 # --------------------------------------------------------------------------------------------------
@@ -249,14 +255,14 @@ class ScriptLine(Noun):
     point: str | None = None
     sample: int | None = None
 
-    def fits(self, asked: Conversation) -> bool:
+    def fits(self, conversation: Conversation) -> bool:
         """Whether this line answers what is asked."""
-        shown = tuple(sight.item for sight in asked.sights)
+        items = tuple(sight.item for sight in conversation.sights)
         return (
-            self.items in (None, shown)
-            and (self.about is None or self.about in asked.about)
-            and self.point in (None, asked.point)
-            and self.sample in (None, asked.sample)
+            self.items in (None, items)
+            and (self.about is None or self.about in conversation.about)
+            and self.point in (None, conversation.point)
+            and self.sample in (None, conversation.sample)
         )
 
     def said(self) -> ScriptAnswer:
@@ -276,8 +282,8 @@ class ScriptedVlm:
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
         """(index, answer), one after the other."""
         for index, conversation in enumerate(conversations):
-            said = self._said(conversation)
-            yield index, Reply(text=said, model="scripted") if isinstance(said, str) else said
+            answer = self._said(conversation)
+            yield index, Reply(text=answer, model="scripted") if isinstance(answer, str) else answer
 
 
 def _script(answers: Script) -> tuple[Callable[[Conversation], ScriptAnswer], str]:
@@ -286,9 +292,9 @@ def _script(answers: Script) -> tuple[Callable[[Conversation], ScriptAnswer], st
         return answers, f"{answers.__module__}.{getattr(answers, '__qualname__', type(answers).__qualname__)}"
     if isinstance(answers, Path):
         lines = read_script(answers)
-        return lambda asked: _first(lines, asked), json.dumps([line.record() for line in lines])
+        return lambda conversation: _first(lines, conversation), json.dumps([line.record() for line in lines])
     rest = iter(list(answers))
-    return lambda _: next(rest, _script_has_nothing("is at its end")), json.dumps([str(said) for said in answers])
+    return lambda _: next(rest, _script_has_nothing("is at its end")), json.dumps([str(answer) for answer in answers])
 
 
 def read_script(path: Path) -> list[ScriptLine]:
@@ -310,9 +316,9 @@ def _read_line(text: str, where: str) -> ScriptLine:
     return ScriptLine.parse(record, where=where)
 
 
-def _first(lines: Sequence[ScriptLine], asked: Conversation) -> ScriptAnswer:
+def _first(lines: Sequence[ScriptLine], conversation: Conversation) -> ScriptAnswer:
     return next(
-        (line.said() for line in lines if line.fits(asked)), _script_has_nothing("has no line for this question")
+        (line.said() for line in lines if line.fits(conversation)), _script_has_nothing("has no line for this question")
     )
 
 

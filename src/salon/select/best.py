@@ -105,9 +105,9 @@ def pick(
     """
     settings = settings or PickSettings()
     table, names = _table(values, blend), _names(values, items)
-    given = _given_errors(sds, table)
-    table = _drop_extremes(table, given)
-    errors, notes = _errors(given, table, blend)
+    given_errors = _given_errors(sds, table)
+    table = _drop_extremes(table, given_errors)
+    errors, notes = _errors(given_errors, table, blend)
     totals = blend.totals(table)
     spreads = np.zeros(len(totals)) if errors is None else blend.spreads(errors)
     bounds = totals - settings.k * spreads
@@ -194,10 +194,10 @@ def _order(bounds: Floats, names: tuple[str, ...], settings: PickSettings) -> ND
     """Items by falling bound; the first or a drawn one of equals; those without a score last."""
     place = np.arange(len(names))
     if settings.ties == "seed":
-        drawn = np.random.default_rng([settings.seed, 11]).permutation(len(names))
+        permutation = np.random.default_rng([settings.seed, 11]).permutation(len(names))
         place = np.empty(len(names), np.int64)
-        place[np.argsort(np.array(names, dtype=object), kind="stable")] = drawn
-    rounded = np.array([np.nan if np.isnan(one) else float(f"{one:.12g}") for one in bounds])
+        place[np.argsort(np.array(names, dtype=object), kind="stable")] = permutation
+    rounded = np.array([np.nan if np.isnan(bound) else float(f"{bound:.12g}") for bound in bounds])
     return np.lexsort((place, -np.nan_to_num(rounded, nan=-np.inf)))
 
 
@@ -224,15 +224,24 @@ def _standing(
         id for d, id in enumerate(blend.criteria) if blend.terms[d].share > 0 and not np.isfinite(table[i, d])
     )
     parts = blend.contributions(table[i : i + 1])[0]
-    known = {id: float(part) for id, part, on in zip(blend.criteria, parts, blend.counts) if on and np.isfinite(part)}
+    contributions = {
+        id: float(part) for id, part, on in zip(blend.criteria, parts, blend.counts) if on and np.isfinite(part)
+    }
     if missing:
         return ItemStanding(
-            item=names[i], index=i, rank=None, total=None, sd=None, bound=None, contributions=known, missing=missing
+            item=names[i],
+            index=i,
+            rank=None,
+            total=None,
+            sd=None,
+            bound=None,
+            contributions=contributions,
+            missing=missing,
         )
     above = bounds > bounds[i] + _CLOSE * max(1.0, abs(float(bounds[i])))
     return ItemStanding(
         item=names[i], index=i, rank=1 + int(above.sum()), total=float(totals[i]),
-        sd=None if spreads is None else float(spreads[i]), bound=float(bounds[i]), contributions=known,
+        sd=None if spreads is None else float(spreads[i]), bound=float(bounds[i]), contributions=contributions,
         tied=bool(tied[i]),
     )  # fmt: skip
 
@@ -240,7 +249,7 @@ def _standing(
 def _build_pick(
     standings: Sequence[ItemStanding], blend: Blend, settings: PickSettings, notes: tuple[str, ...], data: str
 ) -> Pick:
-    ranked = [one for one in standings if one.rank is not None]
+    ranked = [standing for standing in standings if standing.rank is not None]
     outcome = _outcome(ranked, len(standings), settings)
     chosen = ranked[0] if outcome in ("best", "only", "equal") else None
     margin = None if len(ranked) < 2 else float((ranked[0].bound or 0) - (ranked[1].bound or 0))
@@ -249,7 +258,7 @@ def _build_pick(
         index=None if chosen is None else chosen.index,
         outcome=outcome,
         why=_why(outcome, ranked, settings),
-        tied=tuple(one.item for one in ranked if one.tied),
+        tied=tuple(standing.item for standing in ranked if standing.tied),
         margin=margin,
         n=len(standings),
         unscored=len(standings) - len(ranked),
@@ -281,20 +290,20 @@ def _why(outcome: PickOutcome, ranked: Sequence[ItemStanding], settings: PickSet
     if outcome == "only":
         return f"The only item there is, at {bound}."
     if outcome == "equal":
-        same = sum(one.rank == 1 for one in ranked)
+        same = sum(standing.rank == 1 for standing in ranked)
         how = "the first" if settings.ties == "first" else f"drawn with seed {settings.seed}"
         return f"{same} items are equal at {bound}; {how} is taken."
-    tied = sum(one.tied for one in ranked)
-    told = f"; {tied} cannot be told from it at {settings.level:g}" if tied else ""
-    return f"Highest bound of {len(ranked)}: {bound}{told}."
+    tied = sum(standing.tied for standing in ranked)
+    ties = f"; {tied} cannot be told from it at {settings.level:g}" if tied else ""
+    return f"Highest bound of {len(ranked)}: {bound}{ties}."
 
 
 def _signature(blend: Blend, settings: PickSettings, data: str) -> Signature:
     weights = ",".join(f"{id}={share:.6g}" for id, share in blend.shares.items() if share > 0)
-    told = {"k": settings.k, "least": settings.least, "level": settings.level, "ties": settings.ties,
+    fields = {"k": settings.k, "least": settings.least, "level": settings.level, "ties": settings.ties,
             "weights": weights, "reference": blend.reference}  # fmt: skip
     return Signature(
-        method="select-pick", data=data, settings=told, seed=settings.seed if settings.ties == "seed" else None
+        method="select-pick", data=data, settings=fields, seed=settings.seed if settings.ties == "seed" else None
     )
 
 
@@ -396,7 +405,7 @@ class BestReport(Noun):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each prompt, for a table."""
-        return [_row(one) for one in self.picks]
+        return [_row(prompt_pick) for prompt_pick in self.picks]
 
 
 def choose_best(
@@ -413,45 +422,45 @@ def choose_best(
 ) -> BestReport:
     """Choose one item of every prompt, prompts in the order in which they come."""
     groups: dict[str | None, list[OfferedPicture]] = {}
-    for one in offered:
-        groups.setdefault(one.prompt, []).append(one)
+    for entry in offered:
+        groups.setdefault(entry.prompt, []).append(entry)
     if not groups and not not_made:
         raise TooFew("items to choose from are needed", found="none", where=place)
     lacking: dict[str | None, list[MissingPicture]] = {}
     for lost in not_made:
         groups.setdefault(lost.prompt, [])
         lacking.setdefault(lost.prompt, []).append(lost)
-    told = {
+    facts = {
         prompt: _prompt_facts(prompt, some, texts or {}, lacking.get(prompt, ()), routes or {})
         for prompt, some in groups.items()
     }
-    picks = tuple(_pick_prompt(told[prompt], some, table, blend, settings) for prompt, some in groups.items())
-    made = [one.pick for one in picks if one.pick is not None]
+    picks = tuple(_pick_prompt(facts[prompt], some, table, blend, settings) for prompt, some in groups.items())
+    item_picks = [entry.pick for entry in picks if entry.pick is not None]
     return BestReport(
         place=place,
         prompts=len(picks),
         items=len(offered),
-        chosen=sum(one.chosen is not None for one in picks),
-        outcomes=dict(Counter(one.outcome for one in picks).most_common()),
-        tied=sum(one.chosen is not None and bool(one.tied) for one in made),
-        unscored=sum(one.unscored for one in made),
+        chosen=sum(entry.chosen is not None for entry in picks),
+        outcomes=dict(Counter(entry.outcome for entry in picks).most_common()),
+        tied=sum(entry.chosen is not None and bool(entry.tied) for entry in item_picks),
+        unscored=sum(entry.unscored for entry in item_picks),
         reasons=dict(Counter(table.reasons.values()).most_common()),
-        wanted=sum(one.wanted for one in picks),
+        wanted=sum(entry.wanted for entry in picks),
         not_made=dict(Counter(lost.kind for lost in not_made).most_common()),
         columns=table.columns,
         weights=blend.shares,
         scale=blend.scale,
         settings=settings,
         picks=picks,
-        policies=(UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY, *_error_words(made)),
-        notes=(*notes, *dict.fromkeys(note for one in made for note in one.notes)),
-        signature=_best_signature(table, settings, made),
+        policies=(UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY, *_error_words(item_picks)),
+        notes=(*notes, *dict.fromkeys(note for entry in item_picks for note in entry.notes)),
+        signature=_best_signature(table, settings, item_picks),
     )
 
 
-def _error_words(made: Sequence[Pick]) -> tuple[str, ...]:
-    best = [one.best for one in made if one.best is not None]
-    return (NO_ERRORS,) if best and all(one.sd is None for one in best) else ()
+def _error_words(picks: Sequence[Pick]) -> tuple[str, ...]:
+    best = [standing.best for standing in picks if standing.best is not None]
+    return (NO_ERRORS,) if best and all(standing.sd is None for standing in best) else ()
 
 
 def _prompt_facts(
@@ -466,29 +475,29 @@ def _prompt_facts(
         "prompt": prompt,
         "text": texts.get(prompt or "", ""),
         "wanted": len(some) + len(lost),
-        "not_made": dict(Counter(one.kind for one in lost).most_common()),
+        "not_made": dict(Counter(missing.kind for missing in lost).most_common()),
         "items": tuple(some),
         "route": routes.get(prompt or ""),
     }
 
 
 def _pick_prompt(
-    told: Mapping[str, Any], some: Sequence[OfferedPicture], table: ScoreTable, blend: Blend, settings: PickSettings
+    facts: Mapping[str, Any], some: Sequence[OfferedPicture], table: ScoreTable, blend: Blend, settings: PickSettings
 ) -> PromptPick:
     if not some:
-        return PromptPick(**told, outcome="none made", values={}, pick=None)
-    names = [one.item for one in some]
+        return PromptPick(**facts, outcome="none made", values={}, pick=None)
+    names = [picture.item for picture in some]
     values, sds = table.rows(names)
-    made = pick(values, sds, blend, items=names, settings=settings)
-    shown = {
+    choice = pick(values, sds, blend, items=names, settings=settings)
+    by_criterion = {
         id: tuple(None if x != x else float(x) for x in values[:, d])  # NaN is no JSON
         for d, id in enumerate(table.criteria)
     }
-    return PromptPick(**told, outcome=made.outcome, values=shown, pick=made, runner_up=_runner_up(made))
+    return PromptPick(**facts, outcome=choice.outcome, values=by_criterion, pick=choice, runner_up=_runner_up(choice))
 
 
-def _runner_up(made: Pick) -> RunnerUp | None:
-    ranked = [one for one in made.standings if one.rank is not None]
+def _runner_up(choice: Pick) -> RunnerUp | None:
+    ranked = [standing for standing in choice.standings if standing.rank is not None]
     if len(ranked) < 2:
         return None
     best, second = ranked[:2]
@@ -498,28 +507,28 @@ def _runner_up(made: Pick) -> RunnerUp | None:
     )
 
 
-def _best_signature(table: ScoreTable, settings: PickSettings, made: Sequence[Pick]) -> Signature:
+def _best_signature(table: ScoreTable, settings: PickSettings, picks: Sequence[Pick]) -> Signature:
     scorers = ",".join(dict.fromkeys(column.scorer for column in table.columns))
-    told = dict(made[0].signature.settings) if made else {}
+    fields = dict(picks[0].signature.settings) if picks else {}
     seed = settings.seed if settings.ties == "seed" else None
-    return Signature(method="select-best", data=table.data or None, settings={**told, "scorers": scorers}, seed=seed)
+    return Signature(method="select-best", data=table.data or None, settings={**fields, "scorers": scorers}, seed=seed)
 
 
-def _row(one: PromptPick) -> dict[str, Any]:
-    chosen = one.chosen
-    best = None if one.pick is None or chosen is None else one.pick.best
+def _row(prompt_pick: PromptPick) -> dict[str, Any]:
+    chosen = prompt_pick.chosen
+    best = None if prompt_pick.pick is None or chosen is None else prompt_pick.pick.best
     return {
-        "prompt": one.prompt,
-        "outcome": one.outcome,
+        "prompt": prompt_pick.prompt,
+        "outcome": prompt_pick.outcome,
         "chosen": None if chosen is None else chosen.item,
         "generator": None if chosen is None else chosen.generator,
         "image": None if chosen is None else chosen.image,
         "total": None if best is None else best.total,
         "sd": None if best is None else best.sd,
         "bound": None if best is None else best.bound,
-        "margin": None if one.pick is None else one.pick.margin,
-        "tied": 0 if one.pick is None else len(one.pick.tied),
-        "items": len(one.items),
-        "unscored": 0 if one.pick is None else one.pick.unscored,
-        "not_made": sum(one.not_made.values()),
+        "margin": None if prompt_pick.pick is None else prompt_pick.pick.margin,
+        "tied": 0 if prompt_pick.pick is None else len(prompt_pick.pick.tied),
+        "items": len(prompt_pick.items),
+        "unscored": 0 if prompt_pick.pick is None else prompt_pick.pick.unscored,
+        "not_made": sum(prompt_pick.not_made.values()),
     }

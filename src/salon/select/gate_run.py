@@ -73,27 +73,27 @@ def gate_for_study(
     flag = flag_criterion(study, criterion)
     share = flag_shares(study, flag)
     table = study_scores(study, home, [word], scoring, watch)
-    kept, left_out, notes = _held_out(study, home, word, [one for one in table.items if one in share])
-    unlabelled = len(table.items) - len([one for one in table.items if one in share])
+    items, left_out, notes = _held_out(study, home, word, [item_id for item_id in table.items if item_id in share])
+    unlabelled = len(table.items) - len([item_id for item_id in table.items if item_id in share])
     left_out |= {"without a flag answer": unlabelled} if unlabelled else {}
-    if not kept:
+    if not items:
         raise TooFew(
             "held-out items with flags are needed", found="none", where=str(folder), remedy=_left_out_words(left_out)
         )
-    values, _ = table.rows(kept)
+    values, _ = table.rows(items)
     prompts = {item.id: item.prompt or item.id for item in study.nouns("items")}
-    number = {name: n for n, name in enumerate(dict.fromkeys(prompts[one] for one in kept))}
-    units = np.array([number[prompts[one]] for one in kept]) if settings.unit == "prompt" else None
-    positive = np.array([share[one] >= settings.share for one in kept])
+    number = {name: n for n, name in enumerate(dict.fromkeys(prompts[item_id] for item_id in items))}
+    units = np.array([number[prompts[item_id]] for item_id in items]) if settings.unit == "prompt" else None
+    positive = np.array([share[item_id] >= settings.share for item_id in items])
     try:
         return make_gate(
             flag.id, word, table.columns[0], values[:, 0], positive, settings, study=study.name, data=table.data,
             units=units, simulated=study.simulated, left_out=left_out, notes=notes,
         )  # fmt: skip
     except TooFew as error:
-        found = f"{error.found} among {len(kept):,} held-out items"
+        counts = f"{error.found} among {len(items):,} held-out items"
         remedy = f"{error.remedy}{_left_out_words(left_out)}"
-        raise TooFew(error.needed, found=found, where=f"{folder}, {flag.id}", remedy=remedy) from None
+        raise TooFew(error.needed, found=counts, where=f"{folder}, {flag.id}", remedy=remedy) from None
 
 
 def _left_out_words(left_out: dict[str, int]) -> str:
@@ -103,14 +103,14 @@ def _left_out_words(left_out: dict[str, int]) -> str:
 def flag_criterion(study: Study, id: str | None) -> Criterion:
     """The criterion whose ratings are flags: the one named, or the only one."""
     if id is not None:
-        found = study.criterion(id)
-        if found.scale is None:
+        named = study.criterion(id)
+        if named.scale is None:
             raise BadValue("a criterion with a scale is needed", found=repr(id), where=f"study {study.name!r}")
-        return found
-    flags = [one for one in study.criteria if one.scale is not None and not one.scale.higher_is_better]
+        return named
+    flags = [flag for flag in study.criteria if flag.scale is not None and not flag.scale.higher_is_better]
     if len(flags) != 1:
         raise UnknownReference(
-            "the criterion of flags is needed", found=", ".join(one.id for one in flags) or "no criterion of flags",
+            "the criterion of flags is needed", found=", ".join(flag.id for flag in flags) or "no criterion of flags",
             where=f"study {study.name!r}", remedy="name one with --criterion",
         )  # fmt: skip
     return flags[0]
@@ -155,14 +155,14 @@ def _held_out(
     if not card.guard:
         return list(items), {}, ("the model keeps no record of what it was trained on: see that these items are new",)
     guard = load_guard(folder, card.guard)
-    known = {item.id: item for item in study.nouns("items")}
+    by_id = {item.id: item for item in study.nouns("items")}
     texts = {prompt.id: prompt.view() for prompt in study.nouns("prompts")}
-    paths = {one: home / str(known[one].image) for one in items if known[one].image}
+    paths = {item_id: home / str(by_id[item_id].image) for item_id in items if by_id[item_id].image}
     keys = dict(zip(paths, picture_keys(list(paths.values()))))
-    leaks = find_leaks(guard, keys, {one: texts.get(known[one].prompt or "", "") for one in items})
-    seen = {*leaks.pictures, *leaks.near, *leaks.texts}
-    left = {"that the model was trained on": len(seen)} if seen else {}
-    return [one for one in items if one not in seen], left, ()
+    leaks = find_leaks(guard, keys, {item_id: texts.get(by_id[item_id].prompt or "", "") for item_id in items})
+    leaked = {*leaks.pictures, *leaks.near, *leaks.texts}
+    left = {"that the model was trained on": len(leaked)} if leaked else {}
+    return [item_id for item_id in items if item_id not in leaked], left, ()
 
 
 # -- use ---------------------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def pass_gate(
     else:
         source = open_pictures(place, prompt=prompt)
         table = picture_scores(source, scores_beside(place, None), [word], scoring, watch)
-        images = {one.item: str(one.image.resolve()) for one in source if isinstance(one.image, Path)}
+        images = {picture.item: str(picture.image.resolve()) for picture in source if isinstance(picture.image, Path)}
     return apply_gate(gate, table, str(place)).model_copy(update={"images": images})
 
 
@@ -227,7 +227,7 @@ SIMULATED_GATE = "Made on a simulated study: no person gave the flags behind thi
 def gate_page(run: GateRun, pictures: Path) -> Page:
     """The page; pictures come from the folder `pictures`."""
     here = located(run)
-    held, passed = ([row for row in here.rows if row.held is kind] for kind in (True, False))
+    held_rows, passed = ([row for row in here.rows if row.held is kind] for kind in (True, False))
     return Page(
         title="Held back",
         tab=f"Gate on {brief(run.place, 40)}",
@@ -239,7 +239,7 @@ def gate_page(run: GateRun, pictures: Path) -> Page:
         cards=_cards(here),
         sections=[
             Section("What is promised", [Note(sentence(run.promise))]),
-            _strip("Held back", "most dangerous", held, run, pictures, HELD_SHOWN),
+            _strip("Held back", "most dangerous", held_rows, run, pictures, HELD_SHOWN),
             _strip("Passed", "nearest to the threshold", passed, run, pictures, PASSED_SHOWN),
         ],
         notes=[sentence(run.missing)],
@@ -263,9 +263,9 @@ def _strip(title: str, which: str, rows: Sequence[GateDecision], run: GateRun, p
         return Section(title, [Note("None.")])
     danger = 1 if run.holds == "above" else -1
     ordered = sorted(rows, key=lambda row: (row.value is not None, -danger * (row.value or 0.0)))
-    shown = ordered[:most]
-    told = f"Of {len(rows)}, the {len(shown)} {which}." if len(rows) > len(shown) else ""
-    return Section(title, [Filmstrip([_frame(row, run, pictures) for row in shown], size="small")], told)
+    first_rows = ordered[:most]
+    text = f"Of {len(rows)}, the {len(first_rows)} {which}." if len(rows) > len(first_rows) else ""
+    return Section(title, [Filmstrip([_frame(row, run, pictures) for row in first_rows], size="small")], text)
 
 
 def _frame(row: GateDecision, run: GateRun, pictures: Path) -> FilmFrame:

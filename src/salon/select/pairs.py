@@ -138,9 +138,9 @@ def select_pairs(
 
     def sift(reason: str, stays: Callable[[list[PairCandidate]], Sequence[bool] | NDArray[np.bool_]]) -> None:
         nonlocal rows
-        kept = [row for row, good in zip(rows, stays(rows), strict=True) if good]
-        dropped[reason] += len(rows) - len(kept)
-        rows = kept
+        remaining = [row for row, good in zip(rows, stays(rows), strict=True) if good]
+        dropped[reason] += len(rows) - len(remaining)
+        rows = remaining
 
     sift("no picture", lambda all: [min(looks.get(r.a, -1), looks.get(r.b, -1)) > NO_PICTURE for r in all])
     sift("even", lambda all: [r.gap != 0 for r in all])
@@ -152,8 +152,8 @@ def select_pairs(
     sift("over the limit", lambda all: _limited(all, settings))
     sift("near another split", lambda all: _apart(all, looks))
     if not rows:
-        told = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items() if count)
-        raise TooFew("at least one pair is needed", found=f"none of {len(candidates):,}: {told or 'no candidates'}")
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items() if count)
+        raise TooFew("at least one pair is needed", found=f"none of {len(candidates):,}: {counts or 'no candidates'}")
     return SelectedPairs(tuple(rows), {reason: dropped[reason] for reason in REASONS})
 
 
@@ -177,22 +177,22 @@ def _sure(row: PairCandidate, least: float) -> bool:
 
 
 def _pair(row: PairCandidate, looks: Mapping[str, int]) -> tuple[str, int, int]:
-    one, other = sorted((looks[row.a], looks[row.b]))
-    return row.text or row.group, one, other
+    low, high = sorted((looks[row.a], looks[row.b]))
+    return row.text or row.group, low, high
 
 
 def _one_way(rows: list[PairCandidate], looks: Mapping[str, int]) -> list[bool]:
-    said: dict[tuple[str, int, int], set[int]] = {}
+    winners: dict[tuple[str, int, int], set[int]] = {}
     for row in rows:
-        said.setdefault(_pair(row, looks), set()).add(looks[row.chosen])
-    return [len(said[_pair(row, looks)]) == 1 for row in rows]
+        winners.setdefault(_pair(row, looks), set()).add(looks[row.chosen])
+    return [len(winners[_pair(row, looks)]) == 1 for row in rows]
 
 
 def _once(rows: list[PairCandidate], looks: Mapping[str, int]) -> list[bool]:
     best: dict[tuple[str, int, int], int] = {}
     for n, row in enumerate(rows):
-        known = best.setdefault(_pair(row, looks), n)
-        if row.clear > rows[known].clear:
+        current = best.setdefault(_pair(row, looks), n)
+        if row.clear > rows[current].clear:
             best[_pair(row, looks)] = n
     stays = set(best.values())
     return [n in stays for n in range(len(rows))]
@@ -299,9 +299,9 @@ def trl_rows(look: ReadPicture, talk: AskPair) -> MakeRow:
 
     def make(pair: PairCandidate, leads: bool) -> dict[str, Any]:
         items = _sides(pair, leads)
-        asked, better, worse = talk(pair, leads)
+        question, better, worse = talk(pair, leads)
         return {
-            "prompt": asked, "images": [{"bytes": look(item), "path": None} for item in items],
+            "prompt": question, "images": [{"bytes": look(item), "path": None} for item in items],
             "chosen": [{"role": "assistant", "content": better}], "rejected": [{"role": "assistant", "content": worse}],
             "items": items, **_about(pair),
         }  # fmt: skip
@@ -322,7 +322,7 @@ def write_rows(
                 pq.ParquetWriter(file, schema, compression="zstd") as writer,
             ):
                 for start in range(0, len(own), _ROWS):
-                    rows = [make(*one) for one in own[start : start + _ROWS]]
+                    rows = [make(*own_pair) for own_pair in own[start : start + _ROWS]]
                     writer.write_table(pa.Table.from_pylist(rows, schema))
 
 

@@ -103,14 +103,14 @@ def round_items(prompt: str, generator: str, arm: Arm, number: int, settings: Re
     return [item_id(prompt, name, seed) for seed in range(first, first + settings.images)]
 
 
-def prompt_at(prompt: Prompt, number: int, said: Mapping[tuple[str, int], RefineReply]) -> Prompt | None:
+def prompt_at(prompt: Prompt, number: int, replies: Mapping[tuple[str, int], RefineReply]) -> Prompt | None:
     """The prompt of a round; None while an earlier round waits. A round without a revision keeps the former one."""
-    found = prompt
+    current = prompt
     for before in range(number):
-        if (prompt.id, before) not in said:
+        if (prompt.id, before) not in replies:
             return None
-        found = said[prompt.id, before].revised or found
-    return found
+        current = replies[prompt.id, before].revised or current
+    return current
 
 
 def _choose_first(several: Sequence[Sequence[str]]) -> list[str]:
@@ -163,8 +163,8 @@ class _Loop:
         if arm == "control":
             standing_in = {prompt.id: prompt for prompt in self.prompts}
         else:
-            known = ((prompt.id, prompt_at(prompt, number, self.record.said)) for prompt in self.prompts)
-            standing_in = {id: prompt for id, prompt in known if prompt is not None}
+            prompts = ((prompt.id, prompt_at(prompt, number, self.record.said)) for prompt in self.prompts)
+            standing_in = {id: prompt for id, prompt in prompts if prompt is not None}
         going = [prompt for prompt in self.prompts if prompt.id in standing_in]
         if not going:
             return
@@ -180,37 +180,38 @@ class _Loop:
 
     def look(self, number: int) -> None:
         """Have the VLM look at one picture of every prompt that has one and was not looked at."""
-        known, _ = read_generations(self.folder)
+        generations, _ = read_generations(self.folder)
         open_ = [
             (prompt, there)
             for prompt in self.prompts
             if (prompt.id, number) not in self.record.said
-            and (there := self._pictures(prompt, number, known))
+            and (there := self._pictures(prompt, number, generations))
         ]  # fmt: skip
         if not open_:
             return
         chosen = self.choose([[line.item for line in there] for _, there in open_])
-        asked = [(prompt, known[item]) for (prompt, _), item in zip(open_, chosen, strict=True)]
-        conversations = (self._conversation(prompt, line, number) for prompt, line in asked)
-        for done, (index, reply) in enumerate(self.vlm.reply(conversations), 1):
-            prompt, line = asked[index]
-            said = _read_reply(prompt, number, line, reply)
-            if said is not None:
-                self.record.add(said)
-            self.watch(f"round {number}: looking", done, len(asked))
+        questions = [(prompt, generations[item]) for (prompt, _), item in zip(open_, chosen, strict=True)]
+        conversations = (self._conversation(prompt, line, number) for prompt, line in questions)
+        for completed, (index, reply) in enumerate(self.vlm.reply(conversations), 1):
+            prompt, line = questions[index]
+            record_line = _read_reply(prompt, number, line, reply)
+            if record_line is not None:
+                self.record.add(record_line)
+            self.watch(f"round {number}: looking", completed, len(questions))
 
-    def _pictures(self, prompt: Prompt, number: int, known: Mapping[str, Generation]) -> list[Generation]:
+    def _pictures(self, prompt: Prompt, number: int, generations: Mapping[str, Generation]) -> list[Generation]:
         if prompt_at(prompt, number, self.record.said) is None:
             return []
         lines = [
-            known.get(item) for item in round_items(prompt.id, self.generator.name, "round", number, self.settings)
+            generations.get(item)
+            for item in round_items(prompt.id, self.generator.name, "round", number, self.settings)
         ]
         return [line for line in lines if line is not None and line.ok]
 
     def _conversation(self, prompt: Prompt, line: Generation, number: int) -> Conversation:
-        drawn = prompt_at(prompt, number, self.record.said) if self.settings.sees == "both" and number else None
+        drawn_prompt = prompt_at(prompt, number, self.record.said) if self.settings.sees == "both" and number else None
         picture = self.folder.resolve() / (line.image or "")
-        return diagnosis_question(prompt, line.item, picture, drawn=drawn, max_tokens=self.settings.max_tokens)
+        return diagnosis_question(prompt, line.item, picture, drawn=drawn_prompt, max_tokens=self.settings.max_tokens)
 
 
 def _read_reply(prompt: Prompt, number: int, line: Generation, reply: Reply | NoReply) -> RefineReply | None:
@@ -220,11 +221,11 @@ def _read_reply(prompt: Prompt, number: int, line: Generation, reply: Reply | No
         if reply.kind not in FINAL_FAILURES:
             return None
         return RefineReply(**about, outcome="none", reason=reply.kind, text=shorten(reply.reason, LONGEST_TEXT))
-    told = {"text": _shorten_reply(reply.text), "model": reply.model, "cost": reply.cost}
-    found = read_diagnosis(reply.text, prompt, cut=reply.cut)
-    if isinstance(found, UnparsedAnswer):
-        return RefineReply(**about, **told, outcome="unread", reason=found.reason)
-    return RefineReply(**about, **told, outcome="revised", remarks=found.remarks, revised=found.prompt)
+    fields = {"text": _shorten_reply(reply.text), "model": reply.model, "cost": reply.cost}
+    diagnosis = read_diagnosis(reply.text, prompt, cut=reply.cut)
+    if isinstance(diagnosis, UnparsedAnswer):
+        return RefineReply(**about, **fields, outcome="unread", reason=diagnosis.reason)
+    return RefineReply(**about, **fields, outcome="revised", remarks=diagnosis.remarks, revised=diagnosis.prompt)
 
 
 def _shorten_reply(text: str) -> str:
@@ -299,15 +300,15 @@ class RefineRecord:
 
     def __init__(self, journal: Journal[RefineReply]) -> None:
         self._journal = journal
-        self.said = {(one.prompt, one.round): one for one in journal.lines}
+        self.said = {(line.prompt, line.round): line for line in journal.lines}
         self.note = (
             "the last reply on record was torn by an interrupted run; it is asked for again" if journal.torn else None
         )
 
-    def add(self, said: RefineReply) -> None:
+    def add(self, line: RefineReply) -> None:
         """Write one line and wait until the disk has it."""
-        self._journal.add(said)
-        self.said[said.prompt, said.round] = said
+        self._journal.add(line)
+        self.said[line.prompt, line.round] = line
 
 
 @contextmanager
@@ -323,8 +324,8 @@ def open_refinement(folder: Path, prompts: Sequence[Prompt], card: RefineCard) -
 
 def read_replies(folder: Path) -> dict[tuple[str, int], RefineReply]:
     """What was said so far, by prompt and round; for those who only look."""
-    said, _ = read_journal(folder / REFINE_FOLDER / REPLIES, RefineReply, **_JOURNAL_WORDS)
-    return {(one.prompt, one.round): one for one in said}
+    lines, _ = read_journal(folder / REFINE_FOLDER / REPLIES, RefineReply, **_JOURNAL_WORDS)
+    return {(line.prompt, line.round): line for line in lines}
 
 
 # --------------------------------------------------------------------------------------------------

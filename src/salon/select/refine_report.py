@@ -82,20 +82,20 @@ def _cards(report: RefineReport) -> list[Card]:
     read = report.replies.get("revised", 0)
     cards = [Card("Answers read", Markup("{} of {}").format(fixed(read, 0), fixed(looks, 0)), "by the VLM that looks")]
     last = f"round {report.rounds}"
-    for one in report.scores:
-        found = {(apart.first, apart.second): apart for apart in one.differences}
-        apart = found.get((last, f"control {report.rounds}")) or found.get((last, "round 0"))
+    for scores in report.scores:
+        differences = {(apart.first, apart.second): apart for apart in scores.differences}
+        apart = differences.get((last, f"control {report.rounds}")) or differences.get((last, "round 0"))
         if apart is not None:
-            cards.append(Card(one.scorer, estimate_value(apart.figure, None), f"{apart.first} less {apart.second}",
-                              _tone(one, apart)))  # fmt: skip
+            cards.append(Card(scores.scorer, estimate_value(apart.figure, None), f"{apart.first} less {apart.second}",
+                              _tone(scores, apart)))  # fmt: skip
     return cards[:5]
 
 
-def _tone(one: ScorerResult, apart: RoundDifference) -> Tone:
+def _tone(scores: ScorerResult, apart: RoundDifference) -> Tone:
     low, high = apart.figure.low, apart.figure.high
     if low is None or high is None or low <= 0 <= high:
         return "open"
-    return "clear" if (low > 0) == one.higher_is_better else "alert"
+    return "clear" if (low > 0) == scores.higher_is_better else "alert"
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
@@ -103,21 +103,23 @@ def _tone(one: ScorerResult, apart: RoundDifference) -> Tone:
 
 def _curves(report: RefineReport) -> Section:
     figures = [
-        Chart(_drawing(one), heading=one.scorer) for one in report.scores if any(level.figure for level in one.levels)
+        Chart(_drawing(scores), heading=scores.scorer)
+        for scores in report.scores
+        if any(level.figure for level in scores.levels)
     ]
-    told = (
+    text = (
         "Means over prompts by round; bands are intervals. The control draws the original prompt from the same seeds."
     )
-    return Section("By round", [ChartRow(figures)] if figures else [Note("No scorer gave a number.")], told)
+    return Section("By round", [ChartRow(figures)] if figures else [Note("No scorer gave a number.")], text)
 
 
-def _drawing(one: ScorerResult) -> str:
-    first = [level for level in one.levels if level.round == 0]
-    arms = {"revised": [level for level in one.levels if level.arm == "round"],
-            "control": [*first, *(level for level in one.levels if level.arm == "control")]}  # fmt: skip
+def _drawing(scores: ScorerResult) -> str:
+    first = [level for level in scores.levels if level.round == 0]
+    arms = {"revised": [level for level in scores.levels if level.arm == "round"],
+            "control": [*first, *(level for level in scores.levels if level.arm == "control")]}  # fmt: skip
     curves = [_curve(name, [level for level in levels if level.figure]) for name, levels in arms.items()]
-    shown = [curve for curve in curves if len(curve.x) > 1 or curve.label == "revised"]
-    return charts.line_curves(shown, title=f"{one.scorer} by round", x_label="round", height=240, width=SMALL)
+    drawn_curves = [curve for curve in curves if len(curve.x) > 1 or curve.label == "revised"]
+    return charts.line_curves(drawn_curves, title=f"{scores.scorer} by round", x_label="round", height=240, width=SMALL)
 
 
 def _curve(name: str, levels: Sequence[RoundMean]) -> charts.Curve:
@@ -140,30 +142,30 @@ def _differences(report: RefineReport) -> Section:
         Column("missing", "Left out", "count", hint="Prompts that lack one of the two."),
     ]
     rows = [
-        {"scorer": one.scorer if number == 0 else "", "first": apart.first, "second": apart.second,
+        {"scorer": scores.scorer if number == 0 else "", "first": apart.first, "second": apart.second,
          "figure": apart.figure, "p": apart.p, "holm": apart.holm, "n": apart.figure.n, "missing": apart.missing}
-        for one in report.scores
-        for number, apart in enumerate(one.differences)
+        for scores in report.scores
+        for number, apart in enumerate(scores.differences)
     ]  # fmt: skip
     blocks: list[Block] = [Table(columns, rows, caption="Differences, prompt by prompt", sortable=False)]
     best = [
-        {"scorer": one.scorer, "of": f"best of {'rounds' if level.arm == 'round' else 'controls'}",
+        {"scorer": scores.scorer, "of": f"best of {'rounds' if level.arm == 'round' else 'controls'}",
          "figure": level.figure, "missing": level.missing}
-        for one in report.scores
-        for level in one.best
+        for scores in report.scores
+        for level in scores.best
     ]  # fmt: skip
     if best:
-        told = f"Of all pictures of a prompt, the one with the best {report.pick}"
+        caption = f"Of all pictures of a prompt, the one with the best {report.pick}"
         columns = [Column("scorer", "Scorer"), Column("of", "Chosen among"), Column("figure", "Mean", "estimate"),
                    Column("missing", "Missing", "count")]  # fmt: skip
-        blocks.append(Table(columns, best, caption=told, sortable=False))
+        blocks.append(Table(columns, best, caption=caption, sortable=False))
     return Section("Does looking help?", blocks, "Round r and control r are drawn from the same seeds: "
                    "they differ in the prompt and in nothing else.")  # fmt: skip
 
 
 def _lacking(report: RefineReport) -> list[Section]:
     groups = {"answer not read": report.unread, "picture not made": report.failed}
-    groups |= {f"no {one.scorer}": one.unscored for one in report.scores}
+    groups |= {f"no {scores.scorer}": scores.unscored for scores in report.scores}
     missing = [(what, why, count) for what, some in groups.items() for why, count in some.items()]
     return missing_section(missing, "What could not be read, made or scored")
 
@@ -173,10 +175,10 @@ def _lacking(report: RefineReport) -> list[Section]:
 
 def _strips(report: RefineReport, folder: Path, most: int) -> Section:
     blocks = [_strip(report, chain, folder, open=n < LOOPS_OPEN) for n, chain in enumerate(report.chains[:most])]
-    told = (
+    text = (
         "The picture of every round, its prompt, and what was said of it. New words are underlined, lost ones struck "
     )
-    return strip_section(blocks, len(report.chains), told + "out.")
+    return strip_section(blocks, len(report.chains), text + "out.")
 
 
 def _strip(report: RefineReport, chain: RefineChain, folder: Path, *, open: bool) -> Details:
@@ -226,8 +228,8 @@ def _frame(chain: RefineChain, step: RoundStep, folder: Path) -> FilmFrame:
 
 def _shown(chain: RefineChain, step: RoundStep) -> RoundPicture:
     """The picture that stands for a round: the chosen one, the one looked at, the first that was made."""
-    wanted = [shot for name in (chain.best, step.seen) for shot in step.shots if shot.item == name]
-    return next(iter([*wanted, *(shot for shot in step.shots if shot.image), *step.shots]))
+    preferred = [shot for name in (chain.best, step.seen) for shot in step.shots if shot.item == name]
+    return next(iter([*preferred, *(shot for shot in step.shots if shot.image), *step.shots]))
 
 
 def _missing(shot: RoundPicture) -> str:

@@ -50,8 +50,8 @@ def prompt_text(prompt: Any) -> Text:
     """The text of a prompt, plain or as a conversation; of a conversation the last that a user said."""
     if prompt is None or isinstance(prompt, str):
         return prompt
-    if isinstance(prompt, Sequence) and all(isinstance(one, Mapping) for one in prompt):
-        users = [one for one in prompt if one.get("role") == "user"]
+    if isinstance(prompt, Sequence) and all(isinstance(message, Mapping) for message in prompt):
+        users = [message for message in prompt if message.get("role") == "user"]
         return _content(users[-1].get("content")) if users else None
     raise BadValue("a prompt is a text or a list of messages", found=type(prompt).__name__)
 
@@ -95,23 +95,23 @@ def only_picture(value: Any, name: str) -> Any:
     return value
 
 
-def fill_missing(judged: RewardBatch, missing: Missing, *, where: str) -> list[float]:
+def fill_missing(batch: RewardBatch, missing: Missing, *, where: str) -> list[float]:
     """Rewards for a trainer that knows no missing number: the declared one in its place, or TooFew."""
-    if not judged.missing:
-        return [float(value) for value in judged.rewards if value is not None]
+    if not batch.missing:
+        return [float(value) for value in batch.rewards if value is not None]
     if missing == "raise":
-        first = next(n for n, value in enumerate(judged.rewards) if value is None)
+        first = next(n for n, value in enumerate(batch.rewards) if value is None)
         raise TooFew(
             "every picture needs a reward in this trainer", where=where,
-            found=f"{judged.missing} of {len(judged.rewards)} without, the first ({first}): {judged.reasons[first]}",
+            found=f"{batch.missing} of {len(batch.rewards)} without, the first ({first}): {batch.reasons[first]}",
             remedy="declare what such a picture is worth: missing=-3.0, for instance",
         )  # fmt: skip
-    return [missing if value is None else value for value in judged.rewards]
+    return [missing if value is None else value for value in batch.rewards]
 
 
-def criterion_logs(reward: Reward, judged: RewardBatch) -> dict[str, list[float]]:
+def criterion_logs(reward: Reward, batch: RewardBatch) -> dict[str, list[float]]:
     """What each criterion added, for a trainer's log; NaN where it has no number."""
-    parts = judged.parts.items()
+    parts = batch.parts.items()
     return {f"{reward.name}/{id}": [math.nan if part is None else part for part in of] for id, of in parts}
 
 
@@ -156,25 +156,26 @@ def trl_reward(reward: Reward, *, picture: str | Draw = "image", prompt: str | N
     ) -> list[float | None]:
         rows = rows_of(columns, len(completions))
         pictures = [
-            picture_of(row, said, picture, where=_TRL_WHERE) for row, said in zip(rows, completions, strict=True)
+            picture_of(row, completion, picture, where=_TRL_WHERE)
+            for row, completion in zip(rows, completions, strict=True)
         ]
-        texts = [prompt_of(row, prompt, one, where=_TRL_WHERE) for row, one in zip(rows, prompts, strict=True)]
-        judged = reward.judged(pictures, texts)
-        _log_parts(judged, columns.get("log_metric"), reward.name)
-        return judged.rewards
+        texts = [prompt_of(row, prompt, entry, where=_TRL_WHERE) for row, entry in zip(rows, prompts, strict=True)]
+        batch = reward.judged(pictures, texts)
+        _log_parts(batch, columns.get("log_metric"), reward.name)
+        return batch.rewards
 
     score.__name__ = reward.name
     return score
 
 
-def _log_parts(judged: RewardBatch, log_metric: Any, name: str) -> None:
-    if log_metric is None or not judged.rewards:
+def _log_parts(batch: RewardBatch, log_metric: Any, name: str) -> None:
+    if log_metric is None or not batch.rewards:
         return
-    for criterion, parts in judged.parts.items():
+    for criterion, parts in batch.parts.items():
         there = [part for part in parts if part is not None]
         if there:
             log_metric(f"{name}/{criterion}", sum(there) / len(there))
-    log_metric(f"{name}/without", judged.missing / len(judged.rewards))
+    log_metric(f"{name}/without", batch.missing / len(batch.rewards))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -232,9 +233,10 @@ def verl_scores(
         extra_infos: Sequence[Mapping[str, Any] | None],
         **more: Any,
     ) -> list[VerlScore]:
-        rows = [dict(one or {}) for one in extra_infos]
+        rows = [dict(info or {}) for info in extra_infos]
         pictures = [
-            picture_of(row, said, picture, where=_VERL_WHERE) for row, said in zip(rows, solution_strs, strict=True)
+            picture_of(row, solution, picture, where=_VERL_WHERE)
+            for row, solution in zip(rows, solution_strs, strict=True)
         ]
         texts = [prompt_of(row, prompt, None, where=_VERL_WHERE) for row in rows]
         return _verl_records(reward, reward.judged(pictures, texts), missing)
@@ -265,10 +267,10 @@ def verl_omni_score(
     return compute_score
 
 
-def _verl_records(reward: Reward, judged: RewardBatch, missing: Missing) -> list[VerlScore]:
+def _verl_records(reward: Reward, batch: RewardBatch, missing: Missing) -> list[VerlScore]:
     """Score and parts; every record has the same keys, as verl's tables need it. A part that is missing is NaN."""
-    scores = fill_missing(judged, missing, where=f"reward {reward.name!r}")
-    parts = criterion_logs(reward, judged)
+    scores = fill_missing(batch, missing, where=f"reward {reward.name!r}")
+    parts = criterion_logs(reward, batch)
     return [{"score": score, **{name: of[n] for name, of in parts.items()}} for n, score in enumerate(scores)]
 
 
@@ -299,7 +301,9 @@ def swift_reward(
 
         def __call__(self, completions: list[str], **kwargs: Any) -> list[float | None]:
             rows = rows_of(kwargs, len(completions))
-            pictures = [picture_of(row, one, picture, where=_SWIFT_WHERE) for row, one in zip(rows, completions)]
+            pictures = [
+                picture_of(row, completion, picture, where=_SWIFT_WHERE) for row, completion in zip(rows, completions)
+            ]
             texts = [prompt_of(row, prompt, row.get("messages"), where=_SWIFT_WHERE) for row in rows]
             return reward.judged(pictures, texts).rewards
 
@@ -323,8 +327,8 @@ def flow_grpo_score(reward: Reward, *, missing: Missing = "raise") -> Callable[.
     check_missing(missing)
 
     def fn(images: Any, prompts: Sequence[str], metadata: Any) -> tuple[list[float], dict[str, Any]]:
-        judged = reward.judged(images, list(prompts))
-        return fill_missing(judged, missing, where=f"reward {reward.name!r}"), {}
+        batch = reward.judged(images, list(prompts))
+        return fill_missing(batch, missing, where=f"reward {reward.name!r}"), {}
 
     return fn
 
@@ -338,9 +342,9 @@ def flow_grpo_reward(
     def fn(
         images: Any, prompts: Sequence[str], metadata: Any, ref_images: Any = None, only_strict: bool = True
     ) -> tuple[dict[str, list[float]], dict[str, Any]]:
-        judged = reward.judged(images, list(prompts))
-        scores = fill_missing(judged, missing, where=f"reward {reward.name!r}")
-        return {**criterion_logs(reward, judged), "avg": scores}, {}
+        batch = reward.judged(images, list(prompts))
+        scores = fill_missing(batch, missing, where=f"reward {reward.name!r}")
+        return {**criterion_logs(reward, batch), "avg": scores}, {}
 
     return fn
 
@@ -383,10 +387,10 @@ def flow_factory_reward(reward: Reward, base: type, output: type, *, missing: Mi
         ) -> Any:
             if image is None:
                 raise BadValue("pictures are needed", found="none", where="image that Flow-Factory gives")
-            judged = reward.judged(image, prompt)
+            batch = reward.judged(image, prompt)
             return output(
-                rewards=fill_missing(judged, missing, where=f"reward {reward.name!r}"),
-                extra_info={**judged.parts, "without": judged.missing},
+                rewards=fill_missing(batch, missing, where=f"reward {reward.name!r}"),
+                extra_info={**batch.parts, "without": batch.missing},
             )
 
     SalonReward.__name__ = SalonReward.__qualname__ = reward.name

@@ -56,13 +56,13 @@ def read_sealed(kind: type[RecordType], path: Path, *, name: str, make: str, cha
             f"a file with {name} in the format {format} is needed", found="another file", where=where, remedy=make
         )
     hash = record.pop("hash", None)
-    found = kind.parse(record, where=where)
-    if hash != found.hash:
+    sealed = kind.parse(record, where=where)
+    if hash != sealed.hash:
         raise BadFile(
             f"a file with {name} as it was written is needed",
-            found=f"hash {hash} in the file, {found.hash} of what it holds", where=where, remedy=changed,
+            found=f"hash {hash} in the file, {sealed.hash} of what it holds", where=where, remedy=changed,
         )  # fmt: skip
-    return found
+    return sealed
 
 
 # --------------------------------------------------------------------------------------------------
@@ -103,19 +103,21 @@ class ScoreReference(Sealed):
 
     def level(self, criterion: str, signature: str = "") -> ReferenceLevel:
         """The level of a criterion; refused where it is another scorer's."""
-        found = next((one for one in self.levels if one.criterion == criterion), None)
-        if found is None:
+        match = next((level for level in self.levels if level.criterion == criterion), None)
+        if match is None:
             raise UnknownReference(
-                "a reference that knows the criterion is needed", found=f"none for {criterion!r}",
-                where=f"reference {self.name}", remedy="it knows " + ", ".join(one.criterion for one in self.levels),
-            )  # fmt: skip
-        if signature and found.signature and signature != found.signature:
+                "a reference that knows the criterion is needed",
+                found=f"none for {criterion!r}",
+                where=f"reference {self.name}",
+                remedy="it knows " + ", ".join(level.criterion for level in self.levels),
+            )
+        if signature and match.signature and signature != match.signature:
             raise BadValue(
                 "a reference made with the same scorer is needed", found=signature,
-                where=f"reference {self.name}, {criterion}, made with {found.signature}",
+                where=f"reference {self.name}, {criterion}, made with {match.signature}",
                 remedy="make the reference again with this scorer",
             )  # fmt: skip
-        return found
+        return match
 
 
 def make_reference(
@@ -129,29 +131,29 @@ def make_reference(
     """The reference of `values` (items, criteria), NaN where an item has no score."""
     if values.ndim != 2 or values.shape[1] != len(criteria):
         raise BadValue("a table of items by criteria is needed", found=f"shape {values.shape} for {len(criteria)}")
-    told = signatures or [""] * len(criteria)
+    scorer_signatures = signatures or [""] * len(criteria)
     return ScoreReference(
         name=name,
         data=data,
-        levels=tuple(_level(id, values[:, number], told[number]) for number, id in enumerate(criteria)),
+        levels=tuple(_level(id, values[:, number], scorer_signatures[number]) for number, id in enumerate(criteria)),
     )
 
 
 def _level(criterion: str, column: NDArray[np.float64], signature: str) -> ReferenceLevel:
-    known = column[np.abs(column) <= FARTHEST]  # False for NaN
-    if len(known) < LEAST_ITEMS:
+    scores = column[np.abs(column) <= FARTHEST]  # False for NaN
+    if len(scores) < LEAST_ITEMS:
         raise TooFew(
-            f"at least {LEAST_ITEMS} scored items are needed for a reference", found=len(known), where=criterion,
+            f"at least {LEAST_ITEMS} scored items are needed for a reference", found=len(scores), where=criterion,
             remedy="choose a larger set of items",
         )  # fmt: skip
-    sd = float(known.std(ddof=1))
-    if not (math.isfinite(sd) and sd > 1e-12 * max(1.0, float(np.abs(known).max()))):
+    sd = float(scores.std(ddof=1))
+    if not (math.isfinite(sd) and sd > 1e-12 * max(1.0, float(np.abs(scores).max()))):
         raise NotIdentified(
-            "scores that differ are needed for a reference", found=f"{len(known)} equal to {known[0]:g}",
+            "scores that differ are needed for a reference", found=f"{len(scores)} equal to {scores[0]:g}",
             where=criterion, remedy="leave this scorer out: it tells no item from another",
         )  # fmt: skip
     return ReferenceLevel(
-        criterion=criterion, mean=float(known.mean()), sd=sd, n=len(known), missing=len(column) - len(known),
+        criterion=criterion, mean=float(scores.mean()), sd=sd, n=len(scores), missing=len(column) - len(scores),
         signature=signature,
     )  # fmt: skip
 
@@ -284,30 +286,30 @@ class Blend(Noun):
 # -- weights -----------------------------------------------------------------------------------------------------------
 
 
-def read_weights(given: str | Mapping[str, float] | None, criteria: Sequence[str]) -> dict[str, float]:
+def read_weights(weights: str | Mapping[str, float] | None, criteria: Sequence[str]) -> dict[str, float]:
     """Weights by id, from NAME=NUMBER,... or by name; every criterion alike where none are given. Not normalised yet.
 
     A name is the id of a criterion, or the end of one id only after a slash or a hyphen: mood is taste/mood.
     """
-    if given is None or (isinstance(given, str) and not given.strip()):
+    if weights is None or (isinstance(weights, str) and not weights.strip()):
         return dict.fromkeys(criteria, 1.0)
-    found: dict[str, float] = {}
+    by_id: dict[str, float] = {}
     rest = 0.0
-    for name, number in _split_weights(given) if isinstance(given, str) else given.items():
+    for name, number in _split_weights(weights) if isinstance(weights, str) else weights.items():
         weight = _number(name, str(number))
         if name == REST:
             rest = weight
             continue
         id = full_id(name, criteria)
-        if id in found:
+        if id in by_id:
             raise BadValue("each criterion has one weight", found=f"{id!r} twice", where="weights")
-        found[id] = weight
-    return check_weights({id: found.get(id, rest) for id in criteria}, criteria)
+        by_id[id] = weight
+    return check_weights({id: by_id.get(id, rest) for id in criteria}, criteria)
 
 
 def _split_weights(text: str) -> Iterator[tuple[str, str]]:
-    for part in filter(None, (one.strip() for one in text.split(","))):
-        name, mark, number = (one.strip() for one in part.rpartition("="))
+    for part in filter(None, (text_part.strip() for text_part in text.split(","))):
+        name, mark, number = (text_part.strip() for text_part in part.rpartition("="))
         if not mark or not name:
             raise BadValue("a weight as NAME=NUMBER is needed", found=repr(part), where="weights", remedy=_REMEDY)
         yield name, number
@@ -358,7 +360,7 @@ def _number(name: str, text: str) -> float:
 def _unknown(name: str, criteria: Sequence[str]) -> UnknownReference:
     ends = {id.rpartition("/")[2]: id for id in criteria}
     close = difflib.get_close_matches(name.rpartition("/")[2], ends, n=1, cutoff=0.4)
-    near = [ends[one] for one in close]
+    near = [ends[match] for match in close]
     return UnknownReference(
         "a criterion that has scores is needed", found=repr(name), where="weights",
         remedy=(f"did you mean {near[0]}? " if near else "") + "there are " + ", ".join(criteria),
@@ -411,9 +413,9 @@ def _one_scale(used: Sequence[ScorerColumn], equal: bool) -> str:
     scales = {column.scale for column in used}
     if len(scales) == 1 and None not in scales:
         return str(used[0].scale)
-    told = "; ".join(f"{column.criterion}: {column.scale or 'a scale of its own'}" for column in used)
+    scales_text = "; ".join(f"{column.criterion}: {column.scale or 'a scale of its own'}" for column in used)
     raise BadValue(
-        "criteria on one scale, or a frozen reference, are needed to add them", found=told,
+        "criteria on one scale, or a frozen reference, are needed to add them", found=scales_text,
         remedy="make a reference with salon select reference STUDY and name it with --reference FILE; "
         "--equal-scales where you know that the scales are one",
     )  # fmt: skip

@@ -78,8 +78,8 @@ _OTHER_FORMS = (
 
 def scorer_lines() -> list[tuple[str, str]]:
     """How each scorer is named, and what it is; for `--list`."""
-    composites = [(name, told) for name, (_, told) in COMPOSITES.items()]
-    released = [(f"{name}:FOLDER", told) for name, (_, told) in RELEASED.items()]
+    composites = [(name, text) for name, (_, text) in COMPOSITES.items()]
+    released = [(f"{name}:FOLDER", text) for name, (_, text) in RELEASED.items()]
     rules = [(name, rule.tells.rstrip(".")) for name, rule in MEASUREMENTS.items()]
     plugins = [line for group in ("scorers", "rewards") for line in plugin_lines(group, builtin_scorers())]
     return [*rules, *composites, *released, *_OTHER_FORMS, *plugins]
@@ -87,21 +87,21 @@ def scorer_lines() -> list[tuple[str, str]]:
 
 def builtin_scorers() -> list[str]:
     """Words that no plugin may take."""
-    others = [form.partition(":")[0] for form, _ in _OTHER_FORMS]
-    return [*MEASUREMENTS, *COMPOSITES, *RELEASED, *others]
+    other_kinds = [form.partition(":")[0] for form, _ in _OTHER_FORMS]
+    return [*MEASUREMENTS, *COMPOSITES, *RELEASED, *other_kinds]
 
 
-def make_scorer(text: str, settings: ScoreSettings | None = None, kept: ResultCache | None = None) -> Scorer:
+def make_scorer(text: str, settings: ScoreSettings | None = None, cache: ResultCache | None = None) -> Scorer:
     """The scorer that `text` names, under these settings; BadValue with the nearest name otherwise."""
     settings = settings or ScoreSettings()
     kind, _, place = text.partition(":")
     scorer: Scorer
     if text in MEASUREMENTS:
-        scorer = _import("scorers.rules").measurement_scorer(text, kept)
+        scorer = _import("scorers.rules").measurement_scorer(text, cache)
         return scorer
     if text in COMPOSITES:
         make = getattr(_import("scorers.composite"), COMPOSITES[text][0])
-        scorer = make(kept, text=settings.text, batch=settings.batch)
+        scorer = make(cache, text=settings.text, batch=settings.batch)
         return scorer
     if kind in RELEASED and place:
         return _released(kind, place, settings)
@@ -164,8 +164,8 @@ def _import(name: str) -> Any:
 
 
 def _unknown_scorer(text: str) -> BadValue:
-    known = [name for name, _ in scorer_lines()]
-    near = difflib.get_close_matches(text, known, n=2, cutoff=0.4)
+    names = [name for name, _ in scorer_lines()]
+    near = difflib.get_close_matches(text, names, n=2, cutoff=0.4)
     return BadValue(
         "the name of a scorer is needed",
         found=repr(text),
@@ -194,16 +194,16 @@ def scorer_of_plugin(loaded: LoadedPlugin, *, batch: int = 8) -> PictureScorer:
         raise BadValue("the card of a scorer is a ScorerCard", found=type(card).__name__, where=loaded.origin)
     ask = _plugin_scores if hasattr(loaded.part, "score") else _plugin_rewards
 
-    def measure(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
+    def measure(inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
         try:
-            numbers = list(ask(loaded.part, shown))
+            numbers = list(ask(loaded.part, inputs))
         except SalonError:
             raise
         except Exception as error:  # somebody else's code may raise anything
             raise loaded.failed(error) from error
-        if len(numbers) != len(shown):
+        if len(numbers) != len(inputs):
             raise BadValue(
-                "one number for each picture is needed", found=f"{len(numbers)} for {len(shown)}", where=loaded.origin
+                "one number for each picture is needed", found=f"{len(numbers)} for {len(inputs)}", where=loaded.origin
             )
         return [_plugin_result(number, loaded) for number in numbers]
 
@@ -225,24 +225,24 @@ def _is_reward(word: str, builtin: Collection[str]) -> bool:
     return callable(part) and needs_arguments(part)
 
 
-def _plugin_scores(part: Any, shown: Sequence[ScorerInput]) -> Sequence[float | None]:
+def _plugin_scores(part: Any, inputs: Sequence[ScorerInput]) -> Sequence[float | None]:
     """A scorer reads files: a picture that came over HTTP becomes one while it looks."""
     with ExitStack() as stack:
         folder: Path | None = None
         items = []
-        for number, one in enumerate(shown):
-            path = one.path
+        for number, picture in enumerate(inputs):
+            path = picture.path
             if not path.is_file():
                 folder = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="salon-")))
                 path = folder / f"{number}.png"
-                one.image.save(path)
-            items.append(Item(id=one.sha256[:16], image=str(path), prompt=one.prompt and one.prompt.id))
-        numbers: Sequence[float | None] = part.score(items, [one.prompt for one in shown])
+                picture.image.save(path)
+            items.append(Item(id=picture.sha256[:16], image=str(path), prompt=picture.prompt and picture.prompt.id))
+        numbers: Sequence[float | None] = part.score(items, [picture.prompt for picture in inputs])
         return numbers
 
 
-def _plugin_rewards(part: Any, shown: Sequence[ScorerInput]) -> Sequence[float | None]:
-    numbers: Sequence[float | None] = part([one.image for one in shown], [one.text for one in shown])
+def _plugin_rewards(part: Any, inputs: Sequence[ScorerInput]) -> Sequence[float | None]:
+    numbers: Sequence[float | None] = part([picture.image for picture in inputs], [picture.text for picture in inputs])
     return numbers
 
 
@@ -292,7 +292,7 @@ class TableScorer:
 
     def score(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[float | None]:
         """The value of each item, None where the table has none."""
-        return [found.value if isinstance(found, PictureScore) else None for found in self.results(items, prompts)]
+        return [result.value if isinstance(result, PictureScore) else None for result in self.results(items, prompts)]
 
     def results(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[ScoreResult]:
         """Value and sigma of each item."""
@@ -307,26 +307,26 @@ def _read_card(file: Path) -> tuple[ScorerCard | None, str | None]:
     """The card beside a table, and what it says made the numbers."""
     toml, record = file.with_suffix(".toml"), file.with_suffix(".json")
     if toml.is_file():
-        told = _read_card_file(toml, tomllib.loads)
-        made_by = told.pop("scorer", None)
+        fields = _read_card_file(toml, tomllib.loads)
+        made_by = fields.pop("scorer", None)
         if made_by is not None and (not isinstance(made_by, str) or not made_by.strip()):
             raise BadValue("the scorer is named by a text", found=repr(made_by), where=str(toml))
-        return ScorerCard.parse({"source": file.name, **told}, where=str(toml)), made_by
+        return ScorerCard.parse({"source": file.name, **fields}, where=str(toml)), made_by
     if record.is_file() and record != file:
-        told = _read_card_file(record, json.loads)
-        if isinstance(told.get("card"), dict) and "signature" in told:
-            return ScorerCard.parse(told["card"], where=str(record)), str(told["signature"])
+        fields = _read_card_file(record, json.loads)
+        if isinstance(fields.get("card"), dict) and "signature" in fields:
+            return ScorerCard.parse(fields["card"], where=str(record)), str(fields["signature"])
     return None, None
 
 
 def _read_card_file(path: Path, read: Any) -> dict[str, Any]:
     try:
-        told = read(path.read_text(encoding="utf-8-sig"))
+        fields = read(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise BadFile("a card of a table of scores is needed", found=str(error), where=str(path)) from None
-    if not isinstance(told, dict):
-        raise BadFile("a card of a table of scores is needed", found=type(told).__name__, where=str(path))
-    return told
+    if not isinstance(fields, dict):
+        raise BadFile("a card of a table of scores is needed", found=type(fields).__name__, where=str(path))
+    return fields
 
 
 Cell = float | str | None
@@ -337,18 +337,18 @@ def _read_values(file: Path) -> dict[str, ScoreResult]:
     items = table.column("item").cast(pa.string()).to_pylist()
     values = table.column("value").to_pylist()
     sigmas = table.column("sigma").to_pylist() if "sigma" in table.column_names else [None] * len(items)
-    found: dict[str, ScoreResult] = {}
+    values_by_item: dict[str, ScoreResult] = {}
     for row, (item, value, sigma) in enumerate(zip(items, values, sigmas), 1):
-        if item in found:
+        if item in values_by_item:
             raise BadValue("each item may stand once", found=repr(item), where=f"{file}, row {row}")
-        found[item] = _table_result(value, sigma, f"{file}, row {row}")
-    return found
+        values_by_item[item] = _table_result(value, sigma, f"{file}, row {row}")
+    return values_by_item
 
 
 def _table_result(value: Cell, sigma: Cell, where: str) -> ScoreResult:
     if value is None:
         return _NO_VALUE
-    for name, one in (("value", value), ("sigma", sigma)):
-        if one is not None and (isinstance(one, str | bool) or not math.isfinite(one)):
-            raise BadValue(f"a finite number is needed as {name}", found=repr(one), where=where)
+    for name, number in (("value", value), ("sigma", sigma)):
+        if number is not None and (isinstance(number, str | bool) or not math.isfinite(number)):
+            raise BadValue(f"a finite number is needed as {name}", found=repr(number), where=where)
     return PictureScore(float(value), None if sigma is None else float(sigma))
