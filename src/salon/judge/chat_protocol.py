@@ -63,7 +63,8 @@ def option_chances(
     start = 0
     for number, text in enumerate(tokens):
         if start + len(text) > place:
-            return _chances_at(likely(number), text[: place - start], options) or None
+            chances = _chances_at(likely(number), text[: place - start], options)
+            return chances or None
         start += len(text)
     return None
 

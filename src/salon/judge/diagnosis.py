@@ -54,6 +54,10 @@ def diagnosis_question(
     """The question about one picture; `drawn` is the prompt it was drawn from, where the VLM may see that too."""
     example = _WHOLE if original.text is not None else dict.fromkeys(_parts(original), _PART)
     between = () if drawn is None else (DRAWN, prompt_json(drawn))
+    text = {"type": "string"}
+    prompt: dict[str, Any] = text if original.text is not None else _object(dict.fromkeys(_parts(original), text))
+    remark = _object({"about": text, "finding": text})
+    shape = _object({"diagnosis": {"type": "array", "items": remark}, "prompt": prompt})
     return Conversation(
         parts=(
             BEFORE,
@@ -63,7 +67,7 @@ def diagnosis_question(
             Sight(item=item, path=picture),
             AFTER + json.dumps(example) + "}",
         ),
-        shape=_shape(original),
+        shape=shape,
         decoding=Decoding(max_tokens=max_tokens),
     )
 
@@ -87,13 +91,6 @@ def prompts_in_question(conversation: Conversation, id: str = "shown") -> list[P
 
 def _parts(prompt: Prompt) -> dict[str, str]:
     return {part: value for part in PARTS if (value := getattr(prompt, part)) is not None}
-
-
-def _shape(original: Prompt) -> dict[str, Any]:
-    text = {"type": "string"}
-    prompt: dict[str, Any] = text if original.text is not None else _object(dict.fromkeys(_parts(original), text))
-    remark = _object({"about": text, "finding": text})
-    return _object({"diagnosis": {"type": "array", "items": remark}, "prompt": prompt})
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -150,14 +147,13 @@ def _remarks(value: Any) -> tuple[Remark, ...] | UnparsedAnswer:
 
 
 def _remark(pair: Any) -> Remark | None:
-    about, finding = (pair.get("about"), pair.get("finding")) if isinstance(pair, dict) else _pair(pair)
+    about, finding = (
+        (pair.get("about"), pair.get("finding"))
+        if isinstance(pair, dict)
+        else (pair if isinstance(pair, tuple) else (None, None))
+    )
     if not (isinstance(about, str) and isinstance(finding, str) and about.strip()):
         return None
     if len(about) + len(finding) > LONGEST_REMARK or _BAD.search(about + finding):
         return None
     return Remark(about=about.strip(), finding=finding.strip())
-
-
-def _pair(value: Any) -> tuple[Any, Any]:
-    """Name and text of an entry of an object; two times None for anything else."""
-    return value if isinstance(value, tuple) else (None, None)

@@ -190,7 +190,8 @@ def settle_points(
         route = find_route(point, routes)
         for key in by_point.get(point.id, []):
             answers_given = [judges[name].get(key) for name in route.judges]
-            results.append(_settle_point(key, point, route, answers_given))
+            settled = _settle_point(key, point, route, answers_given)
+            results.append(settled)
     return results
 
 
@@ -224,14 +225,11 @@ def read_point_answers(study: Path, routes: Sequence[Route]) -> dict[str, PointA
                 where=str(study),
                 remedy=f"salon judge run STUDY --protocol checklist --name {name} ...; there are {', '.join(names)}",
             )
-        answers[name] = _answers(read_verdicts(folder))
+        verdicts = read_verdicts(folder)
+        samples: dict[tuple[str, str, str], list[float | None]] = {}
+        columns = verdicts.select(["criterion", "a", "point", "value"]).to_pylist()
+        for row in columns:
+            if row["point"] is not None:
+                samples.setdefault((row["criterion"], row["a"], row["point"]), []).append(row["value"])
+        answers[name] = {key: majority_of_samples(values) for key, values in samples.items()}
     return answers
-
-
-def _answers(verdicts: pa.Table) -> PointAnswers:
-    samples: dict[tuple[str, str, str], list[float | None]] = {}
-    columns = verdicts.select(["criterion", "a", "point", "value"]).to_pylist()
-    for row in columns:
-        if row["point"] is not None:
-            samples.setdefault((row["criterion"], row["a"], row["point"]), []).append(row["value"])
-    return {key: majority_of_samples(values) for key, values in samples.items()}

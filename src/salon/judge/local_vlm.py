@@ -174,11 +174,14 @@ class LocalVlm:
 
     def _said(self, group: _ReadyQuestions) -> list[VlmAnswer]:
         first = group[0][1]
+        parts = [part if isinstance(part, str) else part.item for part in first.parts]
+        text = json.dumps([first.decoding.seed, first.sample, first.system, *parts])
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
         return self.loaded.say(
             [messages for _, _, messages in group],
             max_tokens=first.decoding.max_tokens,
             temperature=first.decoding.temperature,
-            seed=_seed(first),
+            seed=seed,
             watched=self._beginnings(first.options),
         )
 
@@ -221,10 +224,3 @@ def _alike(ready: _ReadyQuestions) -> list[_ReadyQuestions]:
         kind = index if conversation.decoding.temperature else (conversation.options, conversation.decoding.max_tokens)
         groups.setdefault(kind, []).append((index, conversation, messages))
     return list(groups.values())
-
-
-def _seed(conversation: Conversation) -> int:
-    """A seed that hangs on the question, the number of the sample and the user's seed alone."""
-    parts = [part if isinstance(part, str) else part.item for part in conversation.parts]
-    text = json.dumps([conversation.decoding.seed, conversation.sample, conversation.system, *parts])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")

@@ -23,7 +23,6 @@ from salon.judge.diagnosis import prompt_json, prompts_in_question
 from salon.judge.measurements.pixels import PictureView, palette_match, text_contrast
 from salon.judge.measurements.text import alignment, even_spacing, found_words, headline_place, hierarchy
 from salon.judge.point_rules import (
-    LETTERS,
     NEAR,
     RULES_VERSION,
     ColorRule,
@@ -41,6 +40,7 @@ from salon.judge.point_rules import (
     largest_finding,
     lines_of,
     margin_finding,
+    only_finding,
     place_finding,
     plain_words,
     read_rule,
@@ -58,7 +58,7 @@ from salon.study import Prompt, Study
 from salon.study.answers import Point
 from salon.study.nouns import Signature
 
-_PICTURES_EACH = 8
+PICTURES_PER_PROCESS = 8
 """Pictures that are worth another process."""
 
 
@@ -68,7 +68,7 @@ class RuleTask(NamedTuple):
     place: Path
     """The file that is looked at."""
     rules: tuple[Rule, ...]
-    kept: Path
+    cache: Path
 
 
 class _PictureQuestions(NamedTuple):
@@ -103,7 +103,7 @@ class MeasuringJudge:
         self.signature = method.model_copy(update={"data": data})
         self._method, self._look, self._place = str(method), look, place or (lambda picture: picture)
         self._prompts = {item.id: item.prompt for item in study.nouns("items")}
-        self._kept, self._processes = cache or ResultCache(), processes
+        self._cache, self._processes = cache or ResultCache(), processes
 
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
         """(index, answer): first what is known or cannot be looked at, then picture by picture."""
@@ -114,7 +114,7 @@ class MeasuringJudge:
         for _, group in by_picture:
             questions = self._asked(list(group))
             if isinstance(questions, _PictureQuestions):
-                findings = self._kept.many(set(questions.keys))
+                findings = self._cache.many(set(questions.keys))
                 if len(findings) == len(set(questions.keys)):
                     yield from _replies(questions, [RuleFinding(*findings[key]) for key in questions.keys], stored=True)
                 else:
@@ -124,8 +124,8 @@ class MeasuringJudge:
         yield from self._fresh(fresh)
 
     def _fresh(self, fresh: Sequence[_PictureQuestions]) -> Iterator[tuple[int, Reply | NoReply]]:
-        looks = [RuleTask(item.place, item.rules, self._kept.path) for item in fresh]
-        processes = self._processes or min(cores(), -(-len(looks) // _PICTURES_EACH) or 1)
+        looks = [RuleTask(item.place, item.rules, self._cache.path) for item in fresh]
+        processes = self._processes or min(cores(), -(-len(looks) // PICTURES_PER_PROCESS) or 1)
         for number, findings in map_processes(self._look, looks, processes=processes):
             questions = fresh[number]
             if isinstance(findings, BadFile):
@@ -133,7 +133,7 @@ class MeasuringJudge:
             elif isinstance(findings, Exception):
                 raise findings
             else:
-                self._kept.keep({key: list(item) for key, item in zip(questions.keys, findings, strict=True)})
+                self._cache.keep({key: list(item) for key, item in zip(questions.keys, findings, strict=True)})
                 yield from _replies(questions, findings, stored=False)
 
     def _asked(self, group: Sequence[tuple[int, Conversation]]) -> _PictureQuestions | list[tuple[int, NoReply]]:
@@ -207,13 +207,13 @@ def look_at_pixels(look: RuleTask) -> list[RuleFinding]:
     """What the picture says to each rule; it is read once, if a rule is about its text."""
     picture = read_picture(look.place)
     view = PictureView(
-        picture.image, None, lambda: remembered_reading(picture.image, picture.sha256, _open_cache(look.kept))
+        picture.image, None, lambda: remembered_reading(picture.image, picture.sha256, _open_cache(look.cache))
     )
     return [answer_from_pixels(rule, view) for rule in look.rules]
 
 
 @cache
-def _open_cache(path: Path) -> ResultCache:
+def _open_cache(path: Path | None = None) -> ResultCache:
     """One connection for each process and file."""
     return ResultCache(path)
 
@@ -254,93 +254,53 @@ def _look_at_layout(look: RuleTask) -> list[RuleFinding]:
 
 def answer_from_layout(rule: Rule, layout: Layout) -> RuleFinding:
     """What the record of a poster says to a rule."""
+    texts = [element for element in layout.elements if element.lettering is not None]
+    drawn_texts = [element.lettering.text for element in texts if element.lettering]
     match rule:
         case WordsRule():
-            return _text(rule, layout)
+            return words_finding(rule.text, drawn_texts, "set")
         case OnlyRule():
-            return _only(rule, layout)
+            return only_finding(rule.texts, drawn_texts)
         case ColorRule():
-            return _color(rule, layout)
+            color, parts = parse_color(rule.color), ("ground",) if rule.leads else _COLORS
+            away = {part: difference(layout.palette[part], color) for part in parts if part in layout.palette}
+            part, apart = min(away.items(), key=lambda distance: distance[1])
+            return RuleFinding(apart < NEAR, f"{part} is {apart:.3f} away from {rule.color}, {NEAR:g} allowed")
         case PlaceRule():
-            return _place(rule, layout)
+            element = _element_of(rule.text, texts)
+            if element is None:
+                return RuleFinding(False, f"“{rule.text}” is not set")
+            x, y = element.box.middle
+            return place_finding(rule.at, x / layout.width, y / layout.height)
         case LargestRule():
-            return _largest(rule, layout)
+            element = _element_of(rule.text, texts)
+            other_heights = [height for other in texts if other is not element for height in _heights(other)]
+            return largest_finding(_heights(element), other_heights, rule.times)
         case SizeRule():
-            return _size(rule, layout)
-        case ContrastRule():
-            return _contrast(rule, layout)
+            return size_finding(_heights(_element_of(rule.text, texts)), layout.height, rule.least)
+        case ContrastRule():  # as pixels have it: what three quarters of the letters reach
+            inked = [e for e in texts if e.lettering and e.color and e.over]
+            values = np.array([contrast(e.color, e.over) for e in inked if e.color and e.over] or [1.0])
+            letters = np.array([max(1, len(e.lettering.text)) for e in inked if e.lettering] or [1], float)
+            order = np.argsort(values)
+            reached = np.cumsum(letters[order]) / letters.sum()
+            return contrast_finding(float(values[order][np.searchsorted(reached, 0.25)]), rule.least)
         case MarginRule():
-            return _margin(rule, layout)
+            boxes = [element.box for text in rule.texts if (element := _element_of(text, texts))]
+            edges = [min(box.x, box.y, layout.width - box.right, layout.height - box.bottom) for box in boxes]
+            return margin_finding(edges, min(layout.width, layout.height), rule.least)
 
 
-def _texts(layout: Layout) -> list[Element]:
-    return [element for element in layout.elements if element.lettering is not None]
-
-
-def _element_of(text: str, layout: Layout) -> Element | None:
+def _element_of(text: str, texts: Sequence[Element]) -> Element | None:
     """The text element that was asked to say `text`, whatever it says."""
     words = plain_words(text)
-    return next((e for e in _texts(layout) if e.lettering and plain_words(e.lettering.asked or "") == words), None)
+    return next((e for e in texts if e.lettering and plain_words(e.lettering.asked or "") == words), None)
 
 
 def _heights(element: Element | None) -> list[float]:
     if element is None or element.lettering is None:
         return []
     return [line.box.height for line in element.lettering.lines]
-
-
-def _text(rule: WordsRule, layout: Layout) -> RuleFinding:
-    words = plain_words(rule.text)
-    texts = (e.lettering.text for e in _texts(layout) if e.lettering)
-    return words_finding(words, found_words([words], (" ".join(plain_words(text)) for text in texts))[0], "set")
-
-
-def _only(rule: OnlyRule, layout: Layout) -> RuleFinding:
-    letters = "".join(word for text in rule.texts for word in plain_words(text))
-    words = [word for e in _texts(layout) if e.lettering for word in plain_words(e.lettering.text)]
-    extra = [word for word in words if len(word) >= LETTERS and word not in letters]
-    return RuleFinding(not extra, f"other words: {', '.join(extra)}" if extra else "no other words")
-
-
-def _color(rule: ColorRule, layout: Layout) -> RuleFinding:
-    parts = ("ground",) if rule.leads else _COLORS
-    away = {part: difference(layout.palette[part], parse_color(rule.color)) for part in parts if part in layout.palette}
-    part, apart = min(away.items(), key=lambda distance: distance[1])
-    return RuleFinding(apart < NEAR, f"{part} is {apart:.3f} away from {rule.color}, {NEAR:g} allowed")
-
-
-def _place(rule: PlaceRule, layout: Layout) -> RuleFinding:
-    element = _element_of(rule.text, layout)
-    if element is None:
-        return RuleFinding(False, f"“{rule.text}” is not set")
-    x, y = element.box.middle
-    return place_finding(rule.at, x / layout.width, y / layout.height)
-
-
-def _largest(rule: LargestRule, layout: Layout) -> RuleFinding:
-    own = _element_of(rule.text, layout)
-    other_heights = [height for e in _texts(layout) if e is not own for height in _heights(e)]
-    return largest_finding(_heights(own), other_heights, rule.times)
-
-
-def _size(rule: SizeRule, layout: Layout) -> RuleFinding:
-    return size_finding(_heights(_element_of(rule.text, layout)), layout.height, rule.least)
-
-
-def _contrast(rule: ContrastRule, layout: Layout) -> RuleFinding:
-    """As pixels have it: what three quarters of the letters reach."""
-    inked = [e for e in _texts(layout) if e.lettering and e.color and e.over]
-    values = np.array([contrast(e.color, e.over) for e in inked if e.color and e.over] or [1.0])
-    letters = np.array([max(1, len(e.lettering.text)) for e in inked if e.lettering] or [1], float)
-    order = np.argsort(values)
-    reached = np.cumsum(letters[order]) / letters.sum()
-    return contrast_finding(float(values[order][np.searchsorted(reached, 0.25)]), rule.least)
-
-
-def _margin(rule: MarginRule, layout: Layout) -> RuleFinding:
-    boxes = [element.box for text in rule.texts if (element := _element_of(text, layout))]
-    edges = [min(box.x, box.y, layout.width - box.right, layout.height - box.bottom) for box in boxes]
-    return margin_finding(edges, min(layout.width, layout.height), rule.least)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -358,8 +318,6 @@ def _margin(rule: MarginRule, layout: Layout) -> RuleFinding:
 
 BOUNDS_VERSION = 1
 """Of the bounds; raised when the same picture would be diagnosed otherwise."""
-PICTURES_PER_PROCESS = 8
-"""Pictures that are worth another process."""
 
 
 class Bound(NamedTuple):
@@ -441,17 +399,14 @@ def flaws_in_pixels(task: tuple[Path, Prompt]) -> list[Flaw]:
     """The flaws that a picture shows, by rule."""
     path, prompt = task
     picture = read_picture(path)
-    view = PictureView(
-        picture.image, prompt, lambda: remembered_reading(picture.image, picture.sha256, _reading_cache())
-    )
-    return [*_measured_flaws(view), *_text_flaws(view)]
-
-
-def _measured_flaws(view: PictureView) -> Iterator[Flaw]:
-    for kind, bound in BOUNDS.items():
-        value = bound.measure(view)
-        if value is not None and value < bound.least:
-            yield kind, bound.words.format(value=abs(value))
+    view = PictureView(picture.image, prompt, lambda: remembered_reading(picture.image, picture.sha256, _open_cache()))
+    values = [(kind, bound, bound.measure(view)) for kind, bound in BOUNDS.items()]
+    measured = [
+        (kind, bound.words.format(value=abs(value)))
+        for kind, bound, value in values
+        if value is not None and value < bound.least
+    ]
+    return [*measured, *_text_flaws(view)]
 
 
 def _text_flaws(view: PictureView) -> Iterator[Flaw]:
@@ -470,12 +425,6 @@ def _text_flaws(view: PictureView) -> Iterator[Flaw]:
         yield "misspelling", f"Not read as given: {', '.join(wrong[:8])}."
     if missing:
         yield "missing-text", f"Not found: {'; '.join(missing[:4])}."
-
-
-@cache
-def _reading_cache() -> ResultCache:
-    """One connection for each process."""
-    return ResultCache()
 
 
 def flaws_in_layout(task: tuple[Path, Prompt]) -> list[Flaw]:

@@ -193,11 +193,6 @@ def shown_view(study: Study, criterion: str, cohort: str | None = None) -> View:
 def seen_views(study: Study, criterion: str) -> set[View]:
     """The views of the cohorts whose people judged `criterion`."""
     views = {cohort.id: cohort.view for cohort in study.cohorts}
-    return {views[name] for name in _cohorts_of(study, criterion) if name in views}
-
-
-def _cohorts_of(study: Study, criterion: str) -> set[str]:
-    """The cohorts of the people who judged `criterion`."""
     number = [known_criterion.id for known_criterion in study.criteria].index(criterion)
     rater_numbers: set[int] = set()
     for kind in JUDGMENTS:
@@ -206,7 +201,8 @@ def _cohorts_of(study: Study, criterion: str) -> set[str]:
         rater_numbers |= set(np.unique(rater[study.codes("criteria", table.column("criterion")) == number]).tolist())
     raters = list(study.nouns("raters"))
     people = (raters[number] for number in rater_numbers if raters[number].kind != "model")
-    return {rater.cohort for rater in people if rater.cohort}
+    cohort_names = {rater.cohort for rater in people if rater.cohort}
+    return {views[name] for name in cohort_names if name in views}
 
 
 def _several_views_error(criteria: Sequence[str], views: set[View]) -> BadValue:

@@ -180,7 +180,8 @@ class OnePass(Noun):
 
     def read(self, text: str) -> OnePassAnswer:
         """What `text` says; nothing in it is guessed."""
-        thought, body = _after_thoughts(text)
+        before, _, after = text.rpartition("</think>")
+        thought, body = "<think>" in before, "" if "<think>" in after else after
         block = _last_block(body)
         if isinstance(block, _UnreadBlock):
             return OnePassAnswer(None, block.reason, thought)
@@ -253,12 +254,6 @@ def _format_score(value: float, scale: Scale, decimals: int) -> str:
 @dataclass(frozen=True, slots=True)
 class _UnreadBlock:
     reason: str
-
-
-def _after_thoughts(text: str) -> tuple[bool, str]:
-    """Whether a thought was closed, and what comes after the last one."""
-    before, _, after = text.rpartition("</think>")
-    return "<think>" in before, "" if "<think>" in after else after
 
 
 def _last_block(body: str) -> str | _UnreadBlock:

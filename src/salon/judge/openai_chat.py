@@ -471,7 +471,23 @@ def _take_answer(
         return "failed", failure
     if key in answered:
         return "duplicate", "this question was answered before in these files; the first answer stays"
-    answer = _answer(vlm, key, response, str(record.get("id") or "batch"), orders[key])
+    id = str(record.get("id") or "batch")
+    order = orders[key]
+    body = response.get("body")
+    tokens_in, tokens_out = read_usage(body)
+    cost = vlm.service.prices.cost(order, tokens_in, tokens_out)
+    answer = CallAnswer(
+        key=key,
+        status=200,
+        headers={FROM_BATCH: id, "content-type": "application/json"},
+        body=json.dumps(body, ensure_ascii=False).encode(),
+        seconds=0.0,
+        attempts=1,
+        at=utc_now(),
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=None if cost is None else float(cost),
+    )
     why = why_unusable(answer)
     if why is not None:
         return "broken", why
@@ -494,21 +510,3 @@ def _failure(record: dict[str, Any], response: Any) -> str | None:
         _, message = read_error(json.dumps(response.get("body")).encode())
         return f"{response.get('status_code')}: {message}"
     return None
-
-
-def _answer(vlm: OpenAIChat, key: str, response: dict[str, Any], id: str, order: CallOrder) -> CallAnswer:
-    body = response.get("body")
-    tokens_in, tokens_out = read_usage(body)
-    cost = vlm.service.prices.cost(order, tokens_in, tokens_out)
-    return CallAnswer(
-        key=key,
-        status=200,
-        headers={FROM_BATCH: id, "content-type": "application/json"},
-        body=json.dumps(body, ensure_ascii=False).encode(),
-        seconds=0.0,
-        attempts=1,
-        at=utc_now(),
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        cost=None if cost is None else float(cost),
-    )

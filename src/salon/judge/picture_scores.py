@@ -77,9 +77,9 @@ def open_pictures(place: Path, *, prompt: str | None = None, prompts: Path | Non
         raise BadValue("one of --prompt and --prompts is needed", found="both of them")
     shared_prompt = None if prompt is None else text_prompt(prompt)
     if place.is_dir():
-        return PictureFolder(
-            place, shared_prompt, _table_beside(place) if shared_prompt is None and prompts is None else prompts
-        )
+        if shared_prompt is None and prompts is None:
+            prompts = next((place / name for name in TABLES if (place / name).is_file()), None)
+        return PictureFolder(place, shared_prompt, prompts)
     if place.suffix.lower() != ".parquet" or not place.is_file():
         raise BadFile(
             "a study, a folder of pictures or a Parquet file with pictures is needed",
@@ -131,10 +131,6 @@ class PictureFolder:
 def _is_picture(path: Path, folder: Path) -> bool:
     hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
     return not hidden and path.suffix.lower() in PICTURE_ENDINGS and path.is_file()
-
-
-def _table_beside(folder: Path) -> Path | None:
-    return next((folder / name for name in TABLES if (folder / name).is_file()), None)
 
 
 def _read_prompts(path: Path) -> dict[str, Prompt]:
@@ -279,54 +275,43 @@ def score_pictures(
         address=settings.address,
         batch=max(_PICTURES_PER_TASK, settings.batch),
     )
-    work_result = run_work(work, _tasks(source, settings.limit), shards, engine, _counter(progress, total))
+    tasks = (WorkTask(f"{number:012}", picture) for number, picture in enumerate(islice(source, settings.limit)))
+    completed = 0
+
+    def count(more: int) -> None:
+        nonlocal completed
+        completed += more
+        if progress is not None:
+            progress(completed, total)
+
+    work_result = run_work(work, tasks, shards, engine, count)
     lost = {task.key: f"the process that worked on it ended: {task.reason}" for task in work_result.lost}
-    table = _ordered_table(read_results(work, shards), source, settings.limit, lost)
-    check: GapCheck = getattr(scorer, "check", lambda gaps, work_result, total: None)
+    table = read_results(work, shards)
+    if lost:  # pictures that took their worker down go back to their places
+        items = {f"{number:012}": picture.item for number, picture in enumerate(islice(source, settings.limit))}
+        rows = [{"key": key, "item": items[key], "unscored": reason} for key, reason in lost.items()]
+        table = pa.concat_tables([table, pa.Table.from_pylist(rows, table.schema)]).sort_by("key")
+    table = table.drop_columns("key")
+    check: GapCheck = getattr(scorer, "check", lambda gaps, completed, total: None)
     check(Counter(table.column("unscored").drop_null().to_pylist()), table.num_rows, table.num_rows)
     run = write_scores(file, scorer, table, reused=work_result.kept, data=source.digest)
     shutil.rmtree(shards)
     return run
 
 
-def _tasks(source: PictureSource, limit: int | None) -> Iterator[WorkTask]:
-    return (WorkTask(f"{number:012}", pictured) for number, pictured in enumerate(islice(source, limit)))
-
-
-def _counter(progress: Callable[[int, int], None] | None, total: int) -> Callable[[int], None]:
-    done = 0
-
-    def count(more: int) -> None:
-        nonlocal done
-        done += more
-        if progress is not None:
-            progress(done, total)
-
-    return count
-
-
-def _ordered_table(table: pa.Table, source: PictureSource, limit: int | None, lost: dict[str, str]) -> pa.Table:
-    """The rows in the order of the source, with those that took their worker down."""
-    if lost:
-        items = {f"{number:012}": picture.item for number, picture in enumerate(islice(source, limit))}
-        rows = [{"key": key, "item": items[key], "unscored": reason} for key, reason in lost.items()]
-        table = pa.concat_tables([table, pa.Table.from_pylist(rows, table.schema)]).sort_by("key")
-    return table.drop_columns("key")
-
-
 def _score_task(scorer: Scorer, pictures: Sequence[SourcePicture]) -> list[Row]:
     """Scorers open files, so bytes become some for as long as they are looked at."""
     with tempfile.TemporaryDirectory(prefix="salon-") as folder:
-        items = [_picture_item(picture, Path(folder) / str(number)) for number, picture in enumerate(pictures)]
+        items = []
+        for number, picture in enumerate(pictures):
+            path = picture.image
+            if isinstance(path, bytes):
+                place = Path(folder) / str(number)
+                place.write_bytes(path)
+                path = place
+            items.append(Item(id=picture.item, image=None if path is None else str(path)))
         results = score_items(scorer, [(item, picture.prompt) for item, picture in zip(items, pictures, strict=True)])
     return [score_row(item.id, result) for item, result in zip(items, results, strict=True)]
-
-
-def _picture_item(picture: SourcePicture, place: Path) -> Item:
-    if isinstance(picture.image, bytes):
-        place.write_bytes(picture.image)
-        return Item(id=picture.item, image=str(place))
-    return Item(id=picture.item, image=None if picture.image is None else str(picture.image))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -352,7 +337,12 @@ class ScoringWork:
     def open(self) -> Callable[[Sequence[Any]], list[Row]]:
         """Load the scorer."""
         scorer = make_scorer(self.named, self.settings)
-        return lambda items: [_result_row(result) for result in score_items(scorer, items)]
+
+        def score(pairs: Sequence[Any]) -> list[Row]:
+            rows = (score_row("", result) for result in score_items(scorer, pairs))
+            return [{name: row[name] for name in self.schema.names} for row in rows]
+
+        return score
 
 
 class DistributedScorer:
@@ -381,27 +371,20 @@ class DistributedScorer:
     def results(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[ScoreResult]:
         """One number per item with its sigma, or the reason why there is none."""
         pairs = list(zip(items, prompts, strict=True))
-        keys = [_key(self._here, *pair) for pair in pairs]
+        make_key = getattr(self._here, "key", lambda item, prompt: item.id)
+        keys = [make_key(item, prompt) for item, prompt in pairs]
         tasks = {key: WorkTask(key, pair) for key, pair in zip(keys, pairs) if key is not None}
         work_result = run_work(self._work, tasks.values(), self._folder, self._engine)
         table = read_results(self._work, self._folder)
         rows = dict(zip(table.column("key").to_pylist(), table.drop_columns("key").to_pylist()))
-        lost = {pair.key: f"the process that worked on it ended: {pair.reason}" for pair in work_result.lost}
-        return [_row_result(rows.get(key or ""), lost.get(key or "", "the picture cannot be read")) for key in keys]
-
-
-def _key(scorer: Scorer, item: Item, prompt: Prompt | None) -> str | None:
-    make = getattr(scorer, "key", None)
-    return item.id if make is None else make(item, prompt)
-
-
-def _result_row(result: ScoreResult) -> Row:
-    if isinstance(result, PictureScore):
-        return {"value": result.value, "sigma": result.sigma, "unscored": None}
-    return {"value": None, "sigma": None, "unscored": result.reason}
-
-
-def _row_result(row: Row | None, missing: str) -> ScoreResult:
-    if row is None:
-        return MissingScore(missing)
-    return MissingScore(row["unscored"]) if row["value"] is None else PictureScore(row["value"], row["sigma"])
+        lost = {task.key: f"the process that worked on it ended: {task.reason}" for task in work_result.lost}
+        results: list[ScoreResult] = []
+        for key in keys:
+            row = rows.get(key or "")
+            if row is None:
+                results.append(MissingScore(lost.get(key or "", "the picture cannot be read")))
+            elif row["value"] is None:
+                results.append(MissingScore(row["unscored"]))
+            else:
+                results.append(PictureScore(row["value"], row["sigma"]))
+        return results

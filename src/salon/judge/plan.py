@@ -162,7 +162,17 @@ def plan_run(
     points = points or (ticked_points(study) if settings.protocol == "checklist" else ())
     questions = _questions(study, criteria, settings, pairs, points)
     if not questions:
-        raise _no_questions_error(settings, study)
+        remedies = {
+            "compare": "people judged no pair here: compare all pairs with --pairs all, or give a file of pairs",
+            "rate": "the study has no items",
+            "checklist": "nobody ticked a checklist here: give points with --points FILE",
+        }
+        raise BadValue(
+            "at least one question is needed",
+            found="none",
+            where=f"study {study.name!r}",
+            remedy=remedies[settings.protocol],
+        )
     messages = Messages(study, Path(folder), settings, texts, points=points)
     for question in {(sample.prompt, sample.criteria): sample for sample in questions}.values():
         messages.shown_prompt(question)  # a prompt without the parts of its view is found now
@@ -225,20 +235,6 @@ def _questions(
     if settings.protocol == "rate":
         return point_questions(study, criteria, settings)
     return checklist_questions(study, criteria, settings, points)
-
-
-def _no_questions_error(settings: JudgeSettings, study: Study) -> BadValue:
-    remedies = {
-        "compare": "people judged no pair here: compare all pairs with --pairs all, or give a file of pairs",
-        "rate": "the study has no items",
-        "checklist": "nobody ticked a checklist here: give points with --points FILE",
-    }
-    return BadValue(
-        "at least one question is needed",
-        found="none",
-        where=f"study {study.name!r}",
-        remedy=remedies[settings.protocol],
-    )
 
 
 def check_pictures(plan: JudgePlan, step: Step) -> None:

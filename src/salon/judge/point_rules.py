@@ -151,46 +151,42 @@ def read_rule(record: dict[str, Any], *, where: str) -> Rule:
 
 def answer_from_pixels(rule: Rule, view: PictureView) -> RuleFinding:
     """What the pixels of a picture say to a rule."""
+    width, height = view.image.size
     match rule:
         case WordsRule():
-            return _text(rule, view)
+            return words_finding(rule.text, [line.text for line in view.lines], "read")
         case OnlyRule():
-            return _only(rule, view)
+            return only_finding(rule.texts, [line.text for line in view.lines if line.confidence >= SURE])
         case ColorRule():
-            return _color(rule, view)
+            color = np.array(oklab(parse_color(rule.color)))
+            share = float((np.linalg.norm(view.colors - color, axis=1) < NEAR).mean())
+            least = LEADING if rule.leads else THERE
+            return RuleFinding(share >= least, f"{rule.color} on {share:.1%} of the picture, {least:.0%} needed")
         case PlaceRule():
-            return _place(rule, view)
+            lines = lines_of(rule.text, view.lines)
+            if not lines:
+                return RuleFinding(False, f"“{rule.text}” is not found")
+            across = min(line.left for line in lines) + max(line.right for line in lines)
+            down = min(line.top for line in lines) + max(line.bottom for line in lines)
+            return place_finding(rule.at, across / 2 / width, down / 2 / height)
         case LargestRule():
-            return _largest(rule, view)
+            lines = lines_of(rule.text, view.lines)
+            other_lines = [line for line in view.lines if line not in lines and line.confidence >= SURE]
+            own, rest = ([ink_height(line, view) for line in some] for some in (lines, other_lines))
+            return largest_finding(own, rest, rule.times)
         case SizeRule():
-            return _size(rule, view)
+            heights = [ink_height(line, view) for line in lines_of(rule.text, view.lines)]
+            return size_finding(heights, height, rule.least)
         case ContrastRule():
-            return _contrast(rule, view)
+            contrast = text_contrast(view) if view.lines else 1.0
+            return contrast_finding(1.0 if contrast is None else contrast, rule.least)
         case MarginRule():
-            return _margin(rule, view)
-
-
-# -- words -----------------------------------------------------------------------------------------------------------
-
-
-def _text(rule: WordsRule, view: PictureView) -> RuleFinding:
-    words = plain_words(rule.text)
-    is_read = found_words([words], (" ".join(plain_words(line.text)) for line in view.lines))[0]
-    return words_finding(words, is_read, "read")
-
-
-def words_finding(words: Sequence[str], is_found: Sequence[bool], verb: str) -> RuleFinding:
-    """Whether all words were found, and which were not."""
-    lost = [word for word, there in zip(words, is_found) if not there]
-    count = f"{sum(is_found)} of {len(words)} words {verb}"
-    return RuleFinding(not lost, f"{count}, not: {', '.join(lost)}" if lost else count)
-
-
-def _only(rule: OnlyRule, view: PictureView) -> RuleFinding:
-    together = "".join(word for text in rule.texts for word in plain_words(text))
-    read = [word for line in view.lines if line.confidence >= SURE for word in plain_words(line.text)]
-    extra = [word for word in read if len(word) >= LETTERS and word not in together]
-    return RuleFinding(not extra, f"other words: {', '.join(extra)}" if extra else "no other words")
+            lines = [line for text in rule.texts for line in lines_of(text, view.lines)]
+            edges = [
+                min(line.left, line.top, width - line.right, height - line.bottom) + PADDING * line.height
+                for line in lines
+            ]
+            return margin_finding(edges, min(width, height), rule.least)
 
 
 def plain_words(text: str) -> list[str]:
@@ -205,12 +201,12 @@ def plain_words(text: str) -> list[str]:
 def lines_of(text: str, lines: Sequence[TextLine]) -> list[TextLine]:
     """The lines that hold `text`, misspelled or not, without those much smaller than the tallest of them."""
     together = "".join(plain_words(text))
-    matches = [line for line in lines if _alike("".join(plain_words(line.text)), together) >= ALIKE]
+    matches = [line for line in lines if _likeness("".join(plain_words(line.text)), together) >= ALIKE]
     tallest = max((line.height for line in matches), default=0.0)
     return [line for line in matches if line.height > 0.6 * tallest]
 
 
-def _alike(letters: str, together: str) -> float:
+def _likeness(letters: str, together: str) -> float:
     """Share of the letters that are in the text, in runs of two or more; 1 where the text holds them as they are."""
     if letters and letters in together:
         return 1.0
@@ -218,39 +214,39 @@ def _alike(letters: str, together: str) -> float:
     return sum(block.size for block in blocks if block.size > 1) / max(1, len(letters))
 
 
-# -- color -----------------------------------------------------------------------------------------------------------
+def ink_height(line: TextLine, view: PictureView) -> float:
+    """Height of the ink in a line: the rows of its box that hold the color which its edges do not."""
+    top, left = max(0, int(line.top)), max(0, int(line.left))
+    ink = ink_of(view.pixels[top : int(line.bottom) + 1, left : int(line.right) + 1])
+    rows = np.flatnonzero(ink.mean(axis=1) > _INKED)
+    most = line.height * (1 - PADDING)
+    return min(most, float(rows[-1] - rows[0] + 1)) if len(rows) else most
 
 
-def _color(rule: ColorRule, view: PictureView) -> RuleFinding:
-    color = np.array(oklab(parse_color(rule.color)))
-    share = float((np.linalg.norm(view.colors - color, axis=1) < NEAR).mean())
-    least = LEADING if rule.leads else THERE
-    return RuleFinding(share >= least, f"{rule.color} on {share:.1%} of the picture, {least:.0%} needed")
+# -- findings, the same for pixels and for layouts ---------------------------------------------------------------------
 
 
-# -- order on the page -----------------------------------------------------------------------------------------------
+def words_finding(text: str, texts: Sequence[str], verb: str) -> RuleFinding:
+    """Whether all words of `text` are in the texts found, and which are not."""
+    words = plain_words(text)
+    is_found = found_words([words], (" ".join(plain_words(line)) for line in texts))[0]
+    lost = [word for word, there in zip(words, is_found) if not there]
+    count = f"{sum(is_found)} of {len(words)} words {verb}"
+    return RuleFinding(not lost, f"{count}, not: {', '.join(lost)}" if lost else count)
 
 
-def _place(rule: PlaceRule, view: PictureView) -> RuleFinding:
-    lines = lines_of(rule.text, view.lines)
-    if not lines:
-        return RuleFinding(False, f"“{rule.text}” is not found")
-    left, right = min(line.left for line in lines), max(line.right for line in lines)
-    top, bottom = min(line.top for line in lines), max(line.bottom for line in lines)
-    return place_finding(rule.at, (left + right) / 2 / view.image.width, (top + bottom) / 2 / view.image.height)
+def only_finding(allowed: Sequence[str], texts: Sequence[str]) -> RuleFinding:
+    """Whether the texts found hold no words but those of `allowed`."""
+    together = "".join(word for text in allowed for word in plain_words(text))
+    words = [word for text in texts for word in plain_words(text)]
+    extra = [word for word in words if len(word) >= LETTERS and word not in together]
+    return RuleFinding(not extra, f"other words: {', '.join(extra)}" if extra else "no other words")
 
 
 def place_finding(at: At, across: float, down: float) -> RuleFinding:
     """Whether a middle, in shares of width and height, is in a third."""
     share = down if at in ("top", "middle", "bottom") else across
     return RuleFinding(_THIRDS[at] == min(2, int(3 * share)), f"its middle is at {share:.0%}, {at} asked for")
-
-
-def _largest(rule: LargestRule, view: PictureView) -> RuleFinding:
-    lines = lines_of(rule.text, view.lines)
-    other_lines = [line for line in view.lines if line not in lines and line.confidence >= SURE]
-    own, rest = ([ink_height(line, view) for line in some] for some in (lines, other_lines))
-    return largest_finding(own, rest, rule.times)
 
 
 def largest_finding(own: Sequence[float], other_heights: Sequence[float], times: float) -> RuleFinding:
@@ -263,45 +259,15 @@ def largest_finding(own: Sequence[float], other_heights: Sequence[float], times:
     )
 
 
-def _size(rule: SizeRule, view: PictureView) -> RuleFinding:
-    heights = [ink_height(line, view) for line in lines_of(rule.text, view.lines)]
-    return size_finding(heights, view.image.height, rule.least)
-
-
 def size_finding(heights: Sequence[float], whole: float, least: float) -> RuleFinding:
     """Whether the tallest line has `least` of the whole height."""
     share = max(heights, default=0.0) / whole
     return RuleFinding(share >= least, f"{share:.1%} of the height, {least:.1%} needed")
 
 
-def ink_height(line: TextLine, view: PictureView) -> float:
-    """Height of the ink in a line: the rows of its box that hold the color which its edges do not."""
-    top, left = max(0, int(line.top)), max(0, int(line.left))
-    ink = ink_of(view.pixels[top : int(line.bottom) + 1, left : int(line.right) + 1])
-    rows = np.flatnonzero(ink.mean(axis=1) > _INKED)
-    most = line.height * (1 - PADDING)
-    return min(most, float(rows[-1] - rows[0] + 1)) if len(rows) else most
-
-
-def _contrast(rule: ContrastRule, view: PictureView) -> RuleFinding:
-    contrast = text_contrast(view) if view.lines else 1.0
-    return contrast_finding(1.0 if contrast is None else contrast, rule.least)
-
-
 def contrast_finding(contrast: float, least: float) -> RuleFinding:
     """Whether a contrast suffices."""
     return RuleFinding(contrast >= least, f"contrast {contrast:.1f}, {least:g} needed")
-
-
-def _margin(rule: MarginRule, view: PictureView) -> RuleFinding:
-    width, height = view.image.size
-    lines = [line for text in rule.texts for line in lines_of(text, view.lines)]
-    edges = [_to_edge(line, width, height) + PADDING * line.height for line in lines]
-    return margin_finding(edges, min(width, height), rule.least)
-
-
-def _to_edge(line: TextLine, width: int, height: int) -> float:
-    return min(line.left, line.top, width - line.right, height - line.bottom)
 
 
 def margin_finding(edges: Sequence[float], short: float, least: float) -> RuleFinding:

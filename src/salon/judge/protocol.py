@@ -257,18 +257,17 @@ def read_pairs(path: Path, study: Study) -> list[Pair]:
         raise BadFile("pairs as CSV with columns a and b are needed", found=error, where=str(path)) from None
     groups = dict(zip(study.ids("items").to_pylist(), study.item_groups.tolist()))
     for number, (a, b) in enumerate(pairs):
-        _check_pair(a, b, groups, f"{path}, pair {number + 1}", study.compare_within)
+        where = f"{path}, pair {number + 1}"
+        for item in (a, b):
+            if item not in groups:
+                raise UnknownReference("pairs may only name items of the study", found=repr(item), where=where)
+        if a == b or groups[a] != groups[b] or groups[a] < 0:
+            raise BadValue(
+                f"two different items of one {study.compare_within} are needed", found=f"{a!r} and {b!r}", where=where
+            )
     if not pairs:
         raise BadFile("at least one pair is needed", found="none", where=str(path))
     return sorted({order_pair(*pair) for pair in pairs})
-
-
-def _check_pair(a: str, b: str, groups: Mapping[str, int], where: str, within: str) -> None:
-    for item in (a, b):
-        if item not in groups:
-            raise UnknownReference("pairs may only name items of the study", found=repr(item), where=where)
-    if a == b or groups[a] != groups[b] or groups[a] < 0:
-        raise BadValue(f"two different items of one {within} are needed", found=f"{a!r} and {b!r}", where=where)
 
 
 def order_pair(a: str, b: str) -> Pair:

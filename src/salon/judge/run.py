@@ -66,12 +66,14 @@ def judgments(verdicts: Iterable[JudgeVerdict]) -> Iterator[Judgment]:
         same_question = list(group)
         about = {"criterion": criterion, "rater": same_question[0].judge}
         if same_question[0].protocol == "compare":
-            yield _comparison(about | {"a": a, "b": b}, same_question)
+            comparison = _comparison(about | {"a": a, "b": b}, same_question)
+            yield comparison
         elif same_question[0].protocol == "rate":
             value = mean_value([verdict.value for verdict in same_question])
             yield Rating(**about, item=a, value=value, skipped=_why(same_question) if value is None else None)
         else:
-            yield _checklist(about | {"item": a}, same_question)
+            checklist = _checklist(about | {"item": a}, same_question)
+            yield checklist
 
 
 def _about(verdict: JudgeVerdict) -> tuple[str, str, str]:
@@ -198,7 +200,21 @@ def run_plan(
     verdicts = [verdict for verdict_list, _ in results for verdict in verdict_list]
     repeated = [f"asked again, because the stored reply could not be read: {again:,}"] if again else []
     notes = (*foreseen, *plan.notes, *repeated, *(vlm.notes() if isinstance(vlm, VlmWithNotes) else ()))
-    record = _record(plan, vlm, verdicts)
+    who, texts = _identity(plan, vlm)
+    record = JudgeRecord(
+        judge=vlm.name,
+        signature=str(plan.signature(vlm.signature)),
+        vlm=who,
+        study=plan.study.name,
+        data=plan.study.hash[:12],
+        settings=plan.settings,
+        templates=texts,
+        questions=len(plan.questions),
+        unparsed=sum(verdict.unparsed is not None for verdict in verdicts),
+        failed=sum(verdict.failed is not None for verdict in verdicts),
+        models=tuple(sorted({verdict.model for verdict in verdicts if verdict.model})),
+        simulated=plan.study.simulated or vlm.signature.method.startswith("simulated"),
+    )
     judged_study = build_judged_study(plan, vlm.name, verdicts, simulated=record.simulated)
     with written_inside(target):
         check_may_replace(plan, vlm, overwrite=overwrite)  # again: another run may have ended since this one began
@@ -332,24 +348,6 @@ def _identity(plan: JudgePlan, vlm: Vlm) -> tuple[str, str]:
 def _answer_settings(settings: JudgeSettings) -> JudgeSettings:
     """What decides an answer: neither how many questions are asked nor about which pairs."""
     return settings.model_copy(update={"limit": None, "pairs": "judged"})
-
-
-def _record(plan: JudgePlan, vlm: Vlm, verdicts: Sequence[JudgeVerdict]) -> JudgeRecord:
-    who, texts = _identity(plan, vlm)
-    return JudgeRecord(
-        judge=vlm.name,
-        signature=str(plan.signature(vlm.signature)),
-        vlm=who,
-        study=plan.study.name,
-        data=plan.study.hash[:12],
-        settings=plan.settings,
-        templates=texts,
-        questions=len(plan.questions),
-        unparsed=sum(verdict.unparsed is not None for verdict in verdicts),
-        failed=sum(verdict.failed is not None for verdict in verdicts),
-        models=tuple(sorted({verdict.model for verdict in verdicts if verdict.model})),
-        simulated=plan.study.simulated or vlm.signature.method.startswith("simulated"),
-    )
 
 
 def _run(

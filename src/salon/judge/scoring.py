@@ -251,7 +251,11 @@ def cached_scores(
         by_key |= fresh
         completed += len(part)
         cache.keep(
-            {key: score._asdict() for key, score in fresh.items() if isinstance(score, PictureScore) and _lasts(key)}
+            {
+                key: score._asdict()
+                for key, score in fresh.items()
+                if isinstance(score, PictureScore) and (not key.startswith(_ONLY_HERE))
+            }
         )
         check(
             Counter(score.reason for score in by_key.values() if isinstance(score, MissingScore)),
@@ -279,10 +283,6 @@ def _key(scorer: Scorer, item: Item, prompt: Prompt | None) -> str | None:
     return None if make is None else make(item, prompt)
 
 
-def _lasts(key: str) -> bool:
-    return not key.startswith(_ONLY_HERE)
-
-
 def _parts(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
     return (numbers[start : start + size] for start in range(0, len(numbers), size))
 
@@ -304,19 +304,10 @@ def write_scores(file: Path, scorer: Scorer, table: pa.Table, *, reused: int, da
     never one that is read by another's card, or as if higher were better because it has none. Two at once write one
     after the other.
     """
-    run = _score_run(scorer, table, reused, data, file)
-    with written_inside(file), whole_file(file) as target:
-        pq.write_table(table.cast(SCORE_COLUMNS), target, compression="zstd", row_group_size=_ROWS_IN_GROUP)
-        file.unlink(missing_ok=True)
-        write_json(file.with_suffix(".json"), run)
-    return run
-
-
-def _score_run(scorer: Scorer, table: pa.Table, reused: int, data: str, file: Path) -> ScoreRun:
     values = table.column("value")
     ends = pc.min_max(values).as_py()
     reasons = pc.value_counts(table.column("unscored").drop_null()).to_pylist()
-    return ScoreRun(
+    run = ScoreRun(
         scorer=scorer.name,
         items=table.num_rows,
         scored=table.num_rows - values.null_count,
@@ -331,6 +322,11 @@ def _score_run(scorer: Scorer, table: pa.Table, reused: int, data: str, file: Pa
         signature=str(scorer.signature),
         file=f"{file.parent.name}/{file.name}",
     )
+    with written_inside(file), whole_file(file) as target:
+        pq.write_table(table.cast(SCORE_COLUMNS), target, compression="zstd", row_group_size=_ROWS_IN_GROUP)
+        file.unlink(missing_ok=True)
+        write_json(file.with_suffix(".json"), run)
+    return run
 
 
 def scores_file(folder: Path, name: str) -> Path:

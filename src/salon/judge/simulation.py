@@ -292,7 +292,10 @@ def _script(answers: Script) -> tuple[Callable[[Conversation], ScriptAnswer], st
         return answers, f"{answers.__module__}.{getattr(answers, '__qualname__', type(answers).__qualname__)}"
     if isinstance(answers, Path):
         lines = read_script(answers)
-        return lambda conversation: _first(lines, conversation), json.dumps([line.record() for line in lines])
+        return lambda conversation: next(
+            (line.said() for line in lines if line.fits(conversation)),
+            _script_has_nothing("has no line for this question"),
+        ), json.dumps([line.record() for line in lines])
     rest = iter(list(answers))
     return lambda _: next(rest, _script_has_nothing("is at its end")), json.dumps([str(answer) for answer in answers])
 
@@ -314,12 +317,6 @@ def _read_line(text: str, where: str) -> ScriptLine:
     if not isinstance(record, dict):
         raise BadFile("a JSON object is needed", found=type(record).__name__, where=where)
     return ScriptLine.parse(record, where=where)
-
-
-def _first(lines: Sequence[ScriptLine], conversation: Conversation) -> ScriptAnswer:
-    return next(
-        (line.said() for line in lines if line.fits(conversation)), _script_has_nothing("has no line for this question")
-    )
 
 
 def _script_has_nothing(why: str) -> NoReply:

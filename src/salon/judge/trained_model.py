@@ -51,11 +51,17 @@ def trained_scorer(
 
 def served_card(card: ModelCard, criterion: ModelCriterion) -> ScorerCard:
     """What one has to know before using a model's numbers for one criterion."""
+    raters = "simulated raters" if card.simulated else "the raters"
     return ScorerCard(
-        reads="image and prompt", view=criterion.view, higher_is_better=criterion.higher_is_better,
-        is_logit=card.is_logit and criterion.id != card.flag, licence=card.licence, source=str(card.signature),
-        measures=f"{criterion.name}, as {_raters(card)} of {card.study} judged it.", criterion=criterion.id,
-    )  # fmt: skip
+        reads="image and prompt",
+        view=criterion.view,
+        higher_is_better=criterion.higher_is_better,
+        is_logit=card.is_logit and criterion.id != card.flag,
+        licence=card.licence,
+        source=str(card.signature),
+        measures=f"{criterion.name}, as {raters} of {card.study} judged it.",
+        criterion=criterion.id,
+    )
 
 
 def trained_signature(card: ModelCard, criterion: str, weights: str) -> Signature:
@@ -117,10 +123,6 @@ def _finite_result(score: Given) -> ScoreResult:
     if not math.isfinite(score.value) or not math.isfinite(score.sigma or 0.0):
         return MissingScore("the model gave no finite number")
     return PictureScore(float(score.value), None if score.sigma is None else float(score.sigma))
-
-
-def _raters(card: ModelCard) -> str:
-    return "simulated raters" if card.simulated else "the raters"
 
 
 # --------------------------------------------------------------------------------------------------

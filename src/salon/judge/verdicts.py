@@ -78,13 +78,17 @@ def read_verdict(text: str, key: str, menu: Menu, *, cut: bool = False) -> Parse
     if isinstance(body, UnparsedAnswer):
         return body
     stated = [*_objects(body, lambda record: _under(record, key)), *_lines(body, key)]
-    last_line = _last_line(body)
+    lines = [bare for line in body.splitlines() if (bare := _bare(line))]
+    last_line = _Statement(lines[-1], body.rfind(lines[-1]), len(body)) if lines else None
     if last_line is not None and isinstance(menu(last_line.value), ParsedAnswer):
         stated.append(last_line)
     if not stated:
         return UnparsedAnswer("breaks off" if cut or _is_open(body) else "no verdict")
     last = max(stated, key=lambda statement: statement.end)
-    if any(_is_or(body[statement.end : last.start]) and statement.value != last.value for statement in stated):
+    if any(
+        (_bare(body[statement.end : last.start]).lower() == "or") and statement.value != last.value
+        for statement in stated
+    ):
         return UnparsedAnswer("options, and none chosen")
     return _bind(body, last, menu, cut=cut)
 
@@ -256,22 +260,12 @@ def _lines(text: str, key: str) -> Iterator[_Statement]:
             yield _Statement(match["value"], end - len(line), end)
 
 
-def _last_line(text: str) -> _Statement | None:
-    lines = [bare for line in text.splitlines() if (bare := _bare(line))]
-    return _Statement(lines[-1], text.rfind(lines[-1]), len(text)) if lines else None
-
-
 def _bind(text: str, last: _Statement, menu: Menu, *, cut: bool) -> ParsedAnswer | UnparsedAnswer:
     if _is_open(text) or (cut and _bare(text[last.end :])):
         return UnparsedAnswer("breaks off")
     if _is_inside(text, last.start):
         return UnparsedAnswer("inside a broken object")
     return last.value if isinstance(last.value, UnparsedAnswer) else menu(last.value)
-
-
-def _is_or(between: str) -> bool:
-    """Whether two statements are offered side by side, as the question does (`messages`)."""
-    return _bare(between).lower() == "or"
 
 
 def _bare(text: str) -> str:

@@ -64,7 +64,9 @@ def structure_features(pixels: np.ndarray) -> np.ndarray:
 
 def _scale_features(gray: np.ndarray) -> list[float]:
     normal = normalised(gray)
-    features = list(_symmetric(normal))
+    variance = normal.var() + 1e-8
+    symmetric = _shape(np.abs(normal).mean() ** 2 / variance), float(np.log(variance))
+    features = list(symmetric)
     for down, across in _NEIGHBOURS:
         features += _lopsided(normal * np.roll(normal, (-down, -across), (0, 1)))
     return features
@@ -76,12 +78,6 @@ def normalised(gray: np.ndarray) -> np.ndarray:
     spread = np.sqrt(np.maximum(cv2.GaussianBlur(gray**2, (7, 7), 7 / 6) - mean**2, 0))
     values: np.ndarray = (gray - mean) / (spread + _FLAT)
     return values
-
-
-def _symmetric(values: np.ndarray) -> tuple[float, float]:
-    """Shape and log spread of a generalised Gaussian, by matching moments."""
-    variance = values.var() + 1e-8
-    return _shape(np.abs(values).mean() ** 2 / variance), float(np.log(variance))
 
 
 def _lopsided(values: np.ndarray) -> list[float]:

@@ -89,7 +89,11 @@ class PictureView:
         quoted = " ".join(self.prompt.view().replace("\\", "").split())
         texts = {role: getattr(self.brief, role) for role in LABELS}
         present = {role: text for role, text in texts.items() if text}
-        return {role: text for role, text in present.items() if any(mark + _flat(text) in quoted for mark in "“\"«‘'")}
+        return {
+            role: text
+            for role, text in present.items()
+            if any(mark + " ".join(text.replace("\\", "").split()) in quoted for mark in "“\"«‘'")
+        }
 
     @cached_property
     def pull(self) -> np.ndarray:
@@ -102,10 +106,6 @@ class PictureView:
         scale = min(1.0, _SMALL / max(self.image.size))
         size = tuple(max(1, round(side * scale)) for side in self.image.size)
         return oklab_of(cv2.resize(self.pixels, size, interpolation=cv2.INTER_AREA).reshape(-1, 3))
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.replace("\\", "").split())
 
 
 _BYTE_VALUES = np.arange(256) / 255

@@ -139,16 +139,14 @@ def room(view: PictureView) -> float | None:
     if not view.lines:
         return None
     width, height = view.image.size
-    free = [min(_to_edge(line, width, height), _to_others(line, view.lines)) for line in view.lines]
+    free = [
+        min(
+            max(0.0, min(line.left, line.top, width - line.right, height - line.bottom)),
+            min((_gap(line, neighbor) for neighbor in view.lines if neighbor is not line), default=np.inf),
+        )
+        for line in view.lines
+    ]
     return float(np.average(free, weights=_letter_counts(view)) / min(width, height))
-
-
-def _to_edge(line: TextLine, width: int, height: int) -> float:
-    return max(0.0, min(line.left, line.top, width - line.right, height - line.bottom))
-
-
-def _to_others(line: TextLine, lines: tuple[TextLine, ...]) -> float:
-    return min((_gap(line, neighbor) for neighbor in lines if neighbor is not line), default=np.inf)
 
 
 def _gap(a: TextLine, b: TextLine) -> float:

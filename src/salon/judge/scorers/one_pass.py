@@ -317,7 +317,15 @@ def untrained_scorer(
         batch = max(batch, 2 * settings.concurrency)
     else:
         answers = _open_folder(Path(rater.source).resolve(), device, weights, settings.model_dump_json(), form)
-    signature = _signature(rater, settings, form, chosen, weights)
+    fields: dict[str, Setting] = {
+        "model": rater.source.removeprefix("openai:") if rater.is_endpoint else rater.title,
+        "criterion": chosen,
+        "question": form.hash,
+        "max_tokens": settings.max_tokens,
+        "pixels": settings.pixels,
+        "show_prompt": settings.show_prompt,
+    }
+    signature = Signature(method=UNTRAINED, data=weights, settings=fields)
     return RaterScorer(rater, settings, answers, criteria[chosen], signature, batch=batch)
 
 
@@ -422,17 +430,3 @@ def _rater_card(rater: RaterName, settings: RaterSettings, criterion: Criterion)
         measures=f"{criterion.title}, as an untrained VLM says in one pass.",
         criterion=criterion.id,
     )
-
-
-def _signature(
-    rater: RaterName, settings: RaterSettings, form: OnePass, criterion: str, weights: str | None
-) -> Signature:
-    fields: dict[str, Setting] = {
-        "model": rater.source.removeprefix("openai:") if rater.is_endpoint else rater.title,
-        "criterion": criterion,
-        "question": form.hash,
-        "max_tokens": settings.max_tokens,
-        "pixels": settings.pixels,
-        "show_prompt": settings.show_prompt,
-    }
-    return Signature(method=UNTRAINED, data=weights, settings=fields)

@@ -24,7 +24,7 @@ import json
 import math
 import tempfile
 import tomllib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ import pyarrow as pa
 
 from salon.errors import BadFile, BadValue, SalonError
 from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.model_scorers import RaterName, split_model_name, split_rater
+from salon.judge.model_scorers import split_model_name, split_rater
 from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput, ScoreSettings
 from salon.models.cache import ResultCache
 from salon.models.cards import is_one_pass
@@ -95,82 +95,55 @@ def make_scorer(text: str, settings: ScoreSettings | None = None, cache: ResultC
     """The scorer that `text` names, under these settings; BadValue with the nearest name otherwise."""
     settings = settings or ScoreSettings()
     kind, _, place = text.partition(":")
-    scorer: Scorer
+    rater, model = split_rater(text), split_model_name(text)
+    options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
+    reading: dict[str, Any] = {"text": settings.text, "batch": settings.batch}
+    scorer: Scorer | None
     if text in MEASUREMENTS:
         scorer = _import("scorers.rules").measurement_scorer(text, cache)
-        return scorer
-    if text in COMPOSITES:
-        make = getattr(_import("scorers.composite"), COMPOSITES[text][0])
-        scorer = make(cache, text=settings.text, batch=settings.batch)
-        return scorer
-    if kind in RELEASED and place:
-        return _released(kind, place, settings)
-    if (rater := split_rater(text)) is not None:
-        return _untrained(rater, settings)
-    if (model := split_model_name(text)) is not None:
-        return _trained(kind, *model, settings)
-    if kind == "table" and place:
-        return TableScorer(Path(place))
-    if kind == "checklist" and "@" in place:
-        return _checklist(place, settings)
-    plugin = plugin_scorer(text, builtin_scorers(), batch=settings.batch)
-    if plugin is None:
-        raise _unknown_scorer(text)
-    return plugin
-
-
-def _released(kind: str, place: str, settings: ScoreSettings) -> Scorer:
-    options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
-    if kind != "laion":  # it reads no prompt
-        options["text"] = settings.text
-    if kind == "hpsv3":
-        options |= {"instruction": settings.instruction, "other_instruction": settings.other_instruction}
-    scorer: Scorer = getattr(_import("scorers.released"), RELEASED[kind][0])(place, **options)
-    return scorer
-
-
-def _trained(kind: str, folder: Path, criterion: str | None, settings: ScoreSettings) -> Scorer:
-    options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
-    if kind == "onepass" or is_one_pass(folder):
-        one_pass: Scorer = _import("scorers.one_pass").one_pass_scorer(folder, criterion, **options)
-        return one_pass
-    scorer: Scorer = _import("trained_model").trained_scorer(folder, criterion, **options)
-    return scorer
-
-
-def _untrained(rater: RaterName, settings: ScoreSettings) -> Scorer:
-    if rater.is_endpoint and settings.engine != "here":
+    elif text in COMPOSITES:
+        scorer = getattr(_import("scorers.composite"), COMPOSITES[text][0])(cache, **reading)
+    elif kind in RELEASED and place:
+        if kind != "laion":  # it reads no prompt
+            options["text"] = settings.text
+        if kind == "hpsv3":
+            options |= {"instruction": settings.instruction, "other_instruction": settings.other_instruction}
+        scorer = getattr(_import("scorers.released"), RELEASED[kind][0])(place, **options)
+    elif rater is not None:
+        if rater.is_endpoint and settings.engine != "here":
+            raise BadValue(
+                "--engine is for networks that run in Salon's own processes",
+                found=f"{settings.engine} with an endpoint",
+                remedy="an endpoint is asked many questions at once already: see --concurrency",
+            )
+        scorer = _import("scorers.one_pass").untrained_scorer(rater, settings.rater, **options)
+    elif model is not None and (kind == "onepass" or is_one_pass(model[0])):
+        scorer = _import("scorers.one_pass").one_pass_scorer(*model, **options)
+    elif model is not None:
+        scorer = _import("trained_model").trained_scorer(*model, **options)
+    elif kind == "table" and place:
+        scorer = TableScorer(Path(place))
+    elif kind == "checklist" and "@" in place:
+        file, _, vlm = place.partition("@")
+        rules = _import("scorers.rules")
+        questions = rules.read_questions(Path(file))
+        answering = _import("local_vlm").LocalVlm(vlm, device=settings.device or "auto")
+        scorer = rules.checklist_scorer(answering, questions, **reading)
+    else:
+        scorer = plugin_scorer(text, builtin_scorers(), batch=settings.batch)
+    if scorer is None:
+        near = difflib.get_close_matches(text, [name for name, _ in scorer_lines()], n=2, cutoff=0.4)
         raise BadValue(
-            "--engine is for networks that run in Salon's own processes",
-            found=f"{settings.engine} with an endpoint",
-            remedy="an endpoint is asked many questions at once already: see --concurrency",
+            "the name of a scorer is needed",
+            found=repr(text),
+            remedy=(f"did you mean {' or '.join(near)}? " if near else "") + "salon score --list names all",
         )
-    make: Callable[..., Scorer] = _import("scorers.one_pass").untrained_scorer
-    return make(rater, settings.rater, device=settings.device, batch=settings.batch)
-
-
-def _checklist(place: str, settings: ScoreSettings) -> Scorer:
-    file, _, vlm = place.partition("@")
-    part = _import("scorers.rules")
-    questions = part.read_questions(Path(file))
-    answering = _import("local_vlm").LocalVlm(vlm, device=settings.device or "auto")
-    scorer: Scorer = part.checklist_scorer(answering, questions, text=settings.text, batch=settings.batch)
     return scorer
 
 
 def _import(name: str) -> Any:
     """A module of this package, imported when it is needed: many load torch."""
     return importlib.import_module(f"salon.judge.{name}")
-
-
-def _unknown_scorer(text: str) -> BadValue:
-    names = [name for name, _ in scorer_lines()]
-    near = difflib.get_close_matches(text, names, n=2, cutoff=0.4)
-    return BadValue(
-        "the name of a scorer is needed",
-        found=repr(text),
-        remedy=(f"did you mean {' or '.join(near)}? " if near else "") + "salon score --list names all",
-    )
 
 
 # --------------------------------------------------------------------------------------------------
