@@ -106,7 +106,8 @@ def pick(
     settings = settings or PickSettings()
     table, names = _table(values, blend), _names(values, items)
     given_errors = _given_errors(sds, table)
-    table = _drop_extremes(table, given_errors)
+    far = ~(np.abs(table) <= FARTHEST)
+    table = np.where(far if given_errors is None else far | (given_errors > FARTHEST), np.nan, table)
     errors, notes = _errors(given_errors, table, blend)
     totals = blend.totals(table)
     spreads = np.zeros(len(totals)) if errors is None else blend.spreads(errors)
@@ -115,7 +116,11 @@ def pick(
     tied = _tied(totals, spreads, int(order[0]), settings.level)
     stated = None if errors is None else spreads
     standings = [_standing(int(i), names, table, blend, totals, stated, bounds, tied) for i in order]
-    return _build_pick(standings, blend, settings, notes, _hash(names, table, errors))
+    digest = hashlib.sha256(json.dumps(names, ensure_ascii=False).encode())
+    for part in (table, errors):
+        digest.update(b"\0" if part is None else np.ascontiguousarray(part).tobytes())
+    data_hash = digest.hexdigest()[:12]
+    return _build_pick(standings, blend, settings, notes, data_hash)
 
 
 # -- what is given -----------------------------------------------------------------------------------------------------
@@ -149,12 +154,6 @@ def _given_errors(sds: ArrayLike | None, table: Floats) -> Floats | None:
     if (errors < 0).any():
         raise BadValue("a standard deviation is a number from 0 up", found=float(errors[errors < 0][0]))
     return errors
-
-
-def _drop_extremes(table: Floats, errors: Floats | None) -> Floats:
-    """NaN where a score, or its sd, is infinite or too large: an sd left out instead would only make a bound rise."""
-    far = ~(np.abs(table) <= FARTHEST)
-    return np.where(far if errors is None else far | (errors > FARTHEST), np.nan, table)
 
 
 def _names(values: ArrayLike, items: Sequence[str] | None) -> tuple[str, ...]:
@@ -253,6 +252,12 @@ def _build_pick(
     outcome = _outcome(ranked, len(standings), settings)
     chosen = ranked[0] if outcome in ("best", "only", "equal") else None
     margin = None if len(ranked) < 2 else float((ranked[0].bound or 0) - (ranked[1].bound or 0))
+    weights = ",".join(f"{id}={share:.6g}" for id, share in blend.shares.items() if share > 0)
+    fields = {"k": settings.k, "least": settings.least, "level": settings.level, "ties": settings.ties,
+            "weights": weights, "reference": blend.reference}  # fmt: skip
+    pick_signature = Signature(
+        method="select-pick", data=data, settings=fields, seed=settings.seed if settings.ties == "seed" else None
+    )
     return Pick(
         chosen=None if chosen is None else chosen.item,
         index=None if chosen is None else chosen.index,
@@ -266,7 +271,7 @@ def _build_pick(
         weights=blend.shares,
         scale=blend.scale,
         notes=notes,
-        signature=_signature(blend, settings, data),
+        signature=pick_signature,
     )
 
 
@@ -296,22 +301,6 @@ def _why(outcome: PickOutcome, ranked: Sequence[ItemStanding], settings: PickSet
     tied = sum(standing.tied for standing in ranked)
     ties = f"; {tied} cannot be told from it at {settings.level:g}" if tied else ""
     return f"Highest bound of {len(ranked)}: {bound}{ties}."
-
-
-def _signature(blend: Blend, settings: PickSettings, data: str) -> Signature:
-    weights = ",".join(f"{id}={share:.6g}" for id, share in blend.shares.items() if share > 0)
-    fields = {"k": settings.k, "least": settings.least, "level": settings.level, "ties": settings.ties,
-            "weights": weights, "reference": blend.reference}  # fmt: skip
-    return Signature(
-        method="select-pick", data=data, settings=fields, seed=settings.seed if settings.ties == "seed" else None
-    )
-
-
-def _hash(names: tuple[str, ...], table: Floats, errors: Floats | None) -> str:
-    digest = hashlib.sha256(json.dumps(names, ensure_ascii=False).encode())
-    for part in (table, errors):
-        digest.update(b"\0" if part is None else np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()[:12]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -436,6 +425,14 @@ def choose_best(
     }
     picks = tuple(_pick_prompt(facts[prompt], some, table, blend, settings) for prompt, some in groups.items())
     item_picks = [entry.pick for entry in picks if entry.pick is not None]
+    best = [standing.best for standing in item_picks if standing.best is not None]
+    error_words = (NO_ERRORS,) if best and all(standing.sd is None for standing in best) else ()
+    scorers = ",".join(dict.fromkeys(column.scorer for column in table.columns))
+    fields = dict(item_picks[0].signature.settings) if item_picks else {}
+    seed = settings.seed if settings.ties == "seed" else None
+    report_signature = Signature(
+        method="select-best", data=table.data or None, settings={**fields, "scorers": scorers}, seed=seed
+    )
     return BestReport(
         place=place,
         prompts=len(picks),
@@ -452,15 +449,10 @@ def choose_best(
         scale=blend.scale,
         settings=settings,
         picks=picks,
-        policies=(UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY, *_error_words(item_picks)),
+        policies=(UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY, *error_words),
         notes=(*notes, *dict.fromkeys(note for entry in item_picks for note in entry.notes)),
-        signature=_best_signature(table, settings, item_picks),
+        signature=report_signature,
     )
-
-
-def _error_words(picks: Sequence[Pick]) -> tuple[str, ...]:
-    best = [standing.best for standing in picks if standing.best is not None]
-    return (NO_ERRORS,) if best and all(standing.sd is None for standing in best) else ()
 
 
 def _prompt_facts(
@@ -505,13 +497,6 @@ def _runner_up(choice: Pick) -> RunnerUp | None:
     return RunnerUp(
         item=second.item, index=second.index, ahead=dict(sorted(ahead.items(), key=lambda criterion: -criterion[1]))
     )
-
-
-def _best_signature(table: ScoreTable, settings: PickSettings, picks: Sequence[Pick]) -> Signature:
-    scorers = ",".join(dict.fromkeys(column.scorer for column in table.columns))
-    fields = dict(picks[0].signature.settings) if picks else {}
-    seed = settings.seed if settings.ties == "seed" else None
-    return Signature(method="select-best", data=table.data or None, settings={**fields, "scorers": scorers}, seed=seed)
 
 
 def _row(prompt_pick: PromptPick) -> dict[str, Any]:

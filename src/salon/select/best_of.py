@@ -44,7 +44,7 @@ from salon.select.best import (
     choose_best,
 )
 from salon.select.route import RouteChoice
-from salon.select.scores import StepCallback, picture_scores, score_columns, study_scores
+from salon.select.scores import StepCallback, no_progress, picture_scores, score_columns, study_scores
 from salon.select.weights import Blend, ScorerColumn, ScoreReference, blend_columns, read_weights
 from salon.store.atomic_files import whole_file, write_json
 from salon.store.folder import open_study
@@ -79,9 +79,9 @@ def best_of_study(
     *,
     scorers: Sequence[Scorer] = (),
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
     not_made: Sequence[MissingPicture] = (),
-    among: Callable[[OfferedPicture], bool] = lambda one: True,
+    among: Callable[[OfferedPicture], bool] = lambda picture: True,
     routing: Routing | None = None,
     notes: Sequence[str] = (),
 ) -> BestReport:
@@ -90,7 +90,13 @@ def best_of_study(
     if not study.counts.get("items"):
         if not not_made:
             raise BadValue("a study with items is needed", found="none", where=str(folder))
-        raise _no_pictures_error(folder, not_made)
+        kinds = ", ".join(dict.fromkeys(f"{missing.kind}: {missing.reason}" for missing in not_made))
+        raise BadValue(
+            "pictures to choose from are needed",
+            found=f"none of {len(not_made)} was made ({kinds})",
+            where=str(folder),
+            remedy="the same command tries again; or choose another generator",
+        )
     table = study_scores(study, folder, words, scoring, watch, scorers=scorers, check=wish.blend)
     items = {item.id: item for item in study.nouns("items")}
     offered = [
@@ -104,14 +110,6 @@ def best_of_study(
     )  # fmt: skip
 
 
-def _no_pictures_error(folder: Path, not_made: Sequence[MissingPicture]) -> BadValue:
-    kinds = ", ".join(dict.fromkeys(f"{missing.kind}: {missing.reason}" for missing in not_made))
-    return BadValue(
-        "pictures to choose from are needed", found=f"none of {len(not_made)} was made ({kinds})", where=str(folder),
-        remedy="the same command tries again; or choose another generator",
-    )  # fmt: skip
-
-
 def best_of_pictures(
     source: PictureSource,
     scores: Path,
@@ -120,7 +118,7 @@ def best_of_pictures(
     *,
     place: str,
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> BestReport:
     """The best of the pictures of every prompt, where they are no study; tables of scores go to `scores`."""
     table = picture_scores(source, scores, words, scoring, watch, check=wish.blend)
@@ -149,7 +147,7 @@ def draw_and_pick(
     routing: Routing | None = None,
     scorers: Sequence[Scorer] = (),
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
     notes: Sequence[str] = (),
 ) -> BestReport:
     """Draw N pictures of every prompt (N = `drawing.seeds`, of each generator), then choose the best of each.
@@ -186,7 +184,7 @@ def draw_and_pick(
         among=lambda entry: (
             entry.prompt in prompt_ids
             and entry.generator in generator_names
-            and _drawn_for(entry, routing)
+            and (routing is None or routing[entry.prompt or ""].generator == entry.generator)
             and entry.item.rpartition("/")[2] in seeds
         ),
     )
@@ -203,10 +201,6 @@ def _shares(
         for generator in generators
     ]
     return [share for share in shares if share[0]]
-
-
-def _drawn_for(picture: OfferedPicture, routing: Routing | None) -> bool:
-    return routing is None or routing[picture.prompt or ""].generator == picture.generator
 
 
 # -- the record --------------------------------------------------------------------------------------------------------
@@ -266,19 +260,28 @@ _OUTCOME_WORDS = {
 def best_page(report: BestReport, pictures: Path) -> Page:
     """The page; pictures come from the folder `pictures`."""
     here = located(report)
+    groups = {"no score": here.reasons, "not made": here.not_made}
+    missing = [(what, why, count) for what, some in groups.items() for why, count in some.items()]
+    missing_sections = missing_section(missing, "What could not be made or scored")
     return Page(
         title="The best of each",
         tab=f"Best of {brief(report.place, 40)}",
         subtitle=Markup("{} of {}, chosen by {}.{}").format(
-            count_noun(here.chosen, "picture"), count_noun(here.items, "item"),
+            count_noun(here.chosen, "picture"),
+            count_noun(here.items, "item"),
             brief(", ".join(criterion_name(id) for id, share in report.weights.items() if share > 0), 120),
             " Some pictures were not made or have no score: see Missing." if report.unscored or report.not_made else "",
         ),
         kicker="Salon select best",
-        sections=[_picks(here, pictures), _rule(here), *_missing(here), Section("In numbers", [_Cards(_cards(here))])],
+        sections=[
+            _picks(here, pictures),
+            _rule(here),
+            *missing_sections,
+            Section("In numbers", [_Cards(_cards(here))]),
+        ],
         notes=[*map(sentence, report.policies), *map(sentence, report.notes)],
         signature=one_way(str(report.signature)),
-    )  # fmt: skip
+    )
 
 
 def criterion_name(id: str) -> str:
@@ -340,12 +343,6 @@ def _rule(report: BestReport) -> Section:
     if least is not None:
         sentence += Markup(" Below {} nothing is chosen.").format(score_text(least))
     return Section("By what", [Table(columns, rows, caption="Weights sum to 1", sortable=False)], sentence)
-
-
-def _missing(report: BestReport) -> list[Section]:
-    groups = {"no score": report.reasons, "not made": report.not_made}
-    missing = [(what, why, count) for what, some in groups.items() for why, count in some.items()]
-    return missing_section(missing, "What could not be made or scored")
 
 
 # -- prompts -----------------------------------------------------------------------------------------------------------
@@ -439,25 +436,29 @@ class _Balance(Block):
             values = self.one.values[id]
             words = "the pick is ahead" if ahead > 0 else "the pick is behind" if ahead < 0 else "the two are even"
             adds = Markup("; in the total that is {}").format(score_text(ahead)) if ahead else None
+            part = float(ahead) / largest
+            length = abs(part) * _REACH
+            start = _REACH - length if part > 0 else _REACH
+            bar = rect(start, 2, length, 8, "", fill="var(--good)" if part > 0 else "var(--cohort-2)")
+            middle = rect(_REACH - 0.5, 0, 1, 12, "", fill="var(--rule-strong)")
+            balance_bar = element(
+                "svg",
+                bar,
+                middle,
+                viewBox=f"0 0 {2 * _REACH} 12",
+                preserveAspectRatio="none",
+                aria_hidden="true",
+                class_="balance-bar",
+            )
             yield element(
                 "li",
                 element("p", _name(id), " ", element("span", brief(criterion_question(id), 160), class_="soft")
                         if criterion_question(id) else None, class_="balance-name"),
                 element("span", score_text(values[best]), class_="balance-value"),
-                _bar(float(ahead) / largest),
+                balance_bar,
                 element("span", score_text(values[self.second.index]), class_="balance-value"),
                 element("p", words, adds, class_="balance-said"),
             )  # fmt: skip
-
-
-def _bar(part: float) -> Markup:
-    """A bar from the middle toward the item that a criterion speaks for."""
-    length = abs(part) * _REACH
-    start = _REACH - length if part > 0 else _REACH
-    bar = rect(start, 2, length, 8, "", fill="var(--good)" if part > 0 else "var(--cohort-2)")
-    middle = rect(_REACH - 0.5, 0, 1, 12, "", fill="var(--rule-strong)")
-    return element("svg", bar, middle, viewBox=f"0 0 {2 * _REACH} 12", preserveAspectRatio="none", aria_hidden="true",
-                   class_="balance-bar")  # fmt: skip
 
 
 def _large(prompt_pick: PromptPick, standing: ItemStanding, pictures: Path) -> FilmFrame:

@@ -161,9 +161,13 @@ def choose_generator(prompt: str, by_generator: Mapping[str, Sequence[ChainPictu
     tied = tuple(
         mean.generator for mean in scored_means if mean is not chosen and not _apart(by_generator, chosen, mean)
     )
+    among = len(by_generator)
+    value = chosen.figure.value if chosen.figure else 0.0
+    ties = f"; not told apart from {', '.join(tied)}" if tied else ""
+    reason = f"{chosen.generator} has the highest mean of {among}, {value:.3g}{ties}"
     return ChainDecision(
         prompt=prompt, round=0, generator=chosen.generator, start=start.item, best=best.item, seen=everything,
-        means=means, tied=tied, why=_why_generator(chosen, tied, len(by_generator)),
+        means=means, tied=tied, why=reason,
     )  # fmt: skip
 
 
@@ -232,12 +236,6 @@ def _apart(by_generator: Mapping[str, Sequence[ChainPicture]], first: GeneratorM
         return False
     freedom = (a + b) ** 2 / (a**2 / (len(x) - 1) + b**2 / (len(y) - 1))
     return abs(difference) > float(stdtrit(freedom, (1 + LEVEL) / 2)) * float(np.sqrt(a + b))
-
-
-def _why_generator(chosen: GeneratorMean, tied: Sequence[str], among: int) -> str:
-    value = chosen.figure.value if chosen.figure else 0.0
-    ties = f"; not told apart from {', '.join(tied)}" if tied else ""
-    return f"{chosen.generator} has the highest mean of {among}, {value:.3g}{ties}"
 
 
 # --------------------------------------------------------------------------------------------------

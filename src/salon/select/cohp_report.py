@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from markupsafe import Markup
@@ -24,20 +23,18 @@ from salon.report import (
     estimate_value,
     located,
 )
-from salon.report.blocks import Tone
 from salon.report.filmstrip import FilmFrame, Filmstrip, missing_section, strip_section, waiting_section
 from salon.report.numbers import MISSING, common_decimals
 from salon.report.words import brief, count_noun, fixed, one_way, score_text, sentence
 from salon.select.cohp import (
     ChainDecision,
-    ChainLevel,
     ChainPicture,
     CohpReport,
     GeneratorMean,
     PromptChain,
     best_picture,
 )
-from salon.stats.result import Estimate
+from salon.select.refine_report import gain_tone, prompt_title, round_curve
 from salon.store.pictures import picture_url
 
 CHAINS_SHOWN, CHAINS_OPEN = 16, 2
@@ -50,6 +47,15 @@ def cohp_page(report: CohpReport, folder: Path) -> Page:
     """The page; pictures come from the study `folder`."""
     here = located(report)
     scorers = brief(", ".join(column.scorer for column in report.columns), 120)
+    missing = [("picture not made", kind, count) for kind, count in here.failed.items()]
+    if here.unscored:
+        missing.append(("picture without a score", "see the strips", here.unscored))
+    if here.empty_rounds:
+        missing.append(("round without a scored picture", "the next had the same start", here.empty_rounds))
+    missing_sections = missing_section(missing, "What could not be made or scored")
+    blocks = [_strip(here, chain, folder, open=n < CHAINS_OPEN) for n, chain in enumerate(here.chains[:CHAINS_SHOWN])]
+    text = "The best picture of each generator, then the best of each round; behind the fold all others."
+    strips = strip_section(blocks, len(here.chains), text)
     return Page(
         title="Who draws, then which picture",
         tab=f"CoHP: {brief(', '.join(report.generators), 60)}",
@@ -62,8 +68,8 @@ def cohp_page(report: CohpReport, folder: Path) -> Page:
             *waiting_section(here.waiting),
             _rounds(here),
             _chosen(here),
-            *_missing(here),
-            _strips(here, folder),
+            *missing_sections,
+            strips,
         ],
         notes=[*report.policies, *map(sentence, report.notes)],
         signature=one_way(report.signature),
@@ -80,14 +86,8 @@ def _cards(report: CohpReport) -> list[Card]:
     ]  # fmt: skip
     for name, gain in (("Gain of stage 2", report.gain), ("Gain in true quality", report.true_gain)):
         if gain is not None:
-            cards.append(Card(name, estimate_value(gain, None), "answer less the best of stage 1", _tone(gain)))
+            cards.append(Card(name, estimate_value(gain, None), "answer less the best of stage 1", gain_tone(gain)))
     return cards
-
-
-def _tone(gain: Estimate) -> Tone:
-    if gain.low is None or gain.high is None or gain.low <= 0 <= gain.high:
-        return "open"
-    return "clear" if gain.low > 0 else "alert"
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
@@ -97,7 +97,14 @@ def _rounds(report: CohpReport) -> Section:
     curves = [("score", [("best of the round", "best"), ("best so far", "so_far")])]
     if report.truth:
         curves.append(("true quality", [("best of the round", "true_best"), ("best so far", "true_so_far")]))
-    figures = [Chart(_drawing(report.levels, title, lines), heading=title) for title, lines in curves if report.levels]
+    figures = []
+    for title, lines in curves if report.levels else ():
+        drawn_curves = [
+            round_curve(label, ((level.round, getattr(level, field)) for level in report.levels))
+            for label, field in lines
+        ]
+        drawing = charts.line_curves(drawn_curves, title=f"{title} by round", x_label="round", height=240, width=SMALL)
+        figures.append(Chart(drawing, heading=title))
     columns = [
         Column("round", "Round"),
         Column("strength", "Strength", hint="How far the round leaves the picture it starts from."),
@@ -121,21 +128,8 @@ def _rounds(report: CohpReport) -> Section:
 def _strengths(report: CohpReport, number: int) -> str:
     if not number:
         return MISSING
-    used = {strength.strength for chain in report.chains for strength in chain.decisions if strength.round == number}
+    used = {decision.strength for chain in report.chains for decision in chain.decisions if decision.round == number}
     return ", ".join("drawn anew" if strength is None else f"{strength:g}" for strength in sorted(used, key=str))
-
-
-def _drawing(levels: Sequence[ChainLevel], title: str, lines: Sequence[tuple[str, str]]) -> str:
-    curves = [_curve(label, [(level.round, getattr(level, field)) for level in levels]) for label, field in lines]
-    return charts.line_curves(curves, title=f"{title} by round", x_label="round", height=240, width=SMALL)
-
-
-def _curve(label: str, points: Sequence[tuple[int, Estimate | None]]) -> charts.Curve:
-    figures = [(number, figure) for number, figure in points if figure is not None]
-    return charts.Curve(
-        label, [number for number, _ in figures], [figure.value for _, figure in figures],
-        low=[figure.low for _, figure in figures], high=[figure.high for _, figure in figures],
-    )  # fmt: skip
 
 
 def _chosen(report: CohpReport) -> Section:
@@ -161,24 +155,7 @@ def _chosen(report: CohpReport) -> Section:
     return Section("Who draws", [Table(columns, rows, caption="Stage 1, over all prompts", sortable=False), *notes])
 
 
-def _missing(report: CohpReport) -> list[Section]:
-    missing = [("picture not made", kind, count) for kind, count in report.failed.items()]
-    if report.unscored:
-        missing.append(("picture without a score", "see the strips", report.unscored))
-    if report.empty_rounds:
-        missing.append(("round without a scored picture", "the next had the same start", report.empty_rounds))
-    return missing_section(missing, "What could not be made or scored")
-
-
 # -- filmstrips --------------------------------------------------------------------------------------------------------
-
-
-def _strips(report: CohpReport, folder: Path) -> Section:
-    blocks = [
-        _strip(report, chain, folder, open=n < CHAINS_OPEN) for n, chain in enumerate(report.chains[:CHAINS_SHOWN])
-    ]
-    text = "The best picture of each generator, then the best of each round; behind the fold all others."
-    return strip_section(blocks, len(report.chains), text)
 
 
 def _strip(report: CohpReport, chain: PromptChain, folder: Path, *, open: bool) -> Details:
@@ -192,17 +169,14 @@ def _strip(report: CohpReport, chain: PromptChain, folder: Path, *, open: bool) 
         blocks.append(Filmstrip(rounds, f"Stage 2, drawn by {chain.decisions[0].generator}.", size="four"))
         blocks.append(Details("All pictures of the rounds", [_all(report, chain, decision, folder)
                                                              for decision in chain.decisions[1:]]))  # fmt: skip
-    soft = Markup('<span class="soft">{}</span>').format(_fate(chain))
-    return Details(Markup("{} {}").format(brief(chain.prompt.view() or chain.prompt.id, 90), soft), blocks, open=open)
-
-
-def _fate(chain: PromptChain) -> Markup:
     if chain.answer is None:
-        return Markup("waits for {}").format(chain.waits)
-    if chain.answer.item is None:
-        return Markup("no answer: {}").format(chain.answer.why)
-    where = "stage 1" if chain.answer.round == 0 else f"round {chain.answer.round}"
-    return Markup("answer from {}: {}").format(where, chain.answer.why)
+        outcome = Markup("waits for {}").format(chain.waits)
+    elif chain.answer.item is None:
+        outcome = Markup("no answer: {}").format(chain.answer.why)
+    else:
+        where = "stage 1" if chain.answer.round == 0 else f"round {chain.answer.round}"
+        outcome = Markup("answer from {}: {}").format(where, chain.answer.why)
+    return Details(prompt_title(chain.prompt, outcome), blocks, open=open)
 
 
 def _generator(report: CohpReport, chain: PromptChain, mean: GeneratorMean, folder: Path) -> FilmFrame:
@@ -210,7 +184,9 @@ def _generator(report: CohpReport, chain: PromptChain, mean: GeneratorMean, fold
     mine = [picture for picture in first.seen if picture.generator == mean.generator]
     best = best_picture(mine) or mine[0]
     lost = f" {mean.failed} not made, {mean.unscored} without a score." if mean.failed or mean.unscored else ""
-    value = "" if mean.figure is None else estimate_value(mean.figure, None, _decimals(first.means))
+    figures = [other.figure for other in first.means if other.figure is not None]
+    decimals = common_decimals((figure.low, figure.high) for figure in figures)  # as many for all generators
+    value = "" if mean.figure is None else estimate_value(mean.figure, None, decimals)
     chosen = Badge("goes on", "clear", first.why) if mean.generator == first.generator else None
     tied = Badge("tied", "open", "its mean cannot be told from the chosen one") if (
         mean.generator in first.tied) else None  # fmt: skip
@@ -225,18 +201,10 @@ def _generator(report: CohpReport, chain: PromptChain, mean: GeneratorMean, fold
     )
 
 
-def _decimals(means: Sequence[GeneratorMean]) -> int:
-    """As many for all generators of a prompt."""
-    return common_decimals((mean.figure.low, mean.figure.high) for mean in means if mean.figure is not None)
-
-
 def _round(report: CohpReport, chain: PromptChain, decision: ChainDecision, folder: Path) -> FilmFrame:
     best = best_picture(decision.seen) or decision.seen[0]
-    how = (
-        "Drawn anew"
-        if decision.strength is None
-        else f"Started from {_short(decision.began)} at strength {decision.strength:g}"
-    )
+    start = "/".join((decision.began or "").rsplit("/", 2)[1:])  # without its prompt
+    how = "Drawn anew" if decision.strength is None else f"Started from {start} at strength {decision.strength:g}"
     return FilmFrame(
         title=f"Round {decision.round}",
         picture=_picture(report, best, folder, _WIDTH),
@@ -246,11 +214,6 @@ def _round(report: CohpReport, chain: PromptChain, decision: ChainDecision, fold
         note=f"{how}. Chosen: {decision.why}.",
         badge=_answer(chain, best),
     )
-
-
-def _short(item: str | None) -> str:
-    """An item of the chain without its prompt."""
-    return "/".join((item or "").rsplit("/", 2)[1:])
 
 
 def _all(report: CohpReport, chain: PromptChain, decision: ChainDecision, folder: Path) -> Filmstrip:

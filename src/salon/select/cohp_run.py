@@ -43,7 +43,7 @@ from salon.select.cohp import (
 )
 from salon.select.refine import RoundGenerator, begin_loop, prompts_hash
 from salon.select.refine_scores import true_scores
-from salon.select.scores import ScoreTable, StepCallback, score_columns, study_scores
+from salon.select.scores import ScoreTable, StepCallback, no_progress, score_columns, study_scores
 from salon.select.weights import Blend
 from salon.stats.ranks import mean_interval
 from salon.stats.result import Estimate
@@ -89,7 +89,7 @@ def chain_study(
     *,
     scorers: Sequence[Scorer] = (),
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> CohpReport:
     """Run the chain of every prompt in `folder`, or go on with it; leave cohp/report.json.
 
@@ -98,7 +98,18 @@ def chain_study(
     check_able(generators, settings)
     home, wish = folder.resolve(), wish or BestSettings()
     marking = ChainScorer(home, words, scorers, wish, scoring or ScoreSettings(), watch)
-    begin_loop(home, COHP_FOLDER, prompts, _card(prompts, generators, settings, wish, marking))
+    fields = settings.model_dump(include={"variant", "batch", "strengths", "unable", "seed", "size"})
+    card = CohpCard(
+        generators=tuple(str(entry.signature) for entry in generators),
+        scorers=tuple(str(entry.signature) for entry in marking.scorers),
+        weights=wish.weights,
+        reference=None if wish.reference is None else wish.reference.hash,
+        equal_scales=wish.equal_scales,
+        tries=settings.each,
+        prompts=prompts_hash(prompts),
+        **fields,
+    )
+    begin_loop(home, COHP_FOLDER, prompts, card)
     with open_journal(home / COHP_FOLDER / DECISIONS_FILE, ChainDecision, **_JOURNAL_WORDS) as journal:
         run = _ChainRun(prompts, generators, settings, home, marking, journal, watch)
         run.stage_one()
@@ -142,26 +153,6 @@ def round_items(prompt: str, generator: str, number: int, settings: CohpSettings
 def round_name(generator: str, number: int) -> str:
     """What a generator is called in a round."""
     return f"{generator}-round-{number}" if number else generator
-
-
-def _card(
-    prompts: Sequence[Prompt],
-    generators: Sequence[Generator],
-    settings: CohpSettings,
-    wish: BestSettings,
-    marking: ChainScorer,
-) -> CohpCard:
-    fields = settings.model_dump(include={"variant", "batch", "strengths", "unable", "seed", "size"})
-    return CohpCard(
-        generators=tuple(str(entry.signature) for entry in generators),
-        scorers=tuple(str(entry.signature) for entry in marking.scorers),
-        weights=wish.weights,
-        reference=None if wish.reference is None else wish.reference.hash,
-        equal_scales=wish.equal_scales,
-        tries=settings.each,
-        prompts=prompts_hash(prompts),
-        **fields,
-    )
 
 
 class ChainScorer:
@@ -345,6 +336,8 @@ def report_chain(
     fields = {key: value for key, value in settings.model_dump(exclude={"seed"}).items() if value is not None}
     fields |= {"generators": ",".join(entry.name for entry in generators)}
     fields |= {} if table is None else {"scorers": ",".join(column.scorer for column in table.columns)}
+    answer_rounds = (chain.answer.round for chain in chains if chain.answer is not None)
+    answers = dict(sorted(Counter(number for number in answer_rounds if number is not None).items()))
     return CohpReport(
         study=str(folder),
         settings=settings,
@@ -354,11 +347,13 @@ def report_chain(
         scale=blend.scale,
         prompts=len(prompts),
         asked=len(pictures),
-        failed=dict(Counter(_kind(entry) for entry in pictures if not entry.made).most_common()),
+        failed=dict(
+            Counter((entry.missing.partition(":")[0] or "error") for entry in pictures if not entry.made).most_common()
+        ),
         unscored=sum(entry.made and entry.score is None for entry in pictures),
         chosen=dict(Counter(chain.decisions[0].generator for chain in started_chains).most_common()),
         not_apart=sum(bool(chain.decisions[0].tied) for chain in started_chains),
-        answers=_answers(chains),
+        answers=answers,
         empty_rounds=sum(entry.best is None for chain in chains for entry in chain.decisions),
         redrawn=tuple(sorted({chain.decisions[0].generator for chain in started_chains} - able)),
         waiting=dict(Counter(chain.waits for chain in chains if chain.waits).most_common()),
@@ -372,7 +367,7 @@ def report_chain(
         notes=tuple(notes),
         signature=str(Signature(method="cohp", data=study.hash[:12], settings=fields, seed=settings.seed)),
         chains=chains,
-    )  # fmt: skip
+    )
 
 
 def _chain(prompt: Prompt, decisions: Sequence[ChainDecision], settings: CohpSettings) -> PromptChain:
@@ -386,15 +381,6 @@ def _chain(prompt: Prompt, decisions: Sequence[ChainDecision], settings: CohpSet
         return PromptChain(prompt=prompt, decisions=(), answer=None, waits="a scored picture in stage 1")
     waits = "" if len(row) == settings.rounds + 1 else f"round {len(row)}"
     return PromptChain(prompt=prompt, decisions=row, answer=choose_answer(row, settings), waits=waits)
-
-
-def _answers(chains: Sequence[PromptChain]) -> dict[int, int]:
-    answer_rounds = (chain.answer.round for chain in chains if chain.answer is not None)
-    return dict(sorted(Counter(number for number in answer_rounds if number is not None).items()))
-
-
-def _kind(picture: ChainPicture) -> str:
-    return picture.missing.partition(":")[0] or "error"
 
 
 def _values(table: ScoreTable | None) -> dict[str, dict[str, float]]:
@@ -412,7 +398,8 @@ def _values(table: ScoreTable | None) -> dict[str, dict[str, float]]:
 def _level(chains: Sequence[PromptChain], number: int, truth: Mapping[str, float], prompts: int) -> ChainLevel:
     rows = [chain.decisions for chain in chains if len(chain.decisions) > number]
     best = [picture for row in rows if (picture := best_picture(row[number].seen))]
-    so_far = [picture for row in rows if (picture := _so_far(row, number))]
+    seen_until = ([picture for decision in row[: number + 1] for picture in decision.seen] for row in rows)
+    so_far = [picture for pictures in seen_until if (picture := best_picture(pictures))]
     return ChainLevel(
         round=number,
         best=_mean([entry.score for entry in best]),
@@ -421,10 +408,6 @@ def _level(chains: Sequence[PromptChain], number: int, truth: Mapping[str, float
         true_so_far=_mean([truth.get(entry.item) for entry in so_far]) if truth else None,
         missing=prompts - len(best),
     )
-
-
-def _so_far(row: Sequence[ChainDecision], number: int) -> ChainPicture | None:
-    return best_picture([picture for decision in row[: number + 1] for picture in decision.seen])
 
 
 def _mean(values: Sequence[float | None]) -> Estimate | None:

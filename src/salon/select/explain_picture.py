@@ -13,7 +13,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -115,11 +115,11 @@ class _ExplainTask:
     """What an explanation is made with."""
 
     scorers: Sequence[Scorer]
-    made: Blend
+    blend: Blend
     models: Sequence[Path]
     settings: ExplainSettings
-    judged: JudgedStudy | None
-    kept: ResultCache = field(default_factory=ResultCache)
+    judged_study: JudgedStudy | None
+    cache: ResultCache
 
 
 def explain(
@@ -153,20 +153,37 @@ def explain(
     near, notes = _find_neighbors(task, pictures, hashes, prompts)
     explained = []
     for place, path in enumerate(pictures):
-        measurements, more = _measure(task, path, prompts[place])
-        notes += more
+        total, measurements, occlusion = total_of(scored[place]), [], None
+        if settings.measure:
+            folder = None if judged_study is None else judged_study.folder
+            measurements, more = measure_picture(path, prompts[place], list(MEASUREMENTS), folder, cache)
+            notes += more
+        if settings.occlusion and total is not None:
+            occlusion = occlude(path, prompts[place], scorers, blend, total, settings.occlusion)
         explained.append(
             PictureExplanation(
                 picture=path.name,
                 sha256=hashes[place],
-                total=total_of(scored[place]),
+                total=total,
                 sd=spread_of(blend, scored[place]),
                 contributions=scored[place],
                 neighbours=near[place],
                 measurements=tuple(measurements),
-                occlusion=_occlude(task, path, prompts[place], total_of(scored[place])),
+                occlusion=occlusion,
             )
         )
+    signatures = "|".join(str(scorer.signature) for scorer in scorers)
+    signature = Signature(
+        method="explain",
+        data=hashlib.sha256("".join(hashes).encode()).hexdigest()[:12],
+        settings={
+            "scorers": hashlib.sha256(signatures.encode()).hexdigest()[:12],
+            "weights": ",".join(f"{id}={share:.4g}" for id, share in blend.shares.items()),
+            "reference": blend.reference,
+            "neighbours": settings.neighbours,
+            "study": None if judged_study is None else judged_study.study.hash[:12],
+        },
+    )
     return Explanation(
         pictures=tuple(explained),
         difference=compare_contributions(*scored) if len(scored) == 2 else None,
@@ -175,7 +192,7 @@ def explain(
         study=None if judged_study is None else judged_study.study.name,
         simulated=judged_study is not None and judged_study.study.simulated,
         notes=tuple(dict.fromkeys(notes)),
-        signature=_signature(task, hashes),
+        signature=signature,
     )
 
 
@@ -183,22 +200,9 @@ def _contributions(task: _ExplainTask, path: Path, prompt: Prompt | None) -> tup
     results = [score_items(entry, [(Item(id="picture", image=str(path)), prompt)])[0] for entry in task.scorers]
     values = [entry.value if isinstance(entry, PictureScore) else None for entry in results]
     sigmas = [entry.sigma if isinstance(entry, PictureScore) else None for entry in results]
-    gaps = zip(task.made.criteria, results)
+    gaps = zip(task.blend.criteria, results)
     reasons = {criterion: entry.reason for criterion, entry in gaps if not isinstance(entry, PictureScore)}
-    return contributions(task.made, values, sigmas, scorers=[entry.name for entry in task.scorers], reasons=reasons)
-
-
-def _measure(task: _ExplainTask, path: Path, prompt: Prompt | None) -> tuple[list[PictureMeasurement], list[str]]:
-    if not task.settings.measure:
-        return [], []
-    folder = None if task.judged is None else task.judged.folder
-    return measure_picture(path, prompt, list(MEASUREMENTS), folder, task.kept)
-
-
-def _occlude(task: _ExplainTask, path: Path, prompt: Prompt | None, total: float | None) -> Occlusion | None:
-    if not task.settings.occlusion or total is None:
-        return None
-    return occlude(path, prompt, task.scorers, task.made, total, task.settings.occlusion)
+    return contributions(task.blend, values, sigmas, scorers=[entry.name for entry in task.scorers], reasons=reasons)
 
 
 # -- neighbours --------------------------------------------------------------------------------------------------------
@@ -208,40 +212,44 @@ def _find_neighbors(
     task: _ExplainTask, pictures: Sequence[Path], hashes: Sequence[str], prompts: Sequence[Prompt | None]
 ) -> tuple[list[tuple[Neighbor, ...]], list[str]]:
     none: list[tuple[Neighbor, ...]] = [() for _ in pictures]
-    judged_study = task.judged
+    judged_study = task.judged_study
     if judged_study is None or not task.settings.neighbours:
         return none, []
     if not judged_study.items:
         return none, ["the study has no judged item whose picture is there: no neighbours"]
     if not task.models:
         return none, ["neighbours need a model of heads (--model): other scorers have no vectors of pictures"]
-    heads = importlib.import_module("salon.models.preference_model").HeadsModel  # torch only for those who need it
-    model, _ = importlib.import_module("salon.judge.trained_model").opened(task.models[0], task.settings.device)
-    if not isinstance(model, heads):
-        return none, [f"{model.card.name} is a reward model: it has no vectors of pictures to compare by"]
-    parts = [part.name for part in model.network.shape.parts]
     paths = [*pictures, *(judged_study.path(item) for item in judged_study.items)]
-    rows = encode_pictures(model.encoder, paths, parts=parts)
+    name, rows = _picture_vectors(task.models[0], task.settings.device, paths)
+    if rows is None:
+        return none, [f"{name} is a reward model: it has no vectors of pictures to compare by"]
     n = len(pictures)
     among = {part: vectors[n:] for part, vectors in rows.items()}
     neighbors = []
     for place, sha in enumerate(hashes):
         apart = distances({part: vectors[place] for part, vectors in rows.items()}, among)
-        chosen = nearest(apart, task.settings.neighbours, copies=_copies(sha, judged_study.hashes))
+        known_hashes = {sha}
+        is_copy = []
+        for item_hash in judged_study.hashes:
+            is_copy.append(item_hash in known_hashes)
+            known_hashes.add(item_hash)
+        chosen = nearest(apart, task.settings.neighbours, copies=is_copy)
         neighbors.append(
             tuple(_neighbor(task, judged_study, number, apart[number], prompts[place]) for number in chosen)
         )
     return neighbors, []
 
 
-def _copies(sha: str, hashes: Sequence[str]) -> list[bool]:
-    """Which pictures are this very one, or stand a second time in the study."""
-    known_hashes = {sha}
-    is_copy = []
-    for item_hash in hashes:
-        is_copy.append(item_hash in known_hashes)
-        known_hashes.add(item_hash)
-    return is_copy
+def _picture_vectors(
+    folder: Path, device: str | None, paths: Sequence[Path]
+) -> tuple[str, Mapping[str, Vectors] | None]:
+    """The name of a model and its vectors of pictures, by part; None unless it is a model of heads."""
+    heads = importlib.import_module("salon.models.preference_model").HeadsModel  # torch only for those who need it
+    model, _ = importlib.import_module("salon.judge.trained_model").opened(folder, device)
+    if not isinstance(model, heads):
+        return model.card.name, None
+    parts = [part.name for part in model.network.shape.parts]
+    return model.card.name, encode_pictures(model.encoder, paths, parts=parts)
 
 
 def _neighbor(
@@ -256,23 +264,6 @@ def _neighbor(
         same_prompt=prompt is not None and own is not None and prompt.view() == own.view(),
         said=rater_opinions(judged_study.study, judged_study.numbers[number]),
     )  # fmt: skip
-
-
-def _signature(task: _ExplainTask, hashes: Sequence[str]) -> Signature:
-    shares = ",".join(f"{id}={share:.4g}" for id, share in task.made.shares.items())
-    return Signature(
-        method="explain",
-        data=hashlib.sha256("".join(hashes).encode()).hexdigest()[:12],
-        settings={
-            "scorers": hashlib.sha256("|".join(str(scorer.signature) for scorer in task.scorers).encode()).hexdigest()[
-                :12
-            ],
-            "weights": shares,
-            "reference": task.made.reference,
-            "neighbours": task.settings.neighbours,
-            "study": None if task.judged is None else task.judged.study.hash[:12],
-        },
-    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -469,9 +460,9 @@ class Neighborhood:
             return (), f"neighbours are known by the vectors of {self.model}, which does not serve now"
         apart = distances(own, self.vectors)
         places = nearest(apart, k, copies=[item_hash == sha for item_hash in self.judged.hashes])
-        return tuple(self._neighbour(number, float(apart[number])) for number in places), ""
+        return tuple(self._neighbor(number, float(apart[number])) for number in places), ""
 
-    def _neighbour(self, number: int, apart: float) -> Neighbor:
+    def _neighbor(self, number: int, apart: float) -> Neighbor:
         item = self.judged.items[number]
         opinions = rater_opinions(self.judged.study, self.judged.numbers[number])
         return Neighbor(item=item.id, image=item.image, prompt=item.prompt, distance=apart, said=opinions)
@@ -479,16 +470,13 @@ class Neighborhood:
 
 def open_neighborhood(study: Path, model: Path, *, device: str | None = None) -> Neighborhood:
     """The neighbourhood of a study's judged pictures under the model in a folder; BadValue unless it is of heads."""
-    heads = importlib.import_module("salon.models.preference_model").HeadsModel  # torch only for those who need it
-    loaded, _ = importlib.import_module("salon.judge.trained_model").opened(model, device)
-    if not isinstance(loaded, heads):
-        raise BadValue("a model of heads is needed for neighbours", found=f"{loaded.card.name}, a reward model")
     judged_study = open_judged_study(open_study(study), study)
     if not judged_study.items:
         raise BadValue("a study with judged pictures is needed", found="none", where=str(study))
-    parts = [part.name for part in loaded.network.shape.parts]
-    paths = [judged_study.path(item) for item in judged_study.items]
-    return Neighborhood(judged_study, loaded.card.name, encode_pictures(loaded.encoder, paths, parts=parts))
+    name, vectors = _picture_vectors(model, device, [judged_study.path(item) for item in judged_study.items])
+    if vectors is None:
+        raise BadValue("a model of heads is needed for neighbours", found=f"{name}, a reward model")
+    return Neighborhood(judged_study, name, vectors)
 
 
 class MeasuringWorker:

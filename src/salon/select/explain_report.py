@@ -33,7 +33,6 @@ from salon.select.explain import (
     Occlusion,
     PictureExplanation,
     PictureMeasurement,
-    RaterOpinion,
     ScoreDifference,
 )
 from salon.store.pictures import picture_url
@@ -45,12 +44,24 @@ def explain_page(explanation: Explanation, pictures: Sequence[Path], folder: Pat
     """The page; `pictures` are those explained, `folder` is the study's, whose pictures are the neighbours."""
     here = located(explanation)
     pair = len(explanation.pictures) == 2
+    names = ("first", "second") if len(pictures) == 2 else ("the picture",)
+    frames = [
+        FilmFrame(
+            title=name,
+            picture=_picture(path),
+            alt=picture.picture,
+            missing="the picture cannot be read",
+            note=brief(picture.picture, 60),
+            numbers=[("total", score_text(picture.total))] if picture.total is not None else [],
+        )
+        for name, path, picture in zip(names, pictures, here.pictures)
+    ]
     sections = [
-        _pictures_section(here, pictures),
+        Section("What was scored", [Filmstrip(frames)]),
         *([_difference_section(here.difference, here.scale)] if here.difference is not None else []),
         *(_contributions_section(picture, here.scale, pair) for picture in here.pictures),
         *(
-            _occlusion_section(picture, path, pair)
+            _occlusion_section(picture, picture.occlusion, path, pair)
             for picture, path in zip(here.pictures, pictures)
             if picture.occlusion is not None
         ),
@@ -84,22 +95,6 @@ def _cards(explanation: Explanation) -> list[Card]:
     return cards
 
 
-def _pictures_section(explanation: Explanation, pictures: Sequence[Path]) -> Section:
-    names = ("first", "second") if len(pictures) == 2 else ("the picture",)
-    frames = [
-        FilmFrame(
-            title=name,
-            picture=_picture(path),
-            alt=picture.picture,
-            missing="the picture cannot be read",
-            note=brief(picture.picture, 60),
-            numbers=[("total", score_text(picture.total))] if picture.total is not None else [],
-        )
-        for name, path, picture in zip(names, pictures, explanation.pictures)
-    ]
-    return Section("What was scored", [Filmstrip(frames)])
-
-
 # -- what is exact -----------------------------------------------------------------------------------------------------
 
 
@@ -111,21 +106,19 @@ def _contributions_section(picture: PictureExplanation, scale: str, pair: bool) 
     if drawable:
         dots = [(_short(part.criterion), part.adds, *_reach(part), "") for part in drawable]
         caption = (
-            "What each criterion adds to the total. Lines: 1.96 of the scorer's own standard deviations, where it \
-states one."
+            "What each criterion adds to the total. "
+            "Lines: 1.96 of the scorer's own standard deviations, where it states one."
         )
         blocks.append(Chart(charts.dot_intervals(dots, 0.0, title="Contributions", x_label=brief(scale, 60),
                                                   null_label="adds nothing"), caption))  # fmt: skip
     total = {column.path: None for column in _COLUMNS} | {"criterion": "total", "better": "", "adds": picture.total}
-    rows = [*(_row(part) for part in picture.contributions), total]
-    blocks.append(
-        Table(
-            _columns(picture.contributions),
-            rows,
-            caption=f"Parts of the total of {brief(picture.picture, 40)}",
-            sortable=False,
-        )
-    )
+    better = {True: "higher", False: "lower"}
+    rows = [*({**dict(part), "better": better[part.higher_is_better]} for part in picture.contributions), total]
+    # columns that say nothing here go: no scorer states an sd, or values are taken as they stand
+    bare = {"sigma"} if all(part.sigma is None for part in picture.contributions) else set()
+    bare |= {"center", "unit"} if all((part.center, part.unit) == (0, 1) for part in picture.contributions) else set()
+    columns = [column for column in _COLUMNS if column.path not in bare]
+    blocks.append(Table(columns, rows, caption=f"Parts of the total of {brief(picture.picture, 40)}", sortable=False))
     lacking = [part for part in weighted if part.adds is None]
     blocks += [Note(f"{part.criterion} has no value: {part.unscored}.", tone="alert") for part in lacking]
     return Section(title, blocks, "weight × direction × (value − center) / unit, for each criterion; the parts sum to "
@@ -137,19 +130,6 @@ _COLUMNS = [
     Column("sigma", "sd", "number", 3), Column("share", "Weight", "number", 3), Column("better", "Better"),
     Column("center", "Center", "number", 3), Column("unit", "Unit", "number", 3),
 ]  # fmt: skip
-
-
-def _columns(parts: Sequence[Contribution]) -> list[Column]:
-    """Without those that say nothing here: no scorer states an sd, or values are taken as they stand."""
-    bare = {"sigma"} if all(part.sigma is None for part in parts) else set()
-    bare |= {"center", "unit"} if all((part.center, part.unit) == (0, 1) for part in parts) else set()
-    return [column for column in _COLUMNS if column.path not in bare]
-
-
-def _row(part: Contribution) -> dict[str, object]:
-    return {"criterion": part.criterion, "value": part.value, "sigma": part.sigma, "share": part.share,
-            "better": "higher" if part.higher_is_better else "lower", "center": part.center, "unit": part.unit,
-            "adds": part.adds}  # fmt: skip
 
 
 def _reach(part: Contribution) -> tuple[float | None, float | None]:
@@ -169,18 +149,19 @@ def _difference_section(difference: ScoreDifference, scale: str) -> Section:
     return Section("Why one stands above the other", blocks)
 
 
-def _occlusion_section(picture: PictureExplanation, path: Path, pair: bool) -> Section:
+def _occlusion_section(picture: PictureExplanation, occlusion: Occlusion, path: Path, pair: bool) -> Section:
     title = f"Where {brief(picture.picture, 40)} is looked at" if pair else "Where it is looked at"
-    occlusion = picture.occlusion
-    most = None if occlusion is None else occlusion.largest
     words = "Covering no place lowers the total."
-    if most is not None:
-        row, column, drop = most
+    if occlusion.largest is not None:
+        row, column, drop = occlusion.largest
         words = f"Most is lost at row {row}, column {column} from the upper left: {drop:.3g}."
-    blocks = [Chart(_map(occlusion, path), words)] if occlusion is not None else []
-    return Section(title, blocks, "One place after the other is painted over with the picture's mean color. Blue: the "
-                   "total falls without it. Orange: it rises. A covered picture is unlike those that were judged: a "
-                   "hint, no proof.")  # fmt: skip
+    return Section(
+        title,
+        [Chart(_map(occlusion, path), words)],
+        "One place after the other is painted over with the picture's mean color. Blue: the "
+        "total falls without it. Orange: it rises. A covered picture is unlike those that were judged: a "
+        "hint, no proof.",
+    )
 
 
 def _map(occlusion: Occlusion, path: Path) -> Markup:
@@ -211,7 +192,7 @@ def _map(occlusion: Occlusion, path: Path) -> Markup:
 
 def _neighbors_section(picture: PictureExplanation, folder: Path | None, pair: bool) -> Section:
     title = f"Judged pictures near {brief(picture.picture, 40)}" if pair else "Judged pictures near it"
-    frames = [_neighbour(neighbor, folder) for neighbor in picture.neighbours]
+    frames = [_neighbor(neighbor, folder) for neighbor in picture.neighbours]
     return Section(
         title, [Filmstrip(frames)],
         "Nearest by the model's own vectors, nearest first; copies of the picture are left out. What raters said is "
@@ -220,9 +201,12 @@ def _neighbors_section(picture: PictureExplanation, folder: Path | None, pair: b
     )  # fmt: skip
 
 
-def _neighbour(neighbor: Neighbor, folder: Path | None) -> FilmFrame:
+def _neighbor(neighbor: Neighbor, folder: Path | None) -> FilmFrame:
     numbers = [
-        (f"{_short(opinion.criterion)}, {_KINDS[opinion.kind]} {opinion.raters}", _figure(opinion))
+        (
+            f"{_short(opinion.criterion)}, {_KINDS[opinion.kind]} {opinion.raters}",
+            element("span", estimate_value(opinion.figure, None, 2), class_="whole"),
+        )
         for opinion in neighbor.said
     ]
     model = [] if neighbor.total is None else [("total by the model", score_text(neighbor.total))]
@@ -234,10 +218,6 @@ def _neighbour(neighbor: Neighbor, folder: Path | None) -> FilmFrame:
         badge=Badge("same prompt", "clear") if neighbor.same_prompt else None,
         note="" if neighbor.said else "nobody said anything of it",
     )
-
-
-def _figure(opinion: RaterOpinion) -> Markup:
-    return element("span", estimate_value(opinion.figure, None, 2), class_="whole")
 
 
 _KINDS = {"won": "won by", "rated": "rated by"}

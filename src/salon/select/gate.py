@@ -144,13 +144,26 @@ def make_gate(
         raise NotIdentified("flagged items with scores are needed", found=counts, where=scorer)
     sign = -1 if column.higher_is_better else 1
     recalls = sorted({*OTHER_RECALLS, settings.recall})
+    what = "of the flagged items are found"
+    if settings.unit == "prompt":
+        what = "of the prompts with flagged items have all of these found"
+    sure = "On average" if settings.sure is None else f"With confidence {settings.confidence:g}"
+    n = holding.recall.n
+    promise_text = (
+        f"{sure}, at least {settings.recall:g} {what}, for new items drawn as these were "
+        f"(exact, from {n:,} flagged {settings.unit}s)."
+    )
+    fields = {name: value for name, value in settings if name != "seed"}
+    gate_signature = Signature(
+        method="select-gate", data=data, settings={**fields, "scorer": scorer}, seed=settings.seed
+    )
     return Gate(
         criterion=criterion, scorer=scorer, column=column, holds="below" if column.higher_is_better else "above",
-        threshold=sign * holding.threshold, promise=_promise(settings, holding), settings=settings,
+        threshold=sign * holding.threshold, promise=promise_text, settings=settings,
         row=_row(holding, settings.recall, sign, settings),
         table=tuple(_table_row(danger, y, recall, sign, settings, units) for recall in recalls),
         positives=int(y.sum()), negatives=int((~y).sum()), unscored=int(np.isinf(danger).sum()), study=study,
-        simulated=simulated, left_out=left_out or {}, notes=tuple(notes), signature=_signature(settings, scorer, data),
+        simulated=simulated, left_out=left_out or {}, notes=tuple(notes), signature=gate_signature,
     )  # fmt: skip
 
 
@@ -191,23 +204,6 @@ def _row(holding: RecallThreshold, recall: float, sign: int, settings: GateSetti
         expected=holding.recall, precision=holding.precision, held=holding.held, missed=missed,
         held_good=good, cost=cost,
     )  # fmt: skip
-
-
-def _promise(settings: GateSettings, holding: RecallThreshold) -> str:
-    what = "of the flagged items are found"
-    if settings.unit == "prompt":
-        what = "of the prompts with flagged items have all of these found"
-    sure = "On average" if settings.sure is None else f"With confidence {settings.confidence:g}"
-    n = holding.recall.n
-    return (
-        f"{sure}, at least {settings.recall:g} {what}, for new items drawn as these were "
-        f"(exact, from {n:,} flagged {settings.unit}s)."
-    )
-
-
-def _signature(settings: GateSettings, scorer: str, data: str) -> Signature:
-    fields = {name: value for name, value in settings if name != "seed"}
-    return Signature(method="select-gate", data=data, settings={**fields, "scorer": scorer}, seed=settings.seed)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

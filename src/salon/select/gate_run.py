@@ -26,7 +26,7 @@ from salon.report.filmstrip import FilmFrame, Filmstrip
 from salon.report.words import brief, count_noun, fixed, one_way, score_text, sentence
 from salon.select.best_of import scores_beside
 from salon.select.gate import Gate, GateDecision, GateSettings, make_gate
-from salon.select.scores import ScoreTable, StepCallback, picture_scores, study_scores
+from salon.select.scores import ScoreTable, StepCallback, no_progress, picture_scores, study_scores
 from salon.store.folder import is_study, local_path, open_study
 from salon.store.pictures import picture_url
 from salon.study import Criterion, Scale, Study
@@ -66,7 +66,7 @@ def gate_for_study(
     *,
     criterion: str | None = None,
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> Gate:
     """The gate that the flags of a study allow for the scorer that `word` names."""
     study, home = open_study(folder), local_path(folder)
@@ -175,7 +175,7 @@ def pass_gate(
     prompt: str | None = None,
     scorer: str | None = None,
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> GateRun:
     """What a gate holds back of a study or of pictures; `scorer` names its scorer where it has moved since."""
     word = scorer or gate.scorer
@@ -228,6 +228,13 @@ def gate_page(run: GateRun, pictures: Path) -> Page:
     """The page; pictures come from the folder `pictures`."""
     here = located(run)
     held_rows, passed = ([row for row in here.rows if row.held is kind] for kind in (True, False))
+    side = "at or above" if here.holds == "above" else "at or below"
+    cards = [
+        Card("Held back", Markup("{} of {}").format(fixed(here.held, 0), fixed(here.items, 0)), "items"),
+        Card("Threshold", score_text(here.threshold), f"held back: a score {side}"),
+    ]
+    if here.unscored:
+        cards.append(Card("Without a score", fixed(here.unscored, 0), "items, always held", "alert"))
     return Page(
         title="Held back",
         tab=f"Gate on {brief(run.place, 40)}",
@@ -236,7 +243,7 @@ def gate_page(run: GateRun, pictures: Path) -> Page:
         ),
         kicker=f"Salon select gate · {brief(Path(run.place).name, 40)}" + (" · simulated" if run.simulated else ""),
         banner=SIMULATED_GATE if run.simulated else "",
-        cards=_cards(here),
+        cards=cards,
         sections=[
             Section("What is promised", [Note(sentence(run.promise))]),
             _strip("Held back", "most dangerous", held_rows, run, pictures, HELD_SHOWN),
@@ -245,17 +252,6 @@ def gate_page(run: GateRun, pictures: Path) -> Page:
         notes=[sentence(run.missing)],
         signature=one_way(f"gate {run.gate}|{run.signature}"),
     )
-
-
-def _cards(run: GateRun) -> list[Card]:
-    side = "at or above" if run.holds == "above" else "at or below"
-    cards = [
-        Card("Held back", Markup("{} of {}").format(fixed(run.held, 0), fixed(run.items, 0)), "items"),
-        Card("Threshold", score_text(run.threshold), f"held back: a score {side}"),
-    ]
-    if run.unscored:
-        cards.append(Card("Without a score", fixed(run.unscored, 0), "items, always held", "alert"))
-    return cards
 
 
 def _strip(title: str, which: str, rows: Sequence[GateDecision], run: GateRun, pictures: Path, most: int) -> Section:

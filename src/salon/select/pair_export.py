@@ -198,6 +198,8 @@ def _report(
 ) -> PairReport:
     splits: Counter[str] = Counter(row.split for row in selected.pairs)
     plain = settings.model_dump(exclude={"seed"}) | {"source": source}
+    empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and not splits.get(name)]
+    split_notes = (f"no pairs fell to {' or '.join(empty)}",) if empty else ()
     return PairReport(
         study=study.name,
         simulated=study.simulated,
@@ -209,16 +211,11 @@ def _report(
         prompts=len({row.group for row in selected.pairs}),
         dropped=selected.dropped,
         first=sum(first) / len(first),
-        notes=_notes(splits, settings),
+        notes=split_notes,
         signature=Signature(
             method="pairs", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed
         ),
     )
-
-
-def _notes(splits: Mapping[str, int], settings: PreferencePairSettings) -> tuple[str, ...]:
-    empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and not splits.get(name)]
-    return (f"no pairs fell to {' or '.join(empty)}",) if empty else ()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -319,16 +316,18 @@ def _all_pairs(
     texts = _texts(study)
     return [
         PairCandidate(
-            criterion=criterion, group=group, split=SPLITS[of_item[a]], a=a, b=b, gap=x - y, error=_joint(e, f),
+            criterion=criterion,
+            group=group,
+            split=SPLITS[of_item[a]],
+            a=a,
+            b=b,
+            gap=x - y,
+            error=None if e is None or f is None else math.hypot(e, f),
             text=texts[a] if texts[a] == texts[b] else "",
         )
         for (criterion, group), rows in scored.items()
         for (a, x, e), (b, y, f) in combinations(rows, 2)
-    ]  # fmt: skip
-
-
-def _joint(first: float | None, second: float | None) -> float | None:
-    return None if first is None or second is None else math.hypot(first, second)
+    ]
 
 
 def _texts(study: Study) -> dict[str, str]:

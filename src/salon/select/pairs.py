@@ -145,7 +145,13 @@ def select_pairs(
     sift("no picture", lambda all: [min(looks.get(r.a, -1), looks.get(r.b, -1)) > NO_PICTURE for r in all])
     sift("even", lambda all: [r.gap != 0 for r in all])
     sift("gap too small", lambda all: [r.margin >= settings.least_gap for r in all])
-    sift("gap too uncertain", lambda all: [_sure(r, settings.least_errors) for r in all])
+    sift(
+        "gap too uncertain",
+        lambda all: [
+            (settings.least_errors == 0 or (r.error is not None and r.margin >= settings.least_errors * r.error))
+            for r in all
+        ],
+    )
     sift("same picture", lambda all: [looks[r.a] != looks[r.b] for r in all])
     sift("judged both ways", lambda all: _one_way(all, looks))
     sift("again", lambda all: _once(all, looks))
@@ -170,10 +176,6 @@ def deal_sides(pairs: Sequence[PairCandidate], seed: int) -> list[bool]:
 
 def _name(row: PairCandidate) -> tuple[str, ...]:
     return row.criterion, row.group, *sorted((row.a, row.b))
-
-
-def _sure(row: PairCandidate, least: float) -> bool:
-    return least == 0 or (row.error is not None and row.margin >= least * row.error)
 
 
 def _pair(row: PairCandidate, looks: Mapping[str, int]) -> tuple[str, int, int]:

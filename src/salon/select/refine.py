@@ -19,6 +19,7 @@ from salon.generate.run import GeneratorWithNotes, generate_items
 from salon.judge.diagnosis import diagnosis_question, read_diagnosis, wording_hash
 from salon.judge.verdicts import UnparsedAnswer
 from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
+from salon.select.scores import StepCallback, no_progress
 from salon.store.atomic_files import write_json
 from salon.store.folder import default_name, is_study, save_study
 from salon.store.journal import Journal, open_journal, read_journal
@@ -48,8 +49,6 @@ LONGEST_TEXT = 4_000
 """Characters of a reply that the record keeps; the call store keeps all of it."""
 Choose = Callable[[Sequence[Sequence[str]]], list[str]]
 """Of several items of a round the one that is looked at, for each of several prompts."""
-StepCallback = Callable[[str, int, int], None]
-"""What is being done, how much of it is done, and of how much."""
 
 
 class RefineSettings(Noun):
@@ -125,7 +124,7 @@ def run_loop(
     folder: Path,
     *,
     choose: Choose = _choose_first,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> list[str]:
     """Draw, look and revise until every chain is done or waits; what is there already stays. Notes for the report."""
     card = RefineCard(
@@ -221,16 +220,15 @@ def _read_reply(prompt: Prompt, number: int, line: Generation, reply: Reply | No
         if reply.kind not in FINAL_FAILURES:
             return None
         return RefineReply(**about, outcome="none", reason=reply.kind, text=shorten(reply.reason, LONGEST_TEXT))
-    fields = {"text": _shorten_reply(reply.text), "model": reply.model, "cost": reply.cost}
+    fields = {
+        "text": (shorten(reply.text.encode("utf-8", "replace").decode(), LONGEST_TEXT)),
+        "model": reply.model,
+        "cost": reply.cost,
+    }
     diagnosis = read_diagnosis(reply.text, prompt, cut=reply.cut)
     if isinstance(diagnosis, UnparsedAnswer):
         return RefineReply(**about, **fields, outcome="unread", reason=diagnosis.reason)
     return RefineReply(**about, **fields, outcome="revised", remarks=diagnosis.remarks, revised=diagnosis.prompt)
-
-
-def _shorten_reply(text: str) -> str:
-    """A reply as the record holds it: no lone surrogates, and not too long."""
-    return shorten(text.encode("utf-8", "replace").decode(), LONGEST_TEXT)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -343,27 +341,23 @@ def begin_loop(folder: Path, inside: str, prompts: Sequence[Prompt], card: Noun)
     BadFile where a study that is no such loop stands there, BadValue where another loop was at work.
     """
     if not (folder / inside / CARD).is_file():
-        _begin(folder, inside, prompts, card)
+        if is_study(folder) and any(
+            path.suffix != ".toml" and path.stem != "prompts" and path.name != inside
+            for path in folder.iterdir()
+            if not path.name.startswith(("README", "."))
+        ):
+            raise BadFile(
+                "a new folder, or that of an earlier loop, is needed",
+                found="a study that is no loop",
+                where=str(folder),
+                remedy="choose another -o; nothing was changed",
+            )
+        if not is_study(folder):
+            save_study(Study.build(default_name(folder), [], tables={"prompts": list(prompts)}), folder)
+        home = folder / inside
+        home.mkdir(exist_ok=True)
+        write_json(home / CARD, card)
     _check_same(folder / inside / CARD, card)
-
-
-def _begin(folder: Path, inside: str, prompts: Sequence[Prompt], card: Noun) -> None:
-    if is_study(folder) and not _is_bare(folder, inside):
-        raise BadFile(
-            "a new folder, or that of an earlier loop, is needed", found="a study that is no loop", where=str(folder),
-            remedy="choose another -o; nothing was changed",
-        )  # fmt: skip
-    if not is_study(folder):
-        save_study(Study.build(default_name(folder), [], tables={"prompts": list(prompts)}), folder)
-    home = folder / inside
-    home.mkdir(exist_ok=True)
-    write_json(home / CARD, card)
-
-
-def _is_bare(folder: Path, inside: str) -> bool:
-    """Whether a killed run left a study and nothing else yet."""
-    return not any(path.suffix != ".toml" and path.stem != "prompts" and path.name != inside
-                   for path in folder.iterdir() if not path.name.startswith(("README", ".")))  # fmt: skip
 
 
 def _check_same(path: Path, card: Noun) -> None:

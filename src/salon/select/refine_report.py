@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from markupsafe import Markup
@@ -30,13 +30,13 @@ from salon.report.words import brief, count_noun, fixed, one_way, score_text, se
 from salon.select.refine_scores import (
     RefineChain,
     RefineReport,
-    RoundDifference,
-    RoundMean,
     RoundPicture,
     RoundStep,
     ScorerResult,
 )
+from salon.stats.result import Estimate
 from salon.store.pictures import picture_url
+from salon.study import Prompt
 
 LOOPS_SHOWN = 24
 """Prompts that are shown."""
@@ -50,6 +50,17 @@ _UNREAD_NOTES = {"unread": "The answer was not read ({reason}): the next round k
 def refine_page(report: RefineReport, folder: Path, most: int = LOOPS_SHOWN) -> Page:
     """The page; pictures come from the study `folder`."""
     here = located(report)
+    groups = {"answer not read": here.unread, "picture not made": here.failed}
+    groups |= {f"no {scores.scorer}": scores.unscored for scores in here.scores}
+    missing = [(what, why, count) for what, some in groups.items() for why, count in some.items()]
+    lacking = missing_section(missing, "What could not be read, made or scored")
+    blocks = [_strip(here, chain, folder, open=n < LOOPS_OPEN) for n, chain in enumerate(here.chains[:most])]
+    strips = strip_section(
+        blocks,
+        len(here.chains),
+        "The picture of every round, its prompt, and what was said of it. "
+        "New words are underlined, lost ones struck out.",
+    )
     return Page(
         title="Drawn, looked at, drawn again",
         tab=f"Loop: {brief(report.generator)}",
@@ -65,8 +76,8 @@ def refine_page(report: RefineReport, folder: Path, most: int = LOOPS_SHOWN) -> 
             *waiting_section(here.waiting),
             _curves(here),
             _differences(here),
-            *_lacking(here),
-            _strips(here, folder, most),
+            *lacking,
+            strips,
         ],
         notes=[
             Markup("Intervals in brackets, at {}, over prompts.").format(fixed(here.level, 2)),
@@ -86,16 +97,29 @@ def _cards(report: RefineReport) -> list[Card]:
         differences = {(apart.first, apart.second): apart for apart in scores.differences}
         apart = differences.get((last, f"control {report.rounds}")) or differences.get((last, "round 0"))
         if apart is not None:
-            cards.append(Card(scores.scorer, estimate_value(apart.figure, None), f"{apart.first} less {apart.second}",
-                              _tone(scores, apart)))  # fmt: skip
+            tone = gain_tone(apart.figure, scores.higher_is_better)
+            words = f"{apart.first} less {apart.second}"
+            cards.append(Card(scores.scorer, estimate_value(apart.figure, None), words, tone))
     return cards[:5]
 
 
-def _tone(scores: ScorerResult, apart: RoundDifference) -> Tone:
-    low, high = apart.figure.low, apart.figure.high
-    if low is None or high is None or low <= 0 <= high:
+def gain_tone(gain: Estimate, higher_is_better: bool = True) -> Tone:
+    """The tone of a gain: open while its interval holds 0."""
+    if gain.low is None or gain.high is None or gain.low <= 0 <= gain.high:
         return "open"
-    return "clear" if (low > 0) == scores.higher_is_better else "alert"
+    return "clear" if (gain.low > 0) == higher_is_better else "alert"
+
+
+def round_curve(label: str, points: Iterable[tuple[int, Estimate | None]]) -> charts.Curve:
+    """Estimates by round, with their intervals; rounds without one are left out."""
+    known = [(number, figure) for number, figure in points if figure is not None]
+    return charts.Curve(
+        label,
+        [number for number, _ in known],
+        [figure.value for _, figure in known],
+        low=[figure.low for _, figure in known],
+        high=[figure.high for _, figure in known],
+    )
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
@@ -117,17 +141,9 @@ def _drawing(scores: ScorerResult) -> str:
     first = [level for level in scores.levels if level.round == 0]
     arms = {"revised": [level for level in scores.levels if level.arm == "round"],
             "control": [*first, *(level for level in scores.levels if level.arm == "control")]}  # fmt: skip
-    curves = [_curve(name, [level for level in levels if level.figure]) for name, levels in arms.items()]
+    curves = [round_curve(name, ((level.round, level.figure) for level in levels)) for name, levels in arms.items()]
     drawn_curves = [curve for curve in curves if len(curve.x) > 1 or curve.label == "revised"]
     return charts.line_curves(drawn_curves, title=f"{scores.scorer} by round", x_label="round", height=240, width=SMALL)
-
-
-def _curve(name: str, levels: Sequence[RoundMean]) -> charts.Curve:
-    figures = [level.figure for level in levels if level.figure is not None]
-    return charts.Curve(
-        name, [level.round for level in levels], [figure.value for figure in figures],
-        low=[figure.low for figure in figures], high=[figure.high for figure in figures],
-    )  # fmt: skip
 
 
 def _differences(report: RefineReport) -> Section:
@@ -163,22 +179,7 @@ def _differences(report: RefineReport) -> Section:
                    "they differ in the prompt and in nothing else.")  # fmt: skip
 
 
-def _lacking(report: RefineReport) -> list[Section]:
-    groups = {"answer not read": report.unread, "picture not made": report.failed}
-    groups |= {f"no {scores.scorer}": scores.unscored for scores in report.scores}
-    missing = [(what, why, count) for what, some in groups.items() for why, count in some.items()]
-    return missing_section(missing, "What could not be read, made or scored")
-
-
 # -- filmstrips --------------------------------------------------------------------------------------------------------
-
-
-def _strips(report: RefineReport, folder: Path, most: int) -> Section:
-    blocks = [_strip(report, chain, folder, open=n < LOOPS_OPEN) for n, chain in enumerate(report.chains[:most])]
-    text = (
-        "The picture of every round, its prompt, and what was said of it. New words are underlined, lost ones struck "
-    )
-    return strip_section(blocks, len(report.chains), text + "out.")
 
 
 def _strip(report: RefineReport, chain: RefineChain, folder: Path, *, open: bool) -> Details:
@@ -192,20 +193,24 @@ def _strip(report: RefineReport, chain: RefineChain, folder: Path, *, open: bool
             for shot in step.shots[:1]
         ]  # fmt: skip
         blocks.append(Filmstrip(again, "The original prompt again, from the same seeds.", size="small"))
-    soft = Markup('<span class="soft">{}</span>').format(_fate(chain))
-    return Details(Markup("{} {}").format(brief(chain.prompt.view() or chain.prompt.id, 90), soft), blocks, open=open)
-
-
-def _fate(chain: RefineChain) -> Markup:
     if chain.waits:
-        return Markup("waits for {}").format(chain.waits)
-    if chain.best_round is None:
-        return Markup("{}").format(chain.why)
-    return Markup("best: round {}").format(fixed(chain.best_round, 0))
+        outcome = Markup("waits for {}").format(chain.waits)
+    elif chain.best_round is None:
+        outcome = Markup("{}").format(chain.why)
+    else:
+        outcome = Markup("best: round {}").format(fixed(chain.best_round, 0))
+    return Details(prompt_title(chain.prompt, outcome), blocks, open=open)
+
+
+def prompt_title(prompt: Prompt, outcome: Markup) -> Markup:
+    """The title of a fold: the prompt, and what came of it."""
+    soft = Markup('<span class="soft">{}</span>').format(outcome)
+    return Markup("{} {}").format(brief(prompt.view() or prompt.id, 90), soft)
 
 
 def _frame(chain: RefineChain, step: RoundStep, folder: Path) -> FilmFrame:
-    shot = _shown(chain, step)
+    preferred = [shot for name in (chain.best, step.seen) for shot in step.shots if shot.item == name]
+    shot = next(iter([*preferred, *(shot for shot in step.shots if shot.image), *step.shots]))
     before = chain.steps[step.round - 1].prompt if step.round and step.changed else None
     note = _UNREAD_NOTES.get(step.outcome or "", "").format(reason=step.reason)
     if step.round and not step.changed and step.prompt is not None:
@@ -224,12 +229,6 @@ def _frame(chain: RefineChain, step: RoundStep, folder: Path) -> FilmFrame:
         numbers=_numbers(shot),
         badge=chosen,
     )
-
-
-def _shown(chain: RefineChain, step: RoundStep) -> RoundPicture:
-    """The picture that stands for a round: the chosen one, the one looked at, the first that was made."""
-    preferred = [shot for name in (chain.best, step.seen) for shot in step.shots if shot.item == name]
-    return next(iter([*preferred, *(shot for shot in step.shots if shot.image), *step.shots]))
 
 
 def _missing(shot: RoundPicture) -> str:

@@ -38,6 +38,7 @@ from salon.select.refine_scores import (
     scorer_scores,
     true_scores,
 )
+from salon.select.scores import StepCallback, no_progress
 from salon.stats.intervals import bootstrap_totals, paired_difference
 from salon.stats.signal_tests import holm
 from salon.store.atomic_files import write_json
@@ -46,7 +47,6 @@ from salon.study import Generator, Prompt, Scorer, Signature
 from salon.study.answers import Point
 
 REPORT_FILE = "report.json"
-StepCallback = Callable[[str, int, int], None]
 OpenVlm = Callable[[], AbstractContextManager[Vlm]]
 """Opens who answers points; called when the pictures are there."""
 
@@ -62,7 +62,7 @@ def refine_study(
     points: Sequence[Point] = (),
     answering: OpenVlm | None = None,
     pick: str | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> RefineReport:
     """Run the loop in `folder`, or go on with it; score every picture; leave refine/report.json.
 

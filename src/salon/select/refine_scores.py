@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +28,7 @@ from salon.judge.run import run_plan
 from salon.judge.scoring import SCORES_FOLDER, read_scores, score_study, scores_file
 from salon.judge.vlm import Vlm
 from salon.models.cache import ResultCache
+from salon.select.scores import StepCallback, no_progress
 from salon.stats.intervals import SHARE, UNBOUNDED, Ends
 from salon.stats.result import Estimate
 from salon.store.folder import open_study
@@ -149,7 +150,6 @@ class RefineReport(Noun):
 
 POINTS = "points"
 PointsBy = Literal["pixels", "layout", "vlm"]
-StepCallback = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class LoopScores:
         return max(scored_items, key=lambda item: sign * self.values[item], default=None)
 
 
-def scorer_scores(folder: Path, scorer: Scorer, watch: StepCallback = lambda doing, done, wanted: None) -> LoopScores:
+def scorer_scores(folder: Path, scorer: Scorer, watch: StepCallback = no_progress) -> LoopScores:
     """The scores of all pictures so far; each is looked at once, whatever the number of calls."""
     study = open_study(folder)
     card: ScorerCard = getattr(scorer, "card", ScorerCard())

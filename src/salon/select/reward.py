@@ -145,7 +145,10 @@ class Reward:
         """Number and, where there is none, the reason, as far as the scorer gives one."""
         try:
             with self._lock:
-                results = _ask_scorer(scorer, items, prompts, 1 if self.alone else len(items))
+                together = 1 if self.alone else len(items)
+                ask = getattr(scorer, "results", None) or scorer.score
+                starts = range(0, len(items), together)
+                results = [result for n in starts for result in ask(items[n : n + together], prompts[n : n + together])]
         except Exception as error:  # as it was raised, and with whose it is: nothing is scored in its place
             error.add_note(f"raised by the scorer {scorer.name!r} of {id!r}, asked about {len(items)} pictures")
             raise
@@ -175,13 +178,6 @@ class Reward:
             "alone": self.alone,
         }
         return Signature(method="reward", settings=settings)
-
-
-def _ask_scorer(scorer: Scorer, items: list[Any], prompts: list[Prompt | None], together: int) -> list[Any]:
-    """What a scorer says, asked about `together` items at a time; with reasons where it gives them."""
-    ask = getattr(scorer, "results", None) or scorer.score
-    starts = range(0, len(items), together)
-    return [result for n in starts for result in ask(items[n : n + together], prompts[n : n + together])]
 
 
 def text_prompt(text: str) -> Prompt:
@@ -349,7 +345,10 @@ def picture_item(picture: Any, place: Path, number: int) -> Item | str:
     if picture is None:
         return "there is no picture"
     if isinstance(picture, Mapping):
-        return _from_record(picture, place, number)
+        if not {"bytes", "path"} & set(picture):
+            raise _no_picture(f"a record of {', '.join(map(repr, list(picture)[:5])) or 'nothing'}", number)
+        data = picture.get("bytes")
+        return picture_item(picture.get("path") if data is None else data, place, number)
     if isinstance(picture, str | os.PathLike):
         return Item(id=place.name, image=os.fspath(picture)) if os.fspath(picture) else "an empty path"
     if isinstance(picture, bytes | bytearray | memoryview):
@@ -385,13 +384,6 @@ def _png(pixels: NDArray[np.uint8], color_type: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
     )
-
-
-def _from_record(record: Mapping[str, Any], place: Path, number: int) -> Item | str:
-    if not {"bytes", "path"} & set(record):
-        raise _no_picture(f"a record of {', '.join(map(repr, list(record)[:5])) or 'nothing'}", number)
-    data = record.get("bytes")
-    return picture_item(record.get("path") if data is None else data, place, number)
 
 
 def _is_array(picture: Any) -> bool:

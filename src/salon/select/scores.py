@@ -66,6 +66,12 @@ class ScoreTable:
 
 StepCallback = Callable[[str, int, int], None]
 """What is being done, how much of it is done, and of how much."""
+
+
+def no_progress(step: str, completed: int, total: int) -> None:
+    """A StepCallback that reports nothing."""
+
+
 ColumnCheck = Callable[[Sequence[ScorerColumn]], object]
 """Refuses columns of scores, if it must, before a single picture is looked at."""
 
@@ -91,7 +97,7 @@ def study_scores(
     folder: Path,
     words: Sequence[str],
     settings: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
     *,
     scorers: Sequence[Scorer] = (),
     check: ColumnCheck = lambda columns: None,
@@ -119,7 +125,7 @@ def picture_scores(
     out: Path,
     words: Sequence[str],
     settings: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
     *,
     check: ColumnCheck = lambda columns: None,
 ) -> ScoreTable:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -106,8 +106,16 @@ class DecisionLog:
 
     def record(self, decision: Decision) -> str:
         """Keep a decision; its id, when it is on the disk."""
-        stored = decision.model_copy(update={"id": None, "at": _now(), **_kept_prompt_fields(decision, self.settings)})
-        return self._log.append({"kind": "decision", **_compact(stored.record())})
+        text = decision.prompt
+        digest = None if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        keep = self.settings.keep_prompt
+        prompt_fields = {
+            "prompt": text if keep == "text" else None,
+            "prompt_sha256": None if keep == "none" else digest,
+        }
+        stored = decision.model_copy(update={"id": None, "at": _now(), **prompt_fields})
+        fields = {name: value for name, value in stored.record().items() if value not in ("", [], {})}
+        return self._log.append({"kind": "decision", **fields})
 
     def find(self, id: str, owner: str) -> Decision:
         """The decision of this id, for whoever asked for it; to all others it does not exist."""
@@ -123,13 +131,24 @@ class DecisionLog:
 
         Another answer of the same rater to the same question is ConflictingJudgment: what was said stays said.
         """
-        _check_names(choice)
+        # a name that no study takes would keep all other lines from becoming a study
+        for name, value in (("rater", choice.rater), ("criterion", choice.criterion)):
+            if not value.strip() or not value.isprintable():
+                raise BadValue(
+                    "a name that can be seen is needed", found="blanks, or characters nobody sees", where=name
+                )
         decision = self.find(choice.decision, owner)
         whole = choice.model_copy(update={"id": None, "at": _now(), "chosen": chosen_picture(decision, choice.chosen)})
         with self._turn:
             earlier_id = self._said.get(_question(whole))
             if earlier_id is not None:
-                return _check_same_choice(self._kept(earlier_id), whole), False
+                earlier = self._kept(earlier_id)
+                if earlier.chosen != whole.chosen:
+                    raise ConflictingJudgment(
+                        "one answer of a rater to a question is needed", found="another one, kept before",
+                        remedy="what was said first stays; ask again as another decision",
+                    )  # fmt: skip
+                return earlier, False
             id = self._said[_question(whole)] = self._log.append({"kind": "feedback", **whole.record()})
         return whole.model_copy(update={"id": id}), True
 
@@ -148,13 +167,6 @@ class DecisionLog:
     def close(self) -> None:
         """Let another process write."""
         self._log.close()
-
-
-def _check_names(choice: Feedback) -> None:
-    """BadValue for a name that no study takes: one such line would keep all others from becoming a study."""
-    for name, value in (("rater", choice.rater), ("criterion", choice.criterion)):
-        if not value.strip() or not value.isprintable():
-            raise BadValue("a name that can be seen is needed", found="blanks, or characters nobody sees", where=name)
 
 
 def chosen_picture(decision: Decision, chosen: str | int) -> str:
@@ -206,26 +218,6 @@ def _question(choice: Feedback) -> bytes:
     """What was asked of whom, as 16 bytes: all of them are remembered for as long as the service runs."""
     identity = json.dumps([choice.decision, choice.rater, choice.criterion])
     return hashlib.blake2b(identity.encode(), digest_size=16).digest()
-
-
-def _check_same_choice(earlier: Feedback, again: Feedback) -> Feedback:
-    if earlier.chosen != again.chosen:
-        raise ConflictingJudgment(
-            "one answer of a rater to a question is needed", found="another one, kept before",
-            remedy="what was said first stays; ask again as another decision",
-        )  # fmt: skip
-    return earlier
-
-
-def _kept_prompt_fields(decision: Decision, settings: DecisionSettings) -> dict[str, str | None]:
-    text = decision.prompt
-    digest = None if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    keep = settings.keep_prompt
-    return {"prompt": text if keep == "text" else None, "prompt_sha256": None if keep == "none" else digest}
-
-
-def _compact(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if value not in ("", [], {})}
 
 
 def _now() -> str:
