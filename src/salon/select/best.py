@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
@@ -104,26 +105,44 @@ def pick(
     `sds` has the same shape, NaN or None where a scorer states no standard deviation.
     """
     settings = settings or PickSettings()
-    table, names = _table(values, blend), _names(values, items)
-    given_errors = _given_errors(sds, table)
+    names = _item_names(len(np.asarray(values, dtype=object)), items)
+    table = _numbers(values)
+    if table.size == 0:
+        raise TooFew("at least one item is needed to choose from", found="none")
+    table = blend.checked(table[:, None] if table.ndim == 1 and len(blend.terms) == 1 else table)
+    given_errors = None if sds is None else _given_errors(sds, table)
     far = ~(np.abs(table) <= FARTHEST)
-    table = np.where(far if given_errors is None else far | (given_errors > FARTHEST), np.nan, table)
-    errors, notes = _errors(given_errors, table, blend)
+    if given_errors is not None:  # an sd that is left out instead would only make a bound rise
+        far |= given_errors > FARTHEST
+    table = np.where(far, np.nan, table)
+    errors, notes = (None, ()) if given_errors is None else _stated_errors(given_errors, table, blend)
     totals = blend.totals(table)
     spreads = np.zeros(len(totals)) if errors is None else blend.spreads(errors)
     bounds = totals - settings.k * spreads
     order = _order(bounds, names, settings)
-    tied = _tied(totals, spreads, int(order[0]), settings.level)
+    best = int(order[0])
+    reach = float(ndtri((1 + settings.level) / 2)) * np.hypot(spreads, spreads[best])
+    tied = np.abs(totals - totals[best]) <= reach + _CLOSE * np.maximum(1.0, np.abs(totals[best]))  # False for NaN
+    tied[best] = False
     stated = None if errors is None else spreads
     standings = [_standing(int(i), names, table, blend, totals, stated, bounds, tied) for i in order]
     digest = hashlib.sha256(json.dumps(names, ensure_ascii=False).encode())
     for part in (table, errors):
         digest.update(b"\0" if part is None else np.ascontiguousarray(part).tobytes())
-    data_hash = digest.hexdigest()[:12]
-    return _build_pick(standings, blend, settings, notes, data_hash)
+    return _build_pick(standings, blend, settings, notes, digest.hexdigest()[:12])
 
 
 # -- what is given -----------------------------------------------------------------------------------------------------
+
+
+def _item_names(count: int, items: Sequence[str] | None) -> tuple[str, ...]:
+    names = tuple(map(str, range(count))) if items is None else tuple(items)
+    if len(names) != count:
+        raise BadValue("a row of scores for each item is needed", found=f"{count} rows for {len(names)} items")
+    if len(set(names)) < count:
+        again = next(name for name in names if names.count(name) > 1)
+        raise BadValue("each item may stand once", found=f"{again!r} {names.count(again)} times")
+    return names
 
 
 def _numbers(values: ArrayLike) -> Floats:
@@ -134,19 +153,8 @@ def _numbers(values: ArrayLike) -> Floats:
         raise BadValue("a table of numbers, items by criteria, is needed", found=type(values).__name__) from None
 
 
-def _table(values: ArrayLike, blend: Blend) -> Floats:
-    table = _numbers(values)
-    if table.size == 0:
-        raise TooFew("at least one item is needed to choose from", found="none")
-    if table.ndim == 1 and len(blend.terms) == 1:
-        table = table[:, None]
-    return blend.checked(table)
-
-
-def _given_errors(sds: ArrayLike | None, table: Floats) -> Floats | None:
+def _given_errors(sds: ArrayLike, table: Floats) -> Floats:
     """(n, D) standard deviations as they were given, NaN where there is none."""
-    if sds is None:
-        return None
     errors = _numbers(sds)
     errors = errors[:, None] if errors.ndim == 1 and table.shape[1] == 1 else errors
     if errors.shape != table.shape:
@@ -156,21 +164,8 @@ def _given_errors(sds: ArrayLike | None, table: Floats) -> Floats | None:
     return errors
 
 
-def _names(values: ArrayLike, items: Sequence[str] | None) -> tuple[str, ...]:
-    count = len(np.asarray(values, dtype=object))
-    names = tuple(map(str, range(count))) if items is None else tuple(items)
-    if len(names) != count:
-        raise BadValue("a row of scores for each item is needed", found=f"{count} rows for {len(names)} items")
-    if len(set(names)) < count:
-        again = next(name for name in names if names.count(name) > 1)
-        raise BadValue("each item may stand once", found=f"{again!r} {names.count(again)} times")
-    return names
-
-
-def _errors(errors: Floats | None, table: Floats, blend: Blend) -> tuple[Floats | None, tuple[str, ...]]:
+def _stated_errors(errors: Floats, table: Floats, blend: Blend) -> tuple[Floats | None, tuple[str, ...]]:
     """(n, D) standard deviations, 0 under a criterion that has none; None where no criterion has any."""
-    if errors is None:
-        return None, ()
     scored = np.isfinite(table)
     stated = np.isfinite(errors) & scored
     whole = stated.any(axis=0) & (stated == scored).all(axis=0)
@@ -200,15 +195,6 @@ def _order(bounds: Floats, names: tuple[str, ...], settings: PickSettings) -> ND
     return np.lexsort((place, -np.nan_to_num(rounded, nan=-np.inf)))
 
 
-def _tied(totals: Floats, spreads: Floats, best: int, level: float) -> NDArray[np.bool_]:
-    apart = np.abs(totals - totals[best])
-    z = float(ndtri((1 + level) / 2))
-    reach = z * np.hypot(spreads, spreads[best]) + _CLOSE * np.maximum(1.0, np.abs(totals[best]))
-    tied = np.asarray(apart <= reach)  # False for NaN
-    tied[best] = False
-    return tied
-
-
 def _standing(
     i: int,
     names: tuple[str, ...],
@@ -219,88 +205,72 @@ def _standing(
     bounds: Floats,
     tied: NDArray[np.bool_],
 ) -> ItemStanding:
-    missing = tuple(
-        id for d, id in enumerate(blend.criteria) if blend.terms[d].share > 0 and not np.isfinite(table[i, d])
-    )
-    parts = blend.contributions(table[i : i + 1])[0]
-    contributions = {
-        id: float(part) for id, part, on in zip(blend.criteria, parts, blend.counts) if on and np.isfinite(part)
-    }
-    if missing:
-        return ItemStanding(
-            item=names[i],
-            index=i,
-            rank=None,
-            total=None,
-            sd=None,
-            bound=None,
-            contributions=contributions,
-            missing=missing,
-        )
+    parts = zip(blend.criteria, blend.contributions(table[i : i + 1])[0], blend.counts)
+    counting = {id: float(part) for id, part, counts in parts if counts}
+    missing = tuple(id for id, part in counting.items() if not math.isfinite(part))
     above = bounds > bounds[i] + _CLOSE * max(1.0, abs(float(bounds[i])))
     return ItemStanding(
-        item=names[i], index=i, rank=1 + int(above.sum()), total=float(totals[i]),
-        sd=None if spreads is None else float(spreads[i]), bound=float(bounds[i]), contributions=contributions,
-        tied=bool(tied[i]),
-    )  # fmt: skip
+        item=names[i],
+        index=i,
+        rank=None if missing else 1 + int(above.sum()),
+        total=None if missing else float(totals[i]),
+        sd=None if missing or spreads is None else float(spreads[i]),
+        bound=None if missing else float(bounds[i]),
+        contributions={id: part for id, part in counting.items() if math.isfinite(part)},
+        missing=missing,
+        tied=not missing and bool(tied[i]),
+    )
 
 
 def _build_pick(
     standings: Sequence[ItemStanding], blend: Blend, settings: PickSettings, notes: tuple[str, ...], data: str
 ) -> Pick:
     ranked = [standing for standing in standings if standing.rank is not None]
-    outcome = _outcome(ranked, len(standings), settings)
+    outcome, why = _decide(ranked, len(standings), settings)
     chosen = ranked[0] if outcome in ("best", "only", "equal") else None
-    margin = None if len(ranked) < 2 else float((ranked[0].bound or 0) - (ranked[1].bound or 0))
-    weights = ",".join(f"{id}={share:.6g}" for id, share in blend.shares.items() if share > 0)
-    fields = {"k": settings.k, "least": settings.least, "level": settings.level, "ties": settings.ties,
-            "weights": weights, "reference": blend.reference}  # fmt: skip
-    pick_signature = Signature(
-        method="select-pick", data=data, settings=fields, seed=settings.seed if settings.ties == "seed" else None
-    )
+    fields = {
+        "k": settings.k,
+        "least": settings.least,
+        "level": settings.level,
+        "ties": settings.ties,
+        "weights": ",".join(f"{id}={share:.6g}" for id, share in blend.shares.items() if share > 0),
+        "reference": blend.reference,
+    }
+    seed = settings.seed if settings.ties == "seed" else None
     return Pick(
         chosen=None if chosen is None else chosen.item,
         index=None if chosen is None else chosen.index,
         outcome=outcome,
-        why=_why(outcome, ranked, settings),
+        why=why,
         tied=tuple(standing.item for standing in ranked if standing.tied),
-        margin=margin,
+        margin=None if len(ranked) < 2 else float((ranked[0].bound or 0) - (ranked[1].bound or 0)),
         n=len(standings),
         unscored=len(standings) - len(ranked),
         standings=tuple(standings),
         weights=blend.shares,
         scale=blend.scale,
         notes=notes,
-        signature=pick_signature,
+        signature=Signature(method="select-pick", data=data, settings=fields, seed=seed),
     )
 
 
-def _outcome(ranked: Sequence[ItemStanding], n: int, settings: PickSettings) -> PickOutcome:
+def _decide(ranked: Sequence[ItemStanding], n: int, settings: PickSettings) -> tuple[PickOutcome, str]:
+    """What comes of the standings, and why."""
     if not ranked:
-        return "none scored"
-    if settings.least is not None and (ranked[0].bound or 0.0) < settings.least:
-        return "none good enough"
-    if n == 1:
-        return "only"
-    return "equal" if len(ranked) > 1 and ranked[1].rank == 1 else "best"
-
-
-def _why(outcome: PickOutcome, ranked: Sequence[ItemStanding], settings: PickSettings) -> str:
-    if outcome == "none scored":
-        return "No item has a score under every criterion that counts."
+        return "none scored", "No item has a score under every criterion that counts."
     best = ranked[0]
     bound = f"{best.bound:.4g}" + ("" if best.sd is None else f" ({best.total:.4g} less {settings.k:g} sd)")
-    if outcome == "none good enough":
-        return f"The best bound, {bound} of {best.item}, is below {settings.least:.4g}."
-    if outcome == "only":
-        return f"The only item there is, at {bound}."
-    if outcome == "equal":
-        same = sum(standing.rank == 1 for standing in ranked)
+    if settings.least is not None and (best.bound or 0.0) < settings.least:
+        return "none good enough", f"The best bound, {bound} of {best.item}, is below {settings.least:.4g}."
+    if n == 1:
+        return "only", f"The only item there is, at {bound}."
+    same = sum(standing.rank == 1 for standing in ranked)
+    if len(ranked) > 1 and ranked[1].rank == 1:
         how = "the first" if settings.ties == "first" else f"drawn with seed {settings.seed}"
-        return f"{same} items are equal at {bound}; {how} is taken."
+        return "equal", f"{same} items are equal at {bound}; {how} is taken."
     tied = sum(standing.tied for standing in ranked)
     ties = f"; {tied} cannot be told from it at {settings.level:g}" if tied else ""
-    return f"Highest bound of {len(ranked)}: {bound}{ties}."
+    return "best", f"Highest bound of {len(ranked)}: {bound}{ties}."
 
 
 # --------------------------------------------------------------------------------------------------
@@ -368,6 +338,26 @@ class PromptPick(Noun):
         """The chosen item."""
         return None if self.pick is None or self.pick.index is None else self.items[self.pick.index]
 
+    def row(self) -> dict[str, Any]:
+        """The choice as a row of a table."""
+        chosen = self.chosen
+        best = None if self.pick is None or chosen is None else self.pick.best
+        return {
+            "prompt": self.prompt,
+            "outcome": self.outcome,
+            "chosen": None if chosen is None else chosen.item,
+            "generator": None if chosen is None else chosen.generator,
+            "image": None if chosen is None else chosen.image,
+            "total": None if best is None else best.total,
+            "sd": None if best is None else best.sd,
+            "bound": None if best is None else best.bound,
+            "margin": None if self.pick is None else self.pick.margin,
+            "tied": 0 if self.pick is None else len(self.pick.tied),
+            "items": len(self.items),
+            "unscored": 0 if self.pick is None else self.pick.unscored,
+            "not_made": sum(self.not_made.values()),
+        }
+
 
 class BestReport(Noun):
     """One choice for every prompt."""
@@ -394,7 +384,7 @@ class BestReport(Noun):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each prompt, for a table."""
-        return [_row(prompt_pick) for prompt_pick in self.picks]
+        return [prompt_pick.row() for prompt_pick in self.picks]
 
 
 def choose_best(
@@ -416,21 +406,29 @@ def choose_best(
     if not groups and not not_made:
         raise TooFew("items to choose from are needed", found="none", where=place)
     lacking: dict[str | None, list[MissingPicture]] = {}
-    for lost in not_made:
-        groups.setdefault(lost.prompt, [])
-        lacking.setdefault(lost.prompt, []).append(lost)
-    facts = {
-        prompt: _prompt_facts(prompt, some, texts or {}, lacking.get(prompt, ()), routes or {})
-        for prompt, some in groups.items()
-    }
-    picks = tuple(_pick_prompt(facts[prompt], some, table, blend, settings) for prompt, some in groups.items())
+    for missing in not_made:
+        groups.setdefault(missing.prompt, [])
+        lacking.setdefault(missing.prompt, []).append(missing)
+    prompt_picks = []
+    for prompt, pictures in groups.items():
+        lost = lacking.get(prompt, [])
+        facts = {
+            "prompt": prompt,
+            "text": (texts or {}).get(prompt or "", ""),
+            "wanted": len(pictures) + len(lost),
+            "not_made": dict(Counter(picture.kind for picture in lost).most_common()),
+            "items": tuple(pictures),
+            "route": (routes or {}).get(prompt or ""),
+        }
+        prompt_picks.append(_pick_prompt(facts, pictures, table, blend, settings))
+    picks = tuple(prompt_picks)
     item_picks = [entry.pick for entry in picks if entry.pick is not None]
-    best = [standing.best for standing in item_picks if standing.best is not None]
+    best = [choice.best for choice in item_picks if choice.best is not None]
     error_words = (NO_ERRORS,) if best and all(standing.sd is None for standing in best) else ()
     scorers = ",".join(dict.fromkeys(column.scorer for column in table.columns))
     fields = dict(item_picks[0].signature.settings) if item_picks else {}
     seed = settings.seed if settings.ties == "seed" else None
-    report_signature = Signature(
+    signature = Signature(
         method="select-best", data=table.data or None, settings={**fields, "scorers": scorers}, seed=seed
     )
     return BestReport(
@@ -443,7 +441,7 @@ def choose_best(
         unscored=sum(entry.unscored for entry in item_picks),
         reasons=dict(Counter(table.reasons.values()).most_common()),
         wanted=sum(entry.wanted for entry in picks),
-        not_made=dict(Counter(lost.kind for lost in not_made).most_common()),
+        not_made=dict(Counter(missing.kind for missing in not_made).most_common()),
         columns=table.columns,
         weights=blend.shares,
         scale=blend.scale,
@@ -451,69 +449,31 @@ def choose_best(
         picks=picks,
         policies=(UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY, *error_words),
         notes=(*notes, *dict.fromkeys(note for entry in item_picks for note in entry.notes)),
-        signature=report_signature,
+        signature=signature,
     )
 
 
-def _prompt_facts(
-    prompt: str | None,
-    some: Sequence[OfferedPicture],
-    texts: Mapping[str, str],
-    lost: Sequence[MissingPicture],
-    routes: Mapping[str, RouteChoice],
-) -> dict[str, Any]:
-    """What is known of a prompt before anything is chosen."""
-    return {
-        "prompt": prompt,
-        "text": texts.get(prompt or "", ""),
-        "wanted": len(some) + len(lost),
-        "not_made": dict(Counter(missing.kind for missing in lost).most_common()),
-        "items": tuple(some),
-        "route": routes.get(prompt or ""),
-    }
-
-
 def _pick_prompt(
-    facts: Mapping[str, Any], some: Sequence[OfferedPicture], table: ScoreTable, blend: Blend, settings: PickSettings
+    facts: Mapping[str, Any],
+    pictures: Sequence[OfferedPicture],
+    table: ScoreTable,
+    blend: Blend,
+    settings: PickSettings,
 ) -> PromptPick:
-    if not some:
+    if not pictures:
         return PromptPick(**facts, outcome="none made", values={}, pick=None)
-    names = [picture.item for picture in some]
+    names = [picture.item for picture in pictures]
     values, sds = table.rows(names)
     choice = pick(values, sds, blend, items=names, settings=settings)
     by_criterion = {
         id: tuple(None if x != x else float(x) for x in values[:, d])  # NaN is no JSON
         for d, id in enumerate(table.criteria)
     }
-    return PromptPick(**facts, outcome=choice.outcome, values=by_criterion, pick=choice, runner_up=_runner_up(choice))
-
-
-def _runner_up(choice: Pick) -> RunnerUp | None:
+    runner_up = None
     ranked = [standing for standing in choice.standings if standing.rank is not None]
-    if len(ranked) < 2:
-        return None
-    best, second = ranked[:2]
-    ahead = {id: part - second.contributions[id] for id, part in best.contributions.items()}
-    return RunnerUp(
-        item=second.item, index=second.index, ahead=dict(sorted(ahead.items(), key=lambda criterion: -criterion[1]))
-    )
-
-
-def _row(prompt_pick: PromptPick) -> dict[str, Any]:
-    chosen = prompt_pick.chosen
-    best = None if prompt_pick.pick is None or chosen is None else prompt_pick.pick.best
-    return {
-        "prompt": prompt_pick.prompt,
-        "outcome": prompt_pick.outcome,
-        "chosen": None if chosen is None else chosen.item,
-        "generator": None if chosen is None else chosen.generator,
-        "image": None if chosen is None else chosen.image,
-        "total": None if best is None else best.total,
-        "sd": None if best is None else best.sd,
-        "bound": None if best is None else best.bound,
-        "margin": None if prompt_pick.pick is None else prompt_pick.pick.margin,
-        "tied": 0 if prompt_pick.pick is None else len(prompt_pick.pick.tied),
-        "items": len(prompt_pick.items),
-        "unscored": 0 if prompt_pick.pick is None else prompt_pick.pick.unscored,
-        "not_made": sum(prompt_pick.not_made.values()),
-    }
+    if len(ranked) > 1:
+        best, second = ranked[:2]
+        ahead = {id: part - second.contributions[id] for id, part in best.contributions.items()}
+        ordered = dict(sorted(ahead.items(), key=lambda criterion: -criterion[1]))
+        runner_up = RunnerUp(item=second.item, index=second.index, ahead=ordered)
+    return PromptPick(**facts, outcome=choice.outcome, values=by_criterion, pick=choice, runner_up=runner_up)

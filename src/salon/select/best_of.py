@@ -480,11 +480,18 @@ def _large(prompt_pick: PromptPick, standing: ItemStanding, pictures: Path) -> F
 
 def _frame(prompt_pick: PromptPick, standing: ItemStanding, pictures: Path) -> FilmFrame:
     offered = prompt_pick.items[standing.index]
+    numbers: list[tuple[str, Markup | str]] = []
+    if standing.total is not None:
+        numbers.append(("total", score_text(standing.total, standing.sd)))
+        numbers += [] if standing.sd is None else [("lower bound", score_text(standing.bound))]
+    if len(standing.contributions) > 1:
+        names = {id: brief(id.rpartition("/")[2], 26) for id in standing.contributions}
+        numbers += [(names[id], score_text(part)) for id, part in standing.contributions.items()]
     return FilmFrame(
         title=f"Rank {standing.rank}" if standing.rank is not None else "Not ranked",
         picture=_picture(offered, pictures, _WIDTH),
         alt=offered.item,
-        numbers=[*_total(standing), *_contribution_numbers(standing.contributions)],
+        numbers=numbers,
         note=_note(prompt_pick, offered, standing),
         badge=_badge(prompt_pick, standing),
     )
@@ -498,31 +505,16 @@ def _badge(prompt_pick: PromptPick, standing: ItemStanding) -> Badge | None:
     return Badge("tied", "open", "cannot be told from the best") if standing.tied else None
 
 
-def _total(standing: ItemStanding) -> list[tuple[str, Markup | str]]:
-    if standing.total is None:
-        return []
-    total: list[tuple[str, Markup | str]] = [("total", score_text(standing.total, standing.sd))]
-    return total if standing.sd is None else [*total, ("lower bound", score_text(standing.bound))]
-
-
-def _contribution_numbers(contributions: Mapping[str, float]) -> list[tuple[str, Markup | str]]:
-    if len(contributions) < 2:
-        return []
-    return [(brief(id.rpartition("/")[2], 26), score_text(part)) for id, part in contributions.items()]
-
-
 def _note(prompt_pick: PromptPick, offered: OfferedPicture, standing: ItemStanding) -> str:
     missing = f"No score under {', '.join(standing.missing)}. " if standing.missing else ""
-    leads = [criterion_name(id) for id in standing.contributions if _leads(prompt_pick, standing, id)]
+    standings = prompt_pick.pick.standings if prompt_pick.pick else ()
+    leads = []
+    for id, own in standing.contributions.items():
+        parts = [entry.contributions[id] for entry in standings if id in entry.contributions]
+        if min(parts) < max(parts) == own:  # nothing is better, and something is worse
+            leads.append(criterion_name(id))
     best = f"The best of all in {', '.join(leads)}. " if leads and len(standing.contributions) > 1 else ""
     return missing + best + brief(f"{offered.item}", 60)
-
-
-def _leads(prompt_pick: PromptPick, standing: ItemStanding, criterion: str) -> bool:
-    """Whether nothing is better under a criterion, and something is worse."""
-    parts = [entry.contributions.get(criterion) for entry in (prompt_pick.pick.standings if prompt_pick.pick else ())]
-    numbers = [part for part in parts if part is not None]
-    return min(numbers) < max(numbers) == standing.contributions[criterion]
 
 
 def _picture(offered: OfferedPicture, pictures: Path, width: int) -> str:

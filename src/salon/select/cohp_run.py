@@ -336,6 +336,12 @@ def report_chain(
     fields = {key: value for key, value in settings.model_dump(exclude={"seed"}).items() if value is not None}
     fields |= {"generators": ",".join(entry.name for entry in generators)}
     fields |= {} if table is None else {"scorers": ",".join(column.scorer for column in table.columns)}
+    rows = () if table is None else zip(table.items, table.values, strict=True)
+    names = () if table is None else table.criteria
+    values = {
+        item: {name: float(value) for name, value in zip(names, row, strict=True) if np.isfinite(value)}
+        for item, row in rows
+    }
     answer_rounds = (chain.answer.round for chain in chains if chain.answer is not None)
     answers = dict(sorted(Counter(number for number in answer_rounds if number is not None).items()))
     return CohpReport(
@@ -348,7 +354,7 @@ def report_chain(
         prompts=len(prompts),
         asked=len(pictures),
         failed=dict(
-            Counter((entry.missing.partition(":")[0] or "error") for entry in pictures if not entry.made).most_common()
+            Counter(entry.missing.partition(":")[0] or "error" for entry in pictures if not entry.made).most_common()
         ),
         unscored=sum(entry.made and entry.score is None for entry in pictures),
         chosen=dict(Counter(chain.decisions[0].generator for chain in started_chains).most_common()),
@@ -361,7 +367,7 @@ def report_chain(
         gain=_gain(started_chains, None),
         true_gain=_gain(started_chains, truth) if truth else None,
         images={entry.item: line.image for entry in pictures if (line := generations.get(entry.item)) and line.image},
-        values=_values(table),
+        values=values,
         truth=truth,
         policies=COHP_POLICIES + (RELEASED_POLICY if settings.variant == "released" else ()),
         notes=tuple(notes),
@@ -381,15 +387,6 @@ def _chain(prompt: Prompt, decisions: Sequence[ChainDecision], settings: CohpSet
         return PromptChain(prompt=prompt, decisions=(), answer=None, waits="a scored picture in stage 1")
     waits = "" if len(row) == settings.rounds + 1 else f"round {len(row)}"
     return PromptChain(prompt=prompt, decisions=row, answer=choose_answer(row, settings), waits=waits)
-
-
-def _values(table: ScoreTable | None) -> dict[str, dict[str, float]]:
-    if table is None:
-        return {}
-    return {
-        item: {name: float(value) for name, value in zip(table.criteria, row, strict=True) if np.isfinite(value)}
-        for item, row in zip(table.items, table.values, strict=True)
-    }
 
 
 # -- means -------------------------------------------------------------------------------------------------------------

@@ -196,16 +196,13 @@ def compare_contributions(a: Sequence[Contribution], b: Sequence[Contribution]) 
     adds = {x.criterion: (x.adds or 0.0) - (y.adds or 0.0) for x, y in zip(a, b) if x.share > 0}
     order = sorted(adds, key=lambda id: -abs(adds[id]))
     total = math.fsum(adds.values())
-    return ScoreDifference(total=total, adds={id: adds[id] for id in order}, told=_difference_words(total, adds, order))
-
-
-def _difference_words(total: float, adds: Mapping[str, float], order: Sequence[str]) -> str:
-    if total == 0:
-        return "both have the same total"
-    above = "first" if total > 0 else "second"
-    for_, against = ([id for id in order if adds[id] * total > 0], [id for id in order if adds[id] * total < 0])
-    text = f"the {above} stands above by {abs(total):.3g}, most by {for_[0]} ({abs(adds[for_[0]]):.3g})"
-    return text + (f"; against it speaks {against[0]} ({abs(adds[against[0]]):.3g})" if against else "")
+    text = "both have the same total"
+    if total != 0:
+        above = "first" if total > 0 else "second"
+        for_, against = ([id for id in order if sign * adds[id] * total > 0] for sign in (1, -1))
+        text = f"the {above} stands above by {abs(total):.3g}, most by {for_[0]} ({abs(adds[for_[0]]):.3g})"
+        text += f"; against it speaks {against[0]} ({abs(adds[against[0]]):.3g})" if against else ""
+    return ScoreDifference(total=total, adds={id: adds[id] for id in order}, told=text)
 
 
 # -- what is near ------------------------------------------------------------------------------------------------------
