@@ -1,10 +1,10 @@
-"""Which items enter a study: categories by rule, and the best share of every category by a scorer.
+"""Which prompts and items enter a study: categories by rule, and the best share of every category by a scorer.
 
-HPDv3 (section 3.1) keeps, of the photographs it collected, the tenth that an aesthetic scorer puts highest *in each
-category*: some categories, such as products, score lower as a whole and would vanish under one threshold for all.
+HPDv3 (section 3.1) keeps the tenth of its photographs that an aesthetic scorer puts highest *in each category*. Some
+categories, such as products, score lower as a whole and would vanish under one threshold for all.
 
-    study = categorized(study, by_keywords({"flyers": ["flyer", "handbill"], "logo": ["logo", "mark"]})).study
-    kept = keep_top(study, scorer, 0.1)
+    study = categorize(study, by_keywords({"flyers": ["flyer", "handbill"], "logo": ["logo", "mark"]})).study
+    best = keep_top(study, scorer, 0.1)
 """
 
 from __future__ import annotations
@@ -183,9 +183,7 @@ def _with_nouns(study: Study, **nouns: Sequence[Prompt] | Sequence[Item]) -> Stu
     return replace(study, tables=dict(study.tables) | tables)
 
 
-# --------------------------------------------------------------------------------------------------
-# The prompts that a command was asked for: of a file, a study or a set of briefs, or words themselves.
-# --------------------------------------------------------------------------------------------------
+# -- prompts named on the command line ---------------------------------------------------------------------------------
 
 TYPED_PROMPT = "prompt"
 """Id of a prompt that was typed instead of a file."""

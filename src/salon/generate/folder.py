@@ -1,7 +1,12 @@
-"""Which file of a folder belongs to which prompt: by its name, by the sub-folder it is in, or by a table.
+"""Pictures that exist already as a generator: a folder, or a table of files.
 
-Names are compared as whole words: `p1` is in `flux_p1_v2.png` but not in `p10.png`, and where two prompts fit, the
-longer id wins. Several files of one prompt become seeds 0, 1, 2 ... in the order of their names (2 before 10).
+A file belongs to a prompt by its name, by the sub-folder it is in, or by a table. Names are compared as whole words:
+`p1` is in `flux_p1_v2.png` but not in `p10.png`, and where two prompts fit, the longer id wins. Several files of one
+prompt become seeds 0, 1, 2 ... in the order of their names (2 before 10).
+
+Every file goes through the one safe decoder. A file that cannot be read is a failure with its reason. A picture that
+would not look the same everywhere (turned by EXIF, CMYK, 16 bits, animated) is stored as a plain one, and its record
+says so.
 """
 
 from __future__ import annotations
@@ -177,13 +182,7 @@ def match_rows(
     return by_generator
 
 
-# --------------------------------------------------------------------------------------------------
-# Bring your own pictures: a folder (or a table of files) as a generator, for generated pictures and photographs.
-#
-# Every file goes through the one safe decoder. What cannot be read is a failure with its reason; a picture that would
-# not look the same everywhere (turned by EXIF, CMYK, 16 bits, animated) is stored as a plain one, and its record says
-# so.
-# --------------------------------------------------------------------------------------------------
+# -- the generator -----------------------------------------------------------------------------------------------------
 
 SAME_ENDINGS = {".jpeg": ".jpg", ".jfif": ".jpg"}
 

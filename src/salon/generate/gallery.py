@@ -1,7 +1,7 @@
-"""A contact sheet as one page: prompts down, generators across, what failed in its place.
+"""Contact sheets of a study: one HTML page (prompts down, generators across), or one PNG for a README or a talk.
 
-The page has the look of the house, needs no network, and works without JavaScript; filters and the viewer come with
-it. Everything a user wrote is escaped, and a content policy stands behind that.
+The page needs no network and works without JavaScript; filters and the viewer come with it. Everything a user wrote is
+escaped, and a content policy stands behind that.
 """
 
 from __future__ import annotations
@@ -242,9 +242,7 @@ def _template_text(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
-# --------------------------------------------------------------------------------------------------
-# A contact sheet as one picture: a grid of items on paper, for a README or a talk.
-# --------------------------------------------------------------------------------------------------
+# -- one picture -------------------------------------------------------------------------------------------------------
 
 PAPER = (246, 244, 238)
 TALLEST = 2.0

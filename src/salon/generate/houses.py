@@ -1,19 +1,23 @@
-"""Image-to-image for the built-in houses: a poster drawn from another poster, some of its decisions kept.
+"""The built-in generators (`houses`): they draw posters offline, each good at some things and bad at others by design.
 
-A picture alone does not say how it was drawn, and pictures that were published keep their bytes. So a house starts from
-the *layout* that stands beside a picture (`Ask.layout`, a file of the study), which names the brief, the house and the
-seed of every decision. That record is held against what the house draws from it: only a record that comes out the same,
-byte for byte, is one of its posters. Anything else is refused with a reason, and nothing is made up.
+A house has a style of its own (`Hand`) and tendencies: how often, and how strongly, each defect befalls its work. So
+its quality under every criterion is known beforehand (`expected_quality`), and any way of judging can be tested against
+it. A flaw that the prompt asks to avoid (`salon.render.asks`) befalls its work `HEEDED` times as often.
 
-A poster is a set of decisions (`DECISIONS`): its style, colors, arrangement, faces, places, drawing, and for each flaw
-whether it befalls the poster and how strongly. Each has a number u in [0, 1), drawn from the ask's seed. Those with
-u < strength are made anew, from the ask's seed; the others stay as they were. So
+A variant is a house with defects planted in all its work, which no prompt can ask away: `proof+low-contrast@0.6` draws
+what `proof` draws, poster by poster, with every ink faded by 0.6.
+
+Image-to-image. A picture alone does not say how it was drawn, so a house starts from the *layout* beside a picture
+(`Ask.layout`), which names the brief, the house and the seed of every decision. The layout is refused unless the house
+draws it again byte for byte. A poster is a set of decisions (`DECISIONS`): style, colors, arrangement, faces, places,
+drawing, and for each flaw whether it befalls the poster and how strongly. Each decision has a number u in [0, 1) from
+the ask's seed; those with u < strength are made anew:
 
     strength near 0     the same decisions and the same flaws
     strength s          each decision is made anew with probability s; what is made anew at s is so at any larger one
     strength 1          what the same seed draws without a picture, byte for byte
 
-The texts follow the prompt that is asked, and so do flaws that it asks to avoid.
+The texts follow the prompt of the ask, and so do flaws that it asks to avoid.
 """
 
 from __future__ import annotations
@@ -122,23 +126,7 @@ def _draws(house: House, layout: Layout, text: str) -> bool:
     return layout_json(poster.layout) == text
 
 
-# --------------------------------------------------------------------------------------------------
-# The built-in generators: houses that draw posters offline, each good at some things and bad at others by design.
-#
-# A house has a hand (styles and arrangements it likes) and tendencies: how often, and how strongly, each defect befalls
-# its work. So what it is worth under every criterion is known beforehand (`expected_quality`), houses rank differently
-# from criterion to criterion, and any way of judging them can be held against that.
-#
-# A house heeds asks (`salon.render.asks`): a flaw that the prompt asks to avoid befalls its work `HEEDED` times as
-# often.
-# What always befalls it, as in a variant, cannot be asked away.
-#
-# Every poster may be the start of another (image-to-image): see `salon.generate.houses`.
-#
-# A variant is a house with defects planted in all its work: `proof+low-contrast@0.6` draws what `proof` draws, poster
-# by
-# poster, with every ink faded by 0.6. So the two differ in nothing else.
-# --------------------------------------------------------------------------------------------------
+# -- the generators ----------------------------------------------------------------------------------------------------
 
 DRAWING = 1
 """Raised when the same brief, house and seed draw another picture than before, so that runs do not mix them."""

@@ -334,9 +334,7 @@ def _texts(part: Any) -> Iterator[str]:
         yield part
 
 
-# --------------------------------------------------------------------------------------------------
-# From a server's answer to a picture: base64, data URL or address in, whole and checked bytes out.
-# --------------------------------------------------------------------------------------------------
+# -- from an answer to a picture ---------------------------------------------------------------------------------------
 
 MODERATION = {"moderation_blocked", "content_policy_violation", "content_filter", "safety_violation"}
 _SAFETY = re.compile(r"safety system|content[ _]policy|moderation|content[ _]filter", re.IGNORECASE)

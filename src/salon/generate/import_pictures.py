@@ -1,11 +1,11 @@
-"""Which generator and which prompt every picture of a folder belongs to, by folders and names alone.
+"""A folder of pictures as a study: folders and names tell the generator and the prompt of every picture.
 
     renders/flux/fox.png              a folder for each generator, the same names in each
     renders/p01/flux.png              a folder for each prompt
     renders/flux_fox.png              one folder; the names have two parts
     --pattern '{prompt}-by-{generator}-{seed}.png'      any other way
 
-What was understood is said in a sentence, and files that fit nowhere are listed. Several files of one generator and
+The result says in a sentence how names were read, and lists files that fit nowhere. Several files of one generator and
 prompt become seeds in the order of their names.
 """
 
@@ -271,9 +271,7 @@ def _with_seeds(pairs: Iterable[tuple[Path, NamePair]]) -> dict[str, dict[tuple[
     return dict(files)
 
 
-# --------------------------------------------------------------------------------------------------
-# A folder of pictures that are there already as a study: read its layout, then keep every picture as a run would.
-# --------------------------------------------------------------------------------------------------
+# -- the study ---------------------------------------------------------------------------------------------------------
 
 
 class ImportedPictures(Noun):

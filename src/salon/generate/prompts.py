@@ -195,9 +195,7 @@ def _csv_rows(text: str, path: Path, separator: str) -> Iterator[PromptRow]:
         raise BadFile("a table is needed", found=error, where=f"{path}, line {reader.line_num}") from None
 
 
-# --------------------------------------------------------------------------------------------------
-# Small tables that users write by hand, as CSV or JSONL: rows as dictionaries, with the lines they stand in.
-# --------------------------------------------------------------------------------------------------
+# -- small tables that users write by hand -----------------------------------------------------------------------------
 
 TABLE_ENDINGS = (".csv", ".jsonl")
 NumberedRow = tuple[int, dict[str, Any]]

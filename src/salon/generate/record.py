@@ -1,4 +1,10 @@
-"""Everything a run of generators can be told, described once: flags, help, docs and signatures read it here."""
+"""What a run of generators is asked, and what became of every picture: settings, file names, the record, the report.
+
+`generations.jsonl` has one line for every ask, flushed as soon as the result is known. A picture is on the disk, whole,
+before its line is. A process killed between the two leaves a picture without a line, which is made again. One killed
+while writing the line leaves a torn last line, which is cut off and reported. Later lines of an item replace earlier
+ones.
+"""
 
 from __future__ import annotations
 
@@ -58,11 +64,7 @@ class GenerateSettings(Noun):
         return int(width), int(height)
 
 
-# --------------------------------------------------------------------------------------------------
-# Ids of items and places of files, made from whatever text prompts and generators are named by.
-#
-# Two different names never become one: a name that had to be changed gets eight hex digits of its hash.
-# --------------------------------------------------------------------------------------------------
+# -- ids and file names ------------------------------------------------------------------------------------------------
 
 LONGEST_IN_ID = 80
 LONGEST_IN_PATH = 60
@@ -108,13 +110,7 @@ def _hash(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
-# --------------------------------------------------------------------------------------------------
-# generations.jsonl: what became of every ask, one line each, appended and flushed as soon as it is known.
-#
-# A picture is on the disk, whole, before its line is. A process killed between the two leaves a picture without a line,
-# which is made again; one killed while writing the line leaves a torn last line, which is cut off and said. Later lines
-# of the same item replace earlier ones.
-# --------------------------------------------------------------------------------------------------
+# -- generations.jsonl -------------------------------------------------------------------------------------------------
 
 FILE = "generations.jsonl"
 _JOURNAL_WORDS = {
@@ -200,9 +196,7 @@ def open_record(folder: Path) -> Iterator[GenerationRecord]:
         yield GenerationRecord(journal)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a run of generators reports.
-# --------------------------------------------------------------------------------------------------
+# -- the report --------------------------------------------------------------------------------------------------------
 
 GENERATE_FORMAT: Final = "salon-generate-1"
 GONE = "its picture is gone, and another one may not take its place: the item was judged"
@@ -281,9 +275,7 @@ class GenerationProgress:
         return self.made + self.reused + self.failed
 
 
-# --------------------------------------------------------------------------------------------------
-# What image-to-image starts from: a picture, and the layout that stands beside it where it is a drawn poster.
-# --------------------------------------------------------------------------------------------------
+# -- pictures to start from --------------------------------------------------------------------------------------------
 
 LONGEST_LAYOUT = 1_000_000
 """Bytes of a layout that are read; those of the houses have some ten thousand."""

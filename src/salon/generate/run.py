@@ -1,4 +1,8 @@
-"""Prompts x generators x seeds: every picture wanted, what of it is there already, and whether it can be asked for."""
+"""Run prompts x generators x seeds, and store each picture before the next one is paid for.
+
+Whatever ends a run (the last picture, Ctrl-C, a wrong key, a full disk, kill -9), the folder holds a valid study, and
+the same call goes on where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -184,9 +188,7 @@ def judged_items(study: Study) -> set[str]:
     return ids
 
 
-# --------------------------------------------------------------------------------------------------
-# From the record of a run to the tables of the study: prompts and items, added to what is there.
-# --------------------------------------------------------------------------------------------------
+# -- prompts and items of the study ------------------------------------------------------------------------------------
 
 
 def start_study(folder: Path, prompts: Sequence[Prompt]) -> Study:
@@ -293,12 +295,7 @@ def _is_current(line: Generation, digests: Mapping[str, str], folder: Path) -> b
     return (folder / line.image).is_file()
 
 
-# --------------------------------------------------------------------------------------------------
-# The matrix runner: asks every generator for every prompt, keeps each picture before the next is paid for.
-#
-# Whatever ends a run (the last picture, Ctrl-C, a wrong key, a full disk, kill -9), the folder holds a valid study, and
-# the same call goes on where it stopped.
-# --------------------------------------------------------------------------------------------------
+# -- the run -----------------------------------------------------------------------------------------------------------
 
 LONGEST_REASON = 1000
 GenerationCallback = Callable[[GenerationProgress], None]

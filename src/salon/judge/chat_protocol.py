@@ -1,10 +1,4 @@
-"""How likely a VLM found each option at the place of its answer where it chose one.
-
-The place is where the reply names its verdict: the last option that stands as a whole JSON string (`"A"`), else the
-last one that stands as a word of its own. Given everything said before it, the chance of an option there is that of all
-tokens that begin this option and no other. It is known only where the reply names an option; nothing is made up for a
-reply that does not.
-"""
+"""The chat protocol of OpenAI-style servers: requests, their keys, pictures, and how replies are read."""
 
 from __future__ import annotations
 
@@ -31,7 +25,10 @@ from salon.study.nouns import Noun
 
 
 def verdict_place(text: bytes, options: Sequence[str]) -> int | None:
-    """Where in `text`, in bytes, the verdict begins; None when no option is in it."""
+    """Where in `text`, in bytes, the verdict begins; None when no option is in it.
+
+    The last option that stands as a whole JSON string (`"A"`), else the last one that stands as a word of its own.
+    """
     for pattern in _patterns(tuple(options)):
         matches = list(pattern.finditer(text))
         if matches:
@@ -54,6 +51,7 @@ def option_chances(
 ) -> dict[str, float] | None:
     """Log-probability of each option at the verdict's place, from the texts of the reply's tokens.
 
+    Given everything said before it, the chance of an option is that of all tokens that begin it and no other option.
     `likely` gives the log-probabilities of the tokens that might have stood at a place, as far as they are known; an
     option that none of them begins is left out.
     """
@@ -97,20 +95,7 @@ def _log_sum(values: Sequence[float]) -> float:
     return top if math.isinf(top) else top + math.log(sum(math.exp(value - top) for value in values))
 
 
-# --------------------------------------------------------------------------------------------------
-# What an endpoint understands: how it is told the shape of an answer, its length, and how to choose words.
-#
-# Servers that speak one protocol differ in the fields they take. The fullest request is tried first; a 400 that names a
-# field makes the next requests do without it (an error costs nothing), and what was learnt is remembered:
-#
-#     response_format   a JSON schema, then any JSON object, then nothing
-#     logprobs          of the 20 likeliest tokens, then of 5, then none
-#     max_tokens        under its old name, then as max_completion_tokens
-#     temperature       as set, then left to the server, which is noted: its answers are then not greedy
-#     seed              as set, one further for each sample; then left out
-#
-# The answer is kept under the key of the question, not of the request, so learning never buys anything twice.
-# --------------------------------------------------------------------------------------------------
+# -- what an endpoint understands --------------------------------------------------------------------------------------
 
 Structured = Literal["auto", "schema", "json", "none"]
 _TURNED_DOWN = {400, 415, 422, 501}
@@ -125,7 +110,19 @@ _SEED = re.compile(r"\bseed\b", re.I)
 
 
 class Dialect(Noun):
-    """The fields an endpoint is believed to take."""
+    """The fields an endpoint is believed to take.
+
+    Servers of one protocol differ in the fields they take. The fullest request is tried first. A 400 that names a field
+    makes the next requests do without it (an error costs nothing), and what was learnt is remembered:
+
+        response_format   a JSON schema, then any JSON object, then nothing
+        logprobs          of the 20 likeliest tokens, then of 5, then none
+        max_tokens        under its old name, then as max_completion_tokens
+        temperature       as set, then left to the server, which is noted: its answers are then not greedy
+        seed              as set, one further for each sample; then left out
+
+    Answers are kept under the key of the question, not of the request, so learning never buys anything twice.
+    """
 
     structured: Literal["schema", "json", "none"] = "schema"
     firm: bool = False
@@ -200,14 +197,7 @@ def is_too_long(refusal: Refusal) -> bool:
     return refusal.kind == "rejected" and bool(_TOO_LONG.search(f"{refusal.code} {refusal.reason}"))
 
 
-# --------------------------------------------------------------------------------------------------
-# Pictures as a VLM gets them: within a stated budget of pixels, as bytes that are the same every time.
-#
-# A picture that is small enough, upright and a PNG or JPEG goes as the bytes of its file. Any other is decoded, made
-# smaller with a Lanczos filter and written in the format that is set. What identifies it is the hash of its file
-# together
-# with these settings: known before anything is decoded, and the same under every version of the libraries.
-# --------------------------------------------------------------------------------------------------
+# -- pictures ----------------------------------------------------------------------------------------------------------
 
 _PICTURES_READY = 64
 """Pictures kept ready to be sent: those of one prompt meet again and again."""
@@ -239,7 +229,12 @@ class PictureSettings(Noun):
 
 
 class PictureEncoder:
-    """Reads, measures and writes pictures under one set of settings, each as seldom as can be."""
+    """Encodes pictures within a budget of pixels, as bytes that are the same every time.
+
+    A picture that is small enough, upright and a PNG or JPEG goes as the bytes of its file. Any other is decoded, made
+    smaller with a Lanczos filter and written in the format that is set. Its identity is the hash of its file with these
+    settings: known before anything is decoded, and the same under every version of the libraries.
+    """
 
     def __init__(self, settings: PictureSettings) -> None:
         self.settings = settings
@@ -288,15 +283,7 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
-# --------------------------------------------------------------------------------------------------
-# A conversation as a call of the chat protocol, and the key of the question in it.
-#
-# The key covers what is asked: address, model, texts, pictures (by the hash of their file and how they are sent), how
-# words are chosen, the shape of the answer and the number of the sample. It does not cover how a server is told all
-# that
-# (`structured`), nor the bytes of pictures that were made smaller. So it is known before any picture is decoded, and an
-# answer is found again whatever fields the server takes, and under every version of the libraries.
-# --------------------------------------------------------------------------------------------------
+# -- requests and their keys -------------------------------------------------------------------------------------------
 
 KEY_VERSION = 1
 """Written into every key: a change of what a key covers never matches older answers by accident."""
@@ -334,7 +321,12 @@ class Endpoint:
         return PictureEncoder(self.pictures)
 
     def key(self, conversation: Conversation) -> str:
-        """SHA-256 over the question; BadFile where one of its pictures is missing."""
+        """SHA-256 over the question; BadFile where one of its pictures is missing.
+
+        It covers what is asked: address, model, texts, pictures (hash of the file and how they are sent), decoding, the
+        shape of the answer and the number of the sample. It does not cover how a server is told all that (`Dialect`),
+        nor the bytes of pictures that were made smaller. So an answer is found again whatever fields the server takes.
+        """
         parts = [part if isinstance(part, str) else self._pictures.identity(part) for part in conversation.parts]
         covered = {
             "form": KEY_VERSION,
@@ -376,9 +368,7 @@ class Endpoint:
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# From an answer of the chat protocol to a reply: its text, what stopped it, the options' chances, tokens, cost.
-# --------------------------------------------------------------------------------------------------
+# -- replies -----------------------------------------------------------------------------------------------------------
 
 FROM_BATCH = "x-batch-id"
 """Header of answers that came in a batch file: the time they took is not known."""

@@ -1,4 +1,8 @@
-"""A judge's folder, STUDY/judges/NAME: a study of its own, with the verdicts and a record beside its tables."""
+"""A judge's folder, STUDY/judges/NAME, and what several judges of one checklist say together.
+
+The folder is a study of its own, with the verdicts and a record beside its tables. Where several judges answer a point,
+one that gave no readable answer counts among those asked: two of three must agree, not one of one.
+"""
 
 from __future__ import annotations
 
@@ -148,11 +152,7 @@ def read_record(folder: Path | str) -> JudgeRecord:
     return JudgeRecord.parse(read_json(path, "the record of a judge is needed"), where=str(path))
 
 
-# --------------------------------------------------------------------------------------------------
-# Several judges for one checklist: what they say together of every point.
-#
-# A judge that gave no readable answer counts among those asked: two of three must agree, not one of one.
-# --------------------------------------------------------------------------------------------------
+# -- several judges ----------------------------------------------------------------------------------------------------
 
 PointAnswers = dict[tuple[str, str, str], bool | None]
 """(criterion, item, point) -> what one judge says of it; None where it could not be read."""

@@ -1,8 +1,16 @@
-"""A judge that measures: it answers points of checklists by their rules, under the same protocol as every other judge.
+"""Judges without a model: they answer points of checklists by rule, or say what is wrong with a picture.
 
-It reads no words of the question: a point's `rule` says what must be so. All points of a picture are answered by one
-look at it, in several processes where there are many pictures. What was found out about a picture is kept by the
-content of all files it rests on, so that a second run looks at none.
+A point's `rule` says what must be so; the words of the question are not read. All points of a picture are answered
+together, in several processes where there are many pictures. Findings are kept by the content of the files they depend
+on, so a second run looks at nothing again.
+
+`pixel_judge` reads the text in a picture and measures colors, places and contrast. `layout_judge` reads the layout that
+was written when a built-in generator drew the poster (layouts/NAME.json for images/NAME.png). It is an oracle: exact,
+and about what was set, not about what can be seen. It may stand beside a board, never on it.
+
+Diagnoses answer the question of `salon.judge.diagnosis` as a VLM would, and revise the prompt by one ask for each flaw
+(`salon.render.asks`). By pixels eight of the thirteen flaws can be found; each has a measurement and a bound, set once
+on clean posters of `proof` and posters with one planted flaw (docs/methods/loop.md). By layout all are known.
 """
 
 from __future__ import annotations
@@ -190,9 +198,7 @@ def _no_replies(indices: Sequence[int], error: BadFile) -> Iterator[tuple[int, N
         yield index, NoReply(kind="broken-image", reason=f"{error.needed}: {error.found}")
 
 
-# --------------------------------------------------------------------------------------------------
-# The judge that looks at pixels alone: it reads the text in a picture and measures colors, places and contrast.
-# --------------------------------------------------------------------------------------------------
+# -- by pixels ---------------------------------------------------------------------------------------------------------
 
 
 def pixel_judge(
@@ -218,14 +224,7 @@ def _open_cache(path: Path | None = None) -> ResultCache:
     return ResultCache(path)
 
 
-# --------------------------------------------------------------------------------------------------
-# A judge that knows how posters were made: it answers the rules of points from the layout JSON of a drawn poster.
-#
-# It is an oracle, exact where the record is: it sees what was set, not what can be seen. So it is what judges of pixels
-# are held against, and it may stand beside a board, never on it. Only posters of the built-in houses have such a
-# record,
-# at layouts/NAME.json for images/NAME.png.
-# --------------------------------------------------------------------------------------------------
+# -- by the layout of a drawn poster -----------------------------------------------------------------------------------
 
 LAYOUT_VERSION = 1
 """Of what the oracle answers; raised when the same record would be answered otherwise."""
@@ -303,18 +302,7 @@ def _heights(element: Element | None) -> list[float]:
     return [line.box.height for line in element.lettering.lines]
 
 
-# --------------------------------------------------------------------------------------------------
-# Diagnosing without a model: flaws that rules find in pixels, or that the record of a drawn poster tells.
-#
-# Both answer the question of `diagnose` as a VLM would, with the picture and the prompts in it and nothing else, and
-# both
-# revise the prompt by asks (`salon.render.asks`): one sentence for each flaw found, which the built-in houses heed.
-#
-# By pixels eight of the thirteen flaws can be found. Each has a measurement (`salon.judge.measurements`) and a bound.
-# The
-# bounds were set once, on clean posters of the house `proof` and posters with one flaw planted (docs/methods/loop.md).
-# The rest are not looked for: no rule here finds them. By layout all are known: an oracle, the most that looking gives.
-# --------------------------------------------------------------------------------------------------
+# -- diagnoses ---------------------------------------------------------------------------------------------------------
 
 BOUNDS_VERSION = 1
 """Of the bounds; raised when the same picture would be diagnosed otherwise."""

@@ -1,4 +1,7 @@
-"""From a question to the conversation a VLM gets: the prompt as people saw it, criterion, rubric and wording."""
+"""From a question to the conversation a VLM gets: the prompt as people saw it, criterion, rubric and wording.
+
+The texts are built in or a user's own; their hash is part of every signature.
+"""
 
 from __future__ import annotations
 
@@ -214,9 +217,7 @@ def _several_views_error(criteria: Sequence[str], views: set[View]) -> BadValue:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The texts judges are asked with: built in, or a user's own; their hash is part of every signature.
-# --------------------------------------------------------------------------------------------------
+# -- the texts ---------------------------------------------------------------------------------------------------------
 
 Way = Literal["compare", "rate", "checklist", "compare-together", "rate-together"]
 _PAIR_PICTURES, _ONE_PICTURE = {"image_a", "image_b"}, {"image"}

@@ -1,6 +1,11 @@
-"""The scorers that a trained model is, one for each criterion it knows, by name: `model:FOLDER@CRITERION`.
+"""Scorers that are models: their names, the one-pass question, and how an untrained VLM is asked it.
 
-A model may be of heads, a reward model or a one-pass scorer; who names it need not know which, nor load it.
+    model:FOLDER@CRITERION              a trained model: heads, a reward model or a one-pass scorer
+    onepass:FOLDER                      a one-pass scorer, or any VLM in transformers' layout
+    onepass:openai:MODEL@URL            the VLM at an endpoint, named as for `salon judge run --model`
+    ...@CRITERION                       one criterion; without it, all that are asked about
+
+Nothing here loads a model.
 """
 
 from __future__ import annotations
@@ -97,17 +102,7 @@ def known_criterion(card: AnyCard, criterion: str | None, *, where: str) -> Mode
     return by_id[criterion]
 
 
-# --------------------------------------------------------------------------------------------------
-# One question for all criteria of one picture, and its answer read strictly: a one-pass scorer is asked this way.
-#
-# The question follows the pointwise prompt of PPaint (appendix D.3): role, criteria with their scales, thoughts between
-# <think> and </think>, then one JSON object between <answer> and </answer>.
-#
-# The last answer block after the thoughts binds, whatever an earlier one says. It holds one JSON object and nothing
-# else (a code fence around it is let pass), with a number for every criterion under its id, each once; other keys say
-# nothing. A number in quotes, a word, null and NaN are not numbers. A block that never closes breaks off. Where every
-# criterion has its number but one lies off its scale, the verdict is `out of range`: nothing is cut to fit or guessed.
-# --------------------------------------------------------------------------------------------------
+# -- the one-pass question ---------------------------------------------------------------------------------------------
 
 OUT_OF_RANGE = "out of range"
 _OPEN, _CLOSE = "<answer>", "</answer>"
@@ -132,7 +127,16 @@ class OnePassAnswer:
 
 
 class OnePass(Noun):
-    """How one picture is asked about under all its criteria at once."""
+    """One question about a picture under all its criteria at once, and how its answer is read.
+
+    The question follows the pointwise prompt of PPaint (appendix D.3): role, criteria with their scales, thoughts
+    between <think> and </think>, then one JSON object between <answer> and </answer>.
+
+    The last answer block after the thoughts binds, whatever an earlier one says. It holds one JSON object and nothing
+    else (a code fence around it is allowed), with a number for every criterion under its id, each once; other keys are
+    ignored. A number in quotes, a word, null and NaN are not numbers. A block that never closes breaks off. Where every
+    criterion has its number but one lies off its scale, the verdict is `out of range`: nothing is clipped or guessed.
+    """
 
     criteria: tuple[Criterion, ...] = Field(min_length=1)
     think: bool = True
@@ -290,15 +294,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int) or math.isfinite(value)
 
 
-# --------------------------------------------------------------------------------------------------
-# An untrained VLM as a one-pass rater: how it is asked, and how it is named among scorers.
-#
-#     onepass:FOLDER                      the VLM in a folder, in transformers' layout and without Salon's card
-#     onepass:openai:MODEL@URL            the VLM at an endpoint, named as for `salon judge run --model`
-#     ...@CRITERION                       one criterion; without it, all that are asked about
-#
-# It gets the question that a one-pass scorer is trained with, and its answer is read in the same way.
-# --------------------------------------------------------------------------------------------------
+# -- untrained VLMs ----------------------------------------------------------------------------------------------------
 
 UNTRAINED = "untrained-vlm"
 """How the signatures of untrained VLMs begin."""

@@ -6,6 +6,11 @@ key, address or model ends the run at the server's first word, which costs nothi
 A reply that the token limit cut off is no answer: its question is asked again with four times as many tokens (twice as
 many where the server refuses that), `ROUNDS` times in a run at the most, and further on the next run. Every size has a
 key of its own, so that a reply that was cut off is not bought twice either.
+
+Batch files. `write_batch` writes the questions that the store has no answer to; custom_id is the key of the question.
+`read_batch` takes the result files back, in any order and number, and keeps each answer under its key, where a normal
+run finds it. Every line that brings no answer (failed, foreign, twice, unusable) is reported, and its question stays
+open.
 """
 
 from __future__ import annotations
@@ -330,13 +335,7 @@ class OpenAIChat:
         return no_reply(refusal)
 
 
-# --------------------------------------------------------------------------------------------------
-# Questions as OpenAI batch files, and their results as stored answers: half the price for a day's patience.
-#
-# `write_batch` writes the questions that the store has no answer to; custom_id is the key of the question. `read_batch`
-# takes the result files back, in any order and number, and keeps each answer under its key: a normal run then finds it
-# like any other. What cannot be taken (failed, foreign, twice, no answer at all) is named line by line, and stays open.
-# --------------------------------------------------------------------------------------------------
+# -- batch files -------------------------------------------------------------------------------------------------------
 
 MOST_BATCH_LINES = 50_000
 MOST_BATCH_BYTES = 190_000_000

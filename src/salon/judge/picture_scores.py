@@ -1,8 +1,15 @@
-"""Pictures that belong to no study: a folder of files, or a Parquet table with a picture and a prompt in each row.
+"""Scores of pictures that belong to no study, and scoring by several workers.
 
-A folder may hold a table of prompts (`prompts` or `metadata`, .csv or .jsonl) with the columns image (or file_name,
-file) and prompt (or text, caption), or the parts of a brief. A Parquet table has the same columns; its pictures are
-paths, bytes, or the {bytes, path} that the datasets library writes. Rows are read as they are needed.
+A source is a folder of files, or a Parquet table with a picture and a prompt in each row. A folder may hold a table of
+prompts (`prompts` or `metadata`, .csv or .jsonl) with the columns image (or file_name, file) and prompt (or text,
+caption), or the parts of a brief. A Parquet table has the same columns; its pictures are paths, bytes, or the {bytes,
+path} that the datasets library writes. Rows are read as they are needed.
+
+    OUT/NAME.parquet     item, value, sigma, unscored: one row a picture, in the order of the source
+    OUT/NAME.json        the scorer's card and signature, and the counts
+
+Results are kept in shards until the table is written, so a killed run goes on where it stopped. A pool or Ray give the
+same table as a single process.
 """
 
 from __future__ import annotations
@@ -220,16 +227,7 @@ def _digest(parts: object) -> str:
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-# --------------------------------------------------------------------------------------------------
-# Scores of pictures that are no study (see `picture_source`), by a scorer that is named as in `salon score`.
-#
-#     OUT/NAME.parquet     item, value, sigma, unscored: one row a picture, in the order of the source
-#     OUT/NAME.json        the scorer's card and signature, and the counts
-#
-# The pictures pass by once and are never all in memory. What was scored is kept in shards until the table is written,
-# so
-# the same call goes on after an interruption; a pool or Ray give the same table.
-# --------------------------------------------------------------------------------------------------
+# -- scores of a source ------------------------------------------------------------------------------------------------
 
 _PICTURES_PER_TASK = 64
 """Pictures given to a worker at once; what a killed run has to look at again."""
@@ -314,13 +312,7 @@ def _score_task(scorer: Scorer, pictures: Sequence[SourcePicture]) -> list[Row]:
     return [score_row(item.id, result) for item, result in zip(items, results, strict=True)]
 
 
-# --------------------------------------------------------------------------------------------------
-# A scorer in many places at once: workers, here in a pool or on Ray, each with a copy of it; every item exactly once.
-#
-# Results are shards in `STUDY/scores` until the table is written, so a run that was killed goes on where it stopped,
-# and
-# the table is the same as the one that a single process writes.
-# --------------------------------------------------------------------------------------------------
+# -- scores of a study by several workers ------------------------------------------------------------------------------
 
 _ITEMS_AT_ONCE = 4096
 """Items handed to the workers before the next are looked at."""

@@ -1,8 +1,7 @@
-"""What one call gave: the record every figure about a judge is computed from.
+"""What judges are asked: settings, questions about pairs, items and points of checklists, and the record of a verdict.
 
-A judge's answers live in `STUDY/judges/NAME/`: a study of its own (so `salon check` and `salon fuse` read it as they
-read any other), with `verdicts.parquet`, one row a call and criterion, and `judge.json`, its settings and signature,
-beside the tables.
+A pair is always asked in both orders. Every call leaves a `JudgeVerdict` for each of its criteria, the record that
+every figure about a judge is computed from.
 """
 
 from __future__ import annotations
@@ -67,9 +66,7 @@ class JudgeVerdict(Noun):
     """When the answer was given, UTC, ISO 8601; a run that finds it in the store keeps it."""
 
 
-# --------------------------------------------------------------------------------------------------
-# One question to a judge: what is asked about which items, in which order and wording. No texts in here.
-# --------------------------------------------------------------------------------------------------
+# -- questions ---------------------------------------------------------------------------------------------------------
 
 PairOrder = Literal["a", "b"]
 ORDERS: tuple[PairOrder, ...] = ("a", "b")
@@ -131,9 +128,7 @@ def every_order_and_sample(question: JudgeQuestion, samples: int) -> Iterator[Ju
             yield question.model_copy(update={"left": left, "sample": sample})
 
 
-# --------------------------------------------------------------------------------------------------
-# Everything a judge can be told, described once: flags, help, docs and signatures read it here.
-# --------------------------------------------------------------------------------------------------
+# -- settings ----------------------------------------------------------------------------------------------------------
 
 PairChoice = Literal["judged", "all"]
 PointWords = Literal["pass-fail", "yes-no"]
@@ -195,9 +190,7 @@ class JudgeSettings(Noun):
         return ()
 
 
-# --------------------------------------------------------------------------------------------------
-# Comparing two items: which pairs are asked about, how a reply is read, and what both orders say together.
-# --------------------------------------------------------------------------------------------------
+# -- pairs -------------------------------------------------------------------------------------------------------------
 
 Pair = tuple[str, str]
 
@@ -335,9 +328,7 @@ def both_orders(first: Outcome | None, second: Outcome | None) -> Outcome | None
     return first if first == second else "tie"
 
 
-# --------------------------------------------------------------------------------------------------
-# Rating one item: a number for each criterion on the study's scale.
-# --------------------------------------------------------------------------------------------------
+# -- ratings -----------------------------------------------------------------------------------------------------------
 
 
 def point_questions(study: Study, criteria: Sequence[str], settings: JudgeSettings) -> list[JudgeQuestion]:
@@ -379,11 +370,7 @@ def mean_value(values: Sequence[float | None]) -> float | None:
     return sum(read) / len(read) if 2 * len(read) > len(values) else None
 
 
-# --------------------------------------------------------------------------------------------------
-# Checklists: one question for each point, answered by one of two words.
-#
-# Points come from the study, where people ticked them, or from a file (`salon.store.plain_files`).
-# --------------------------------------------------------------------------------------------------
+# -- checklists --------------------------------------------------------------------------------------------------------
 
 
 def ticked_points(study: Study) -> list[Point]:

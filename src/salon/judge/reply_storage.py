@@ -1,7 +1,8 @@
-"""A VLM that remembers: its replies are written down as they come, so that a run that was killed goes on.
+"""VLMs whose replies are kept, so that a killed run goes on: in one process (`CachedVlm`) or over workers.
 
-Endpoints have the call store. A model in this process has none, and may work for hours: `Remembered` gives it a file
-with one JSON object a line. A reply counts again for the same question under the same signature, with the same pixels.
+Endpoints have the call store. A model in this process has none, and may work for hours. A reply counts again for the
+same question under the same signature, with the same pixels. Over workers every one loads a copy of the VLM, and each
+question is answered exactly once; a question without a reply is asked again by the next run.
 """
 
 from __future__ import annotations
@@ -120,13 +121,7 @@ def _file_hash(path: Path, _changed: int, _size: int) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-# --------------------------------------------------------------------------------------------------
-# A VLM in many places at once: its questions answered by workers, here, in a pool or on Ray, each exactly once.
-#
-# Every worker loads a copy of the VLM. Replies are kept as shards before they are used, so a run that was killed goes
-# on,
-# and a worker that dies costs nothing but time. A question that got no reply is asked anew by the next run.
-# --------------------------------------------------------------------------------------------------
+# -- workers -----------------------------------------------------------------------------------------------------------
 
 _TRY = "#"
 """Between a question's key and how often it got no reply before."""

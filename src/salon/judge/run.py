@@ -1,7 +1,10 @@
-"""A judge's verdicts as ordinary judgments: what its samples and both orders say together, one answer a question.
+"""Run a judge: ask every question of a plan, read the replies, write STUDY/judges/NAME whole.
 
-`verdicts.parquet` keeps every order and sample. The tables beside it hold what `salon check` and `salon fuse` should
-count: a pair is won where both orders agree, a tie where they do not, and skipped where one could not be read.
+The folder is made from the replies alone, in the order of the questions. A run that is killed leaves the folder as it
+was; run again, it finds its answers in the call store, each with the time it was given, and writes the same bytes.
+
+`verdicts.parquet` keeps every order and sample. The tables beside it hold what `salon check` and `salon fuse` count: a
+pair is won where both orders agree, a tie where they do not, and skipped where one could not be read.
 """
 
 from __future__ import annotations
@@ -98,12 +101,7 @@ def _why(verdicts: Sequence[JudgeVerdict]) -> str:
     return "broken image" if any(verdict.failed == "broken-image" for verdict in verdicts) else "cannot judge"
 
 
-# --------------------------------------------------------------------------------------------------
-# A judge at work: asks every question of a plan, reads the replies, writes STUDY/judges/NAME whole.
-#
-# The folder is made from the replies alone, in the order of the questions. A run that is killed leaves the folder as it
-# was; run again, it finds its answers in the call store, each with the time it was given, and comes to the same bytes.
-# --------------------------------------------------------------------------------------------------
+# -- the run -----------------------------------------------------------------------------------------------------------
 
 SHORTER = "show smaller pictures with --pixels, ask for shorter answers with --max-tokens, or shorten the prompt"
 

@@ -1,7 +1,10 @@
-"""What scorers of pictures share: opening items, the part of the prompt they may read, and honest gaps.
+"""Scores of pictures by one scorer: each picture is looked at once, and the table is written whole.
 
-A scorer of pictures is a function from what is shown to results. Around it: items whose picture cannot be opened, or
-whose prompt lacks the parts to be read, are left unscored with the reason, and the others go through in batches.
+    STUDY/scores/NAME.parquet     item, value, sigma, unscored (why there is no value)
+    STUDY/scores/NAME.json        the scorer's card and signature, and the counts
+
+Results are cached by content: the same picture, prompt and signature are never computed twice, so a killed run goes on
+where it stopped, and copies of a picture cost nothing.
 """
 
 from __future__ import annotations
@@ -70,6 +73,9 @@ Measure = Callable[[Sequence[ScorerInput]], Sequence[ScoreResult]]
 class PictureScorer:
     """A scorer made of one function over pictures and prompts.
 
+    Items whose picture cannot be opened, or whose prompt lacks the parts to be read, are left unscored with the reason;
+    the others go through in batches.
+
     `item.image` is the path of the picture: absolute, or from the current folder (`score_study` makes it whole).
     """
 
@@ -131,16 +137,7 @@ def prompt_parts(text: TextInput) -> tuple[Literal["intent"], ...]:
     return ("intent",) if text == "intent" else ()
 
 
-# --------------------------------------------------------------------------------------------------
-# Scores of a study's items by one scorer: each picture looked at once, the table written whole.
-#
-#     STUDY/scores/NAME.parquet     item, value, sigma, unscored (why there is no value)
-#     STUDY/scores/NAME.json        the scorer's card and signature, and the counts
-#
-# Results are kept by content: the same picture, prompt and signature are never worked out twice, so a run that was
-# killed
-# goes on where it stopped, and copies of a picture cost nothing.
-# --------------------------------------------------------------------------------------------------
+# -- scores of a study -------------------------------------------------------------------------------------------------
 
 SCORES_FOLDER = "scores"
 SCORE_COLUMNS = pa.schema(

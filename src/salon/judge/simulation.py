@@ -1,16 +1,26 @@
-"""A judge whose worth is known: it answers by a given truth, with chosen accuracy and position bias.
+"""Judges without a model: simulated from a known truth, or scripted.
 
-For each question about a pair, in both orders together, one of three things is drawn:
+A simulated judge answers by a given truth, with chosen accuracy and position bias. For each question about a pair, in
+both orders together, one of three things is drawn:
 
     with chance b       the answer follows the position: the first picture, whichever it is
     with chance t       a tie, in both orders
     otherwise           the same item in both orders: the better one with chance c, else the other
 
-so a report on many pairs must find b, t, c and the accuracy (1 - b - t) c + (b + t) / 2. What is drawn depends on the
-seed, the criterion, the two items and the number of the sample alone, never on the order in which questions come.
-Apart from that each answer is, with a chance of its own, one that cannot be read.
+so a report on many pairs must find b, t, c and the accuracy (1 - b - t) c + (b + t) / 2. The draw depends on the seed,
+the criterion, the two items and the number of the sample alone, never on the order of the questions. Each answer is
+also, with a chance of its own, unreadable. A question about one picture is answered by the truth with chance c, else by
+another option or any number of the scale.
 
-A question about one picture is answered by the truth with chance c, else by another option or any number of the scale.
+A script is a function of the conversation, a list that is read from the top, or a file with one JSON object a line:
+
+    {"text": "{\\"verdict\\": \\"A\\"}", "items": ["cat-1", "cat-2"], "about": "taste/mood"}
+    {"text": "B", "items": ["cat-2", "cat-1"]}
+    {"none": "refused", "text": "not this picture", "point": "has-title"}
+    {"text": "A"}
+
+The first line that fits answers: `items` are the pictures in the order they are shown, `about` the criterion, `point`
+the point of a checklist, `sample` the number of the sample; a line that names none of them fits every question.
 """
 
 from __future__ import annotations
@@ -151,9 +161,7 @@ def _find_in_schema(shape: Any, name: str) -> Any:
     return next((value for part in shape.values() if (value := _find_in_schema(part, name)) is not None), None)
 
 
-# --------------------------------------------------------------------------------------------------
-# What the people of a study think, as the truth a simulated judge is told: accuracy then means agreement with them.
-# --------------------------------------------------------------------------------------------------
+# -- the truth of a panel ----------------------------------------------------------------------------------------------
 
 Vote = tuple[str, str, str, str, int]
 """criterion, rater, one item, another, and 1 where the first is better, -1 where the second is, 0 for a tie."""
@@ -226,19 +234,7 @@ def _ratings_and_ticks(study: Study, people: set[str]) -> dict[tuple[str, str], 
     return answers
 
 
-# --------------------------------------------------------------------------------------------------
-# A judge that says what it is told to: for tests, for examples, and for answers that were written down elsewhere.
-#
-# A script is a function of the conversation, a list that is read from the top, or a file with one JSON object a line:
-#
-#     {"text": "{\"verdict\": \"A\"}", "items": ["cat-1", "cat-2"], "about": "taste/mood"}
-#     {"text": "B", "items": ["cat-2", "cat-1"]}
-#     {"none": "refused", "text": "not this picture", "point": "has-title"}
-#     {"text": "A"}
-#
-# The first line that fits answers: `items` are the pictures in the order they are shown, `about` the criterion, `point`
-# the point of a checklist, `sample` the number of the sample; a line that names none of them fits every question.
-# --------------------------------------------------------------------------------------------------
+# -- scripts -----------------------------------------------------------------------------------------------------------
 
 ScriptAnswer = str | Reply | NoReply
 Script = Callable[[Conversation], ScriptAnswer] | Sequence[ScriptAnswer] | Path

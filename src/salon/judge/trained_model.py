@@ -1,7 +1,11 @@
-"""A trained preference model as a scorer: one for each criterion that it knows.
+"""A trained preference model as a scorer (one for each criterion it knows) and as a judge of pairs.
 
 The model reads what it was trained on: the picture, and the parts of the prompt that its card names. Scores of two
-pictures of one prompt may be compared; what their distance means is said by the card (`is_logit`).
+pictures of one prompt may be compared; the card says what their distance means (`is_logit`).
+
+As a judge it is asked about pairs in both orders, like any other, but does not read the words of the question. Its
+answer is the sign of its log-odds, and the chances of A and B follow from them. Where they are exactly even it says
+TIE, or, if that is not an option, names the first picture in both orders, which the protocol reads as a tie.
 """
 
 from __future__ import annotations
@@ -125,14 +129,7 @@ def _finite_result(score: Given) -> ScoreResult:
     return PictureScore(float(score.value), None if score.sigma is None else float(score.sigma))
 
 
-# --------------------------------------------------------------------------------------------------
-# A trained preference model as a judge: asked about pairs in both orders, under the same protocol as every other.
-#
-# It reads the picture and the parts of the prompt it was trained on, not the words of the question. Its answer is the
-# sign of its log-odds, and the chances of A and B are theirs. Where they are exactly even it says TIE, or, if that is
-# not
-# on the menu, names the first picture in both orders, which the protocol reads as a tie.
-# --------------------------------------------------------------------------------------------------
+# -- the judge ---------------------------------------------------------------------------------------------------------
 
 _QUESTIONS_AT_ONCE = 64
 """Questions looked at together."""

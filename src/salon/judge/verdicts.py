@@ -11,6 +11,11 @@ it is not on the menu: the judge is then unparsed, and no earlier statement is f
 after its last statement, or in the middle of an object around it, might have said something else: unparsed as well. So
 is one whose last statement stands inside an object that is broken, or in one of its strings: it may be a quotation. And
 who says `{"verdict": "A"} or {"verdict": "B"}` has repeated the question, which ends so, and chosen nothing.
+
+A run ends as soon as its share of unreadable answers is sure to be above `most_unread`: a judge that answers in the
+wrong form would otherwise be counted as one that says no to everything. Nothing of such a run is written, the replies
+stay in the store as evidence, and the error quotes one of them. A stored reply that could not be read is put aside and
+its question asked again by the next run, unless `keep_unread`.
 """
 
 from __future__ import annotations
@@ -302,9 +307,7 @@ def _left_open(text: str, *, quotes: bool) -> bool:
     return depth > 0 or quoted
 
 
-# --------------------------------------------------------------------------------------------------
-# From a reply to verdicts, one for each criterion that was asked about, alone or together with others.
-# --------------------------------------------------------------------------------------------------
+# -- verdicts of a reply -----------------------------------------------------------------------------------------------
 
 YES_WORDS = ("PASS", "YES")
 
@@ -361,16 +364,7 @@ class VerdictReader:
         return {"outcome": question.outcome(answer.value), "chance": chance_of_a(question, chances)}
 
 
-# --------------------------------------------------------------------------------------------------
-# Replies that cannot be read: how many a run puts up with, and what becomes of them.
-#
-# A judge that answers in the wrong form would be counted as one that says no to everything. So a run ends as soon as
-# its
-# share of unreadable answers is sure to be above `most_unread`: nothing of it is written, the replies stay in the store
-# as evidence, and the error quotes one of them. A stored reply that could not be read is put aside and its question
-# asked
-# again by the next run, unless `keep_unread`.
-# --------------------------------------------------------------------------------------------------
+# -- unreadable replies ------------------------------------------------------------------------------------------------
 
 _QUOTED = 200
 """Characters of a reply that are quoted."""

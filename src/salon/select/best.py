@@ -15,6 +15,9 @@ The item with the highest bound is chosen. What is said beside it:
     sds            a criterion that has an sd for some scored items only is taken as having none, and that is noted
 
 The chosen total overstates: of several noisy numbers the largest one was lucky (`salon.stats.uncertain_scores`).
+
+`choose_best` does this for every prompt. A picture that was wanted and not made cannot be chosen; how many were wanted
+is counted beside the choice. A prompt without a single picture has no pick, and is counted.
 """
 
 from __future__ import annotations
@@ -273,12 +276,7 @@ def _decide(ranked: Sequence[ItemStanding], n: int, settings: PickSettings) -> t
     return "best", f"Highest bound of {len(ranked)}: {bound}{ties}."
 
 
-# --------------------------------------------------------------------------------------------------
-# The best of the items of every prompt, as one report.
-#
-# A picture that was wanted and not made is not chosen from: the choice is among those that were made, and how many were
-# wanted stands beside it. A prompt without a single picture has no pick, and is counted.
-# --------------------------------------------------------------------------------------------------
+# -- every prompt ------------------------------------------------------------------------------------------------------
 
 BEST_FORMAT: Final = "salon-best-1"
 MISSING_POLICY = (

@@ -235,11 +235,7 @@ def scores_beside(place: Path, out: Path | None) -> Path:
     return place / SCORES if place.is_dir() else place.with_name(f"{place.stem}-{SCORES}")
 
 
-# --------------------------------------------------------------------------------------------------
-# The page of best of N: for every prompt the pick beside its runner-up, why it was picked, and the other items.
-#
-# Pictures come first, then the reason in words and criterion by criterion, then the numbers of the whole report.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 PROMPTS_SHOWN, PROMPTS_OPEN, ITEMS_SHOWN = 24, 4, 12
 """Prompts that are shown, those open at once, and items of each."""

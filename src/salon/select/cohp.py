@@ -17,7 +17,9 @@ What could not be made or scored: a generator's mean is over the pictures it has
 beside it; one without any cannot be chosen. A round without any scored picture leaves the next one the same start. A
 prompt without any scored picture in stage 1 waits.
 
-This module decides; it draws and scores nothing (`salon.select.cohp_run` does). Source: HPSv3, section 4.2, Eq. 5-6.
+This module decides; it draws and scores nothing (`salon.select.cohp_run` does). Means of a report are over prompts, with
+t intervals over prompts; a prompt without a number in a round is left out of that mean and counted.
+Source: HPSv3, section 4.2, Eq. 5-6.
 """
 
 from __future__ import annotations
@@ -238,12 +240,7 @@ def _apart(by_generator: Mapping[str, Sequence[ChainPicture]], first: GeneratorM
     return abs(difference) > float(stdtrit(freedom, (1 + LEVEL) / 2)) * float(np.sqrt(a + b))
 
 
-# --------------------------------------------------------------------------------------------------
-# What a run of chains gave: every decision, every answer, and means by round.
-#
-# Means are over prompts, with t intervals over prompts. A prompt without a number in a round (nothing was made, nothing
-# could be scored) is left out of that round's mean and counted.
-# --------------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 COHP_FORMAT: Final = "salon.cohp/1"
 

@@ -295,9 +295,7 @@ class _ChainRun:
                 yield ChainPicture(item=item, generator=generator, missing=self.marking.why(item))
 
 
-# --------------------------------------------------------------------------------------------------
-# From the record of a run of chains to its report.
-# --------------------------------------------------------------------------------------------------
+# -- the report --------------------------------------------------------------------------------------------------------
 
 COHP_POLICIES = (
     "The answer is the best of everything seen, in both stages; equal scores: the earlier picture.",

@@ -1,6 +1,11 @@
 """Explain the score of a picture, or why one stands above another: scorers, a judged study and measurements together.
 
-explain([Path("poster.png")], models=[Path("taste")], study=study, folder=Path("judged"))
+    explain([Path("poster.png")], models=[Path("taste")], judged_study=open_judged_study(study, folder))
+
+Occlusion paints one place of a grid after the other over with the picture's mean color and scores again. A covered
+picture is unlike those that the scorers learned from, so the map is a hint and no proof.
+
+A scoring service knows its study beforehand: `Neighborhood` holds the vectors of its judged pictures.
 """
 
 from __future__ import annotations
@@ -266,9 +271,7 @@ def _neighbor(
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# What raters said of items, and where measurements stand in a study: for explanations.
-# --------------------------------------------------------------------------------------------------
+# -- what raters said --------------------------------------------------------------------------------------------------
 
 _Answer = tuple[int, int, float]
 """Criterion, rater, and what the rater's answer gives the item."""
@@ -393,13 +396,7 @@ def _study_values(folder: Path, name: str, signature: str) -> tuple[NDArray[np.f
     return (values, column.null_count) if len(values) else None
 
 
-# --------------------------------------------------------------------------------------------------
-# What becomes of a total when a place of the picture is covered: a map of where the scorers look.
-#
-# One place of a grid after the other is painted over with the picture's mean color, and the scorers look again. A
-# covered
-# picture is unlike those that the scorers learned from, so the map is a hint and no proof.
-# --------------------------------------------------------------------------------------------------
+# -- occlusion ---------------------------------------------------------------------------------------------------------
 
 
 def occlude(
@@ -440,11 +437,7 @@ def _cover_places(image: Image.Image, grid: int, folder: Path) -> Iterator[Path]
             yield path
 
 
-# --------------------------------------------------------------------------------------------------
-# What a scoring service knows beside its scores: judged pictures near those it is asked about, and measurements.
-#
-# The study is looked at once, before it serves.
-# --------------------------------------------------------------------------------------------------
+# -- for a scoring service ---------------------------------------------------------------------------------------------
 
 
 class Neighborhood:

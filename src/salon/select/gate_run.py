@@ -214,9 +214,7 @@ def page_beside(place: Path) -> Path:
     return folder / "index.html"
 
 
-# --------------------------------------------------------------------------------------------------
-# The page of a gate that was used: what it promises, what it held back and why, and what nearly was.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 HELD_SHOWN, PASSED_SHOWN = 24, 8
 """Items that are shown of those held back, and of those that pass."""

@@ -1,7 +1,7 @@
-"""Preference pairs of a study, written for DPO.
+"""Preference pairs of a study, written for DPO: from people's votes, from fused scores, or from a scorer.
 
-Composes `fuse` (the check of splits), `judge` (the words a judge is asked with), `store` (near copies) and `select`
-(which pairs stay, and their files). Where pairs come from: `pair_sources`.
+Items are paired within a prompt (or what else the study compares within), each prompt in one split (`fuse.splits`).
+The question of a pair is worded as `salon judge` words it.
 """
 
 from __future__ import annotations
@@ -218,11 +218,7 @@ def _report(
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Candidates for preference pairs: what people judged, what fusing gave, or what a scorer says, pair by pair.
-#
-# Items are paired within a prompt (or what else the study compares within), each prompt in one split (`fuse.splits`).
-# --------------------------------------------------------------------------------------------------
+# -- where pairs come from ---------------------------------------------------------------------------------------------
 
 MOST_CANDIDATES = 5_000_000
 ScoredItems = dict[tuple[str, str], list[tuple[str, float, float | None]]]

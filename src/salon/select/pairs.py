@@ -20,6 +20,21 @@ What is left out is counted under the first of these reasons that holds:
     again                   the same two pictures of one prompt; the one furthest from even in errors stays
     over the limit          more than `most` of one prompt; the widest gaps stay, or drawn ones
     near another split      a picture, or a near copy, stands in two splits: it stays in test, then in validation
+
+Trainers read folders of Parquet files that `datasets.load_dataset` opens:
+
+    OUT/diffusers/train.parquet     caption, jpg_0, jpg_1 (bytes of a picture), label_0, label_1: as in Pick-a-Pic
+    OUT/trl/train.parquet           prompt, images, chosen, rejected (conversations), as TRL's vision preferences
+    OUT/pairs.json                  counts, what was left out and why, signature
+
+Diffusion-DPO moves a diffusion model towards the better picture. TRL's DPOTrainer tunes a model that writes: it is
+asked which of two pictures is better, and learns to give the answer that people gave. In both the better picture stands
+first in half of the rows. Columns that no trainer reads say where a row comes from: criterion, group, item ids, margin
+and its error; of votes also their number, and the share of the better one (ties half), which is the soft label.
+
+diffusers reads bytes, not decoded pictures: `Image.open(io.BytesIO(row["jpg_0"]))`, and takes the first for the worse
+one where label_0 is 0 (examples/research_projects/diffusion_dpo/train_diffusion_dpo.py at 071190d). TRL's format of
+vision preferences: trl 1.16.0, trainer/dpo_trainer.py, DataCollatorForVisionPreference.
 """
 
 from __future__ import annotations
@@ -231,24 +246,7 @@ def _lot(*parts: object) -> float:
     return int.from_bytes(digest[:6], "big") / 2**48
 
 
-# --------------------------------------------------------------------------------------------------
-# Pairs as the trainers of DPO read them: folders of Parquet files that `datasets.load_dataset` opens.
-#
-#     OUT/diffusers/train.parquet     caption, jpg_0, jpg_1 (bytes of a picture), label_0, label_1: as in Pick-a-Pic
-#     OUT/trl/train.parquet           prompt, images, chosen, rejected (conversations), as TRL's vision preferences
-#     OUT/pairs.json                  counts, what was left out and why, signature
-#
-# Diffusion-DPO moves a diffusion model towards the better picture. TRL's DPOTrainer tunes a model that writes: it is
-# asked which of two pictures is better, in the words of `salon judge`, and learns to give the answer that people gave.
-#
-# In both the better picture stands first in half of the rows. Columns that no trainer reads say where a row comes from:
-# criterion, group, item ids, margin and its error; of votes also their number, and the share of the better one (ties
-# half), which is the soft label.
-#
-# diffusers reads bytes, not decoded pictures: `Image.open(io.BytesIO(row["jpg_0"]))`, and takes the first for the worse
-# one where label_0 is 0 (examples/research_projects/diffusion_dpo/train_diffusion_dpo.py at 071190d). TRL's format of
-# vision preferences: trl 1.16.0, trainer/dpo_trainer.py, DataCollatorForVisionPreference.
-# --------------------------------------------------------------------------------------------------
+# -- files for trainers ------------------------------------------------------------------------------------------------
 
 ReadPicture = Callable[[str], bytes]
 """Bytes of an item's picture."""

@@ -1,4 +1,22 @@
-"""The loop: a prompt is drawn, looked at and written anew."""
+"""The loop: a prompt is drawn, a VLM looks at the picture and revises the prompt, it is drawn again, n rounds.
+
+    round 0     the original prompt
+    round r     the prompt that the VLM wrote when it saw the picture of round r - 1 beside the original prompt
+    control r   the original prompt again, from the seeds of round r
+
+Round r and control r differ in the prompt and in nothing else, so the effect of looking can be told from the effect of
+drawing again. Seeds: picture i of round r has seed + r x images + i.
+
+A chain goes on only from a picture and an answer. An answer that cannot be read, or a refusal, keeps the former prompt
+and is counted. Where no picture was made, or an outage left a question without an answer, the chain waits, and the same
+call tries again. Nothing is made or paid for twice.
+
+    STUDY/refine/card.json        who draws, who looks, and how; another loop may not go on in the same folder
+    STUDY/refine/replies.jsonl    what was said of each picture, and the prompt that came of it
+
+A line binds: what a VLM said of a round is not asked again, whatever becomes of its pictures. A line that a killed run
+left torn is cut off, and its question asked again.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +44,6 @@ from salon.store.journal import Journal, open_journal, read_journal
 from salon.study import Ask, Failed, Generator, Made, Prompt, Study
 from salon.study.answers import Remark
 from salon.study.nouns import Noun
-
-# --------------------------------------------------------------------------------------------------
-# The loop: a prompt is drawn, a VLM looks at the picture and revises the prompt, it is drawn again, n rounds.
-#
-#     round 0     the original prompt
-#     round r     the prompt that the VLM wrote when it saw the picture of round r - 1 beside the original prompt
-#     control r   the original prompt again, from the seeds of round r
-#
-# So round r and control r differ in the prompt and in nothing else, and what new draws alone would have brought can be
-# told from what looking brought. Seeds: picture i of round r has seed + r x images + i.
-#
-# A chain goes on only from a picture and an answer. An answer that cannot be read, or a refusal, keeps the former
-# prompt
-# and is counted. Where no picture was made, or an outage left a question without an answer, the chain waits, and the
-# same
-# call tries again. Nothing that comes after has been made, so nothing is made or paid for twice.
-# --------------------------------------------------------------------------------------------------
 
 Arm = Literal["round", "control"]
 LONGEST_TEXT = 4_000
@@ -231,16 +232,7 @@ def _read_reply(prompt: Prompt, number: int, line: Generation, reply: Reply | No
     return RefineReply(**about, **fields, outcome="revised", remarks=diagnosis.remarks, revised=diagnosis.prompt)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a loop remembers: what it was told, and every reply, one line each, on the disk before the next is asked for.
-#
-#     STUDY/refine/card.json        who draws, who looks, and how; another loop may not go on in the same folder
-#     STUDY/refine/replies.jsonl    what was said of each picture, and the prompt that came of it
-#
-# A line binds: what a VLM said of a round is not asked again, whatever becomes of its pictures. A line that a killed
-# run
-# left torn is cut off, and its question asked again; a bought answer is then in the call store.
-# --------------------------------------------------------------------------------------------------
+# -- the record --------------------------------------------------------------------------------------------------------
 
 REFINE_FOLDER = "refine"
 REPLIES = "replies.jsonl"
@@ -326,11 +318,7 @@ def read_replies(folder: Path) -> dict[tuple[str, int], RefineReply]:
     return {(line.prompt, line.round): line for line in lines}
 
 
-# --------------------------------------------------------------------------------------------------
-# The card of a loop: what it was told when it began, and must be told again to go on.
-#
-# STUDY/INSIDE/card.json
-# --------------------------------------------------------------------------------------------------
+# -- the card ----------------------------------------------------------------------------------------------------------
 
 CARD = "card.json"
 

@@ -129,9 +129,7 @@ class _LoopScorer:
         return [marks for name in names if (marks := self.of(name)) is not None]
 
 
-# --------------------------------------------------------------------------------------------------
-# From the record of a loop to its report: chains, means of rounds, and differences with their intervals.
-# --------------------------------------------------------------------------------------------------
+# -- the report --------------------------------------------------------------------------------------------------------
 
 DRAWS, LEVEL = 2000, 0.95
 REFINE_POLICIES = (

@@ -1,9 +1,12 @@
-"""What a loop gave: every chain, every number, and what the rounds differ by.
+"""Results of a loop, and scores of its pictures: by scorers, by points of a checklist, by the record of a poster.
 
-All figures are means over prompts, each prompt the mean of its pictures in a round. Differences are paired: prompt by
-prompt, with an interval over prompts and a p value by flipping signs (`salon.stats.intervals`); Holm's
-adjustment is over
-all differences of one scorer.
+Figures are means over prompts, each prompt the mean of its pictures in a round. Differences are paired: prompt by
+prompt, with an interval over prompts and a p value by flipping signs (`salon.stats.intervals`); Holm's adjustment is
+over all differences of one scorer.
+
+All scorers see the original prompt: a revised one that asks for less must not score higher for it. `true-quality` is
+the mean over criteria of what `salon.render.quality` says of the flaws on record. It is an oracle: it stands beside the
+others, and picks nothing unless it is told to.
 """
 
 from __future__ import annotations
@@ -139,14 +142,7 @@ class RefineReport(Noun):
         return not self.waiting
 
 
-# --------------------------------------------------------------------------------------------------
-# What every picture of a loop is worth: by any scorer, by points of a checklist, and by the record of a drawn poster.
-#
-# All of them see the original prompt: a revised one that asks for less must not score higher for it. `true-quality` is
-# the mean over criteria of what `salon.render.quality` says of the flaws on record. It is an oracle: it stands beside
-# the
-# others, and picks nothing unless it is told to.
-# --------------------------------------------------------------------------------------------------
+# -- scores ------------------------------------------------------------------------------------------------------------
 
 POINTS = "points"
 PointsBy = Literal["pixels", "layout", "vlm"]

@@ -17,6 +17,25 @@ among the rest, since that would be another reward. A criterion of weight 0 is r
 
 Calls may come from several threads; scorers are asked by one at a time. What a scorer raises is raised here, with a
 note whose it is.
+
+`reward` makes one from the words that name its scorers, as `salon score` names them:
+
+    salon.reward("model:taste")                                              all criteria of a model
+    salon.reward("model:taste@taste/mood", "words", weights="mood=3,words=1", reference="reference.json", clip=3)
+
+Pictures come as trainers hold them:
+
+    path                 str or Path: the file itself
+    bytes                of a PNG, JPEG, WebP or GIF
+    PIL image            any mode
+    {"bytes", "path"}    as the library `datasets` keeps a picture that was not decoded
+    array or tensor      numpy or torch, uint8 from 0 to 255 or floats from 0 to 1, 1, 3 or 4 channels: one picture, or
+                         all pictures of a call in one with four axes
+
+Channels stand first (CHW) or last (HWC). Where both ends could be the channels, torch has them first and numpy last.
+Floats become bytes by round(255 x), as image pipelines do it. Further than .01 outside of 0 to 1 they are refused:
+a picture from -1 to 1 would be scored as another picture. Pixels that are no finite numbers are what a network gives
+when it overflows: such a picture has no score, and that is no error.
 """
 
 from __future__ import annotations
@@ -241,14 +260,7 @@ def _by(criteria: Mapping[str, Scorer], table: NDArray[np.float64]) -> dict[str,
     }
 
 
-# --------------------------------------------------------------------------------------------------
-# A reward from the words that name its scorers, as `salon score` names them.
-#
-#     salon.reward("model:taste")                                              all criteria of a model
-#     salon.reward("model:taste@taste/mood", "words", weights="mood=3,words=1", reference="reference.json", clip=3)
-#
-# Composes `judge` (scorers by name) and `select` (the reward).
-# --------------------------------------------------------------------------------------------------
+# -- by the names of scorers -------------------------------------------------------------------------------------------
 
 
 def reward(
@@ -291,22 +303,7 @@ def open_scorers(scorers: Sequence[str | Scorer], *, device: str | None = None, 
     return by_criterion
 
 
-# --------------------------------------------------------------------------------------------------
-# Pictures as trainers hold them, as files that scorers can open.
-#
-#     path                 str or Path: the file itself
-#     bytes                of a PNG, JPEG, WebP or GIF
-#     PIL image            any mode
-#     {"bytes", "path"}    as the library `datasets` keeps a picture that was not decoded
-#     array or tensor      numpy or torch, uint8 from 0 to 255 or floats from 0 to 1, 1, 3 or 4 channels: one picture,
-# or
-#                          all pictures of a call in one with four axes
-#
-# Channels stand first (CHW) or last (HWC). Where both ends could be the channels, torch has them first and numpy last.
-# Floats become bytes by round(255 x), as image pipelines do it. Further than .01 outside of 0 to 1 they are refused:
-# a picture from -1 to 1 would be scored as another picture. Pixels that are no finite numbers are what a network gives
-# when it overflows: such a picture has no score, and that is no error.
-# --------------------------------------------------------------------------------------------------
+# -- pictures ----------------------------------------------------------------------------------------------------------
 
 _CHANNELS = (1, 3, 4)
 _SLACK = 0.01

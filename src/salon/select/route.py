@@ -268,9 +268,7 @@ def read_routes(path: Path) -> Routes:
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# Routes in use: who draws which prompt, and what came back.
-# --------------------------------------------------------------------------------------------------
+# -- routes in use -----------------------------------------------------------------------------------------------------
 
 
 def choose_routes(
@@ -296,9 +294,8 @@ def route_prompts(
     choices = choose_routes(read_routes(path), prompts, weights=weights, explore=explore, seed=seed)
     fallen = sum(choice.asked is not None and choice.asked != choice.category for choice in choices)
     tied = sum(bool(choice.tied) for choice in choices)
-    notes = [
-        f"routes: {len({choice.generator for choice in choices})} generators for {len(choices)} prompts ({choices[0].job})"
-    ]
+    names = {choice.generator for choice in choices}
+    notes = [f"routes: {len(names)} generators for {len(choices)} prompts ({choices[0].job})"]
     if tied:
         notes.append(f"routes: for {tied} prompts the best generator cannot be told from another")
     if fallen:

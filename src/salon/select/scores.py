@@ -1,4 +1,8 @@
-"""Scores of many items under several criteria, as the decisions of this stage take them."""
+"""Scores of many items under several criteria, as decisions take them: one table, by scorers named or given.
+
+Logits of one trained model share a scale, so its criteria may be added as they stand. Every other scorer has a scale of
+its own, whatever range its card gives: 0.7 of the words is not 0.7 of the contrast.
+"""
 
 from __future__ import annotations
 
@@ -55,14 +59,6 @@ class ScoreTable:
     def _places(self) -> dict[str, int]:
         return {item: number for number, item in enumerate(self.items)}
 
-
-# --------------------------------------------------------------------------------------------------
-# Scorers and what they say of pictures, as the stage `select` takes it.
-#
-# Logits of one trained model share a scale, so its criteria may be added as they stand. Every other scorer has a scale
-# of
-# its own, whatever range its card gives: 0.7 of the words is not 0.7 of the contrast.
-# --------------------------------------------------------------------------------------------------
 
 StepCallback = Callable[[str, int, int], None]
 """What is being done, how much of it is done, and of how much."""

@@ -1,4 +1,24 @@
-"""Files that carry a hash of what they hold, so that a change by hand is seen: references, gates, routes."""
+"""Criterion weights, and how criteria on different scales become one number.
+
+    weights   typography=3,mood=1       only these criteria count, three to one
+              typography=3,*=1          all others count 1
+              (none given)              every criterion counts alike
+
+A blend is the weighted mean of contributions, shares w_d summing to 1:
+
+    total = sum_d w_d s_d (x_d - c_d) / u_d        s_d = -1 where lower is better, else 1
+
+and its standard deviation, errors of criteria taken as independent, is sqrt(sum_d (w_d sd_d / u_d)²). The c_d and u_d
+are declared, never computed from the items at hand (an item's total would then depend on the others):
+
+    one criterion        as it stands: c = 0, u = 1
+    one scale            as they stand, where all criteria that count name the same scale: logits of one model, one 1-5
+                         scale, or `equal` says so
+    a frozen reference   mean and sd of each criterion over a stated set of items (`ScoreReference`)
+
+Anything else is refused. A reference is chosen once and written down with a hash; the items that are picked among never
+enter it. References, gates and routes are sealed files: a change by hand is noticed.
+"""
 
 from __future__ import annotations
 
@@ -65,13 +85,7 @@ def read_sealed(kind: type[RecordType], path: Path, *, name: str, make: str, cha
     return sealed
 
 
-# --------------------------------------------------------------------------------------------------
-# A frozen reference: mean and standard deviation of every criterion over a stated set of items, kept in a file.
-#
-# Scores of different scorers cannot be added as they stand. They can be once each is measured in standard deviations of
-# the same, stated set of items. The set is chosen once and its numbers are written down with a hash; the items that are
-# picked among never enter it.
-# --------------------------------------------------------------------------------------------------
+# -- frozen references -------------------------------------------------------------------------------------------------
 
 REFERENCE_FORMAT: Final = "salon.reference/1"
 LEAST_ITEMS = 10
@@ -166,29 +180,7 @@ def read_reference(path: Path) -> ScoreReference:
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# Criterion weights, and how criteria on different scales become one number.
-#
-#     weights   typography=3,mood=1       only these criteria count, three to one
-#               typography=3,*=1          all others count 1
-#               (none given)              every criterion counts alike
-#
-# A blend is the weighted mean of contributions, shares w_d summing to 1:
-#
-#     total = sum_d w_d s_d (x_d - c_d) / u_d        s_d = -1 where lower is better, else 1
-#
-# and its standard deviation, errors of criteria taken as independent, is sqrt(sum_d (w_d sd_d / u_d)²). Where the c_d
-# and
-# u_d come from is declared, never worked out from the items at hand (then an item's total would depend on its company):
-#
-#     one criterion        as it stands: c = 0, u = 1
-#     one scale            as they stand, where all criteria that count name the same scale: logits of one model, one
-# 1-5
-#                          scale, or `equal` says so
-#     a frozen reference   mean and sd of each criterion over a stated set of items (`salon.select.weights`)
-#
-# Anything else is refused.
-# --------------------------------------------------------------------------------------------------
+# -- weights -----------------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 REST = "*"

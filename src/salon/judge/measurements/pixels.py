@@ -1,6 +1,6 @@
-"""One picture as measurements look at it: its pixels, the text in it, and what its prompt asked for.
+"""A picture as measurements see it, and what its pixels tell: contrast of text, colors of the brief, balance.
 
-Each part is worked out when it is first needed, and once: twelve measurements of a picture cost one reading.
+Each part of a `PictureView` is computed when it is first needed, and once: ten measurements cost one reading of text.
 """
 
 from __future__ import annotations
@@ -129,9 +129,7 @@ def oklab_of(rgb: np.ndarray) -> np.ndarray:
     return values
 
 
-# --------------------------------------------------------------------------------------------------
-# Can the text be told from what it stands on? WCAG contrast from pixels alone.
-# --------------------------------------------------------------------------------------------------
+# -- contrast ----------------------------------------------------------------------------------------------------------
 
 _WEIGHTS = np.array([0.2126, 0.7152, 0.0722])
 _FLARE = 0.05
@@ -176,9 +174,7 @@ def split_contrast(pixels: np.ndarray) -> float:
     return float(np.exp(np.quantile(levels[at:], 0.75) - np.quantile(levels[:at], 0.25)))
 
 
-# --------------------------------------------------------------------------------------------------
-# Are the colors those of the brief?
-# --------------------------------------------------------------------------------------------------
+# -- colors ------------------------------------------------------------------------------------------------------------
 
 _LEADS = 0.3
 """Share of the picture that is expected to have the color named first."""
@@ -212,9 +208,7 @@ def _hue_gap(colors: np.ndarray, palette: np.ndarray) -> float:
     return float(np.average(nearest, weights=weights) / np.pi)
 
 
-# --------------------------------------------------------------------------------------------------
-# Is what draws the eye balanced between left and right?
-# --------------------------------------------------------------------------------------------------
+# -- balance -----------------------------------------------------------------------------------------------------------
 
 
 def balance(view: PictureView) -> float | None:

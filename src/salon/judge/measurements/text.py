@@ -1,9 +1,9 @@
-"""Are the words there that the brief asks for?
+"""Measurements of the text in a picture: the words asked for, order on the page, even spacing.
 
 A word is what stands between spaces and holds a letter or a digit. Words are compared without case and without
 anything but letters and digits; accents count. Engines put spaces wrong, so runs are compared: consecutive words of
 one text as asked, written together, with consecutive words of one line as read, written together. The longest runs are
-struck out first, and every word read accounts for at most one run: a word asked for three times has to be read three
+matched first, and every word read accounts for at most one run: a word asked for three times has to be read three
 times.
 """
 
@@ -75,9 +75,7 @@ def _strike(rows: _Words, run: _Run) -> None:
     rows[number][start:stop] = [None] * (stop - start)
 
 
-# --------------------------------------------------------------------------------------------------
-# Order on the page, from the boxes of the text that was found: alignment, hierarchy, room, place.
-# --------------------------------------------------------------------------------------------------
+# -- order on the page -------------------------------------------------------------------------------------------------
 
 _HEIGHTS = {"top": 1 / 6, "middle": 1 / 2, "bottom": 5 / 6}
 """Where the middle of a headline is meant to be, as a share of the height."""
@@ -181,9 +179,7 @@ def _letter_counts(view: PictureView) -> list[float]:
     return [float(max(1, len(line.text))) for line in view.lines]
 
 
-# --------------------------------------------------------------------------------------------------
-# Are the letters of the headline evenly set?
-# --------------------------------------------------------------------------------------------------
+# -- spacing -----------------------------------------------------------------------------------------------------------
 
 _WEIGHTS = np.array([0.2126, 0.7152, 0.0722])
 _FEWEST = 4

@@ -1,8 +1,12 @@
-"""A one-pass scorer as a scorer: one for each criterion that it knows, all of them from one greedy answer.
+"""One-pass scorers: a VLM that gives all criteria of a picture in one greedy answer, one scorer for each criterion.
 
-What it said of the last pictures is remembered, so the second criterion costs nothing. The VLM is in memory once, and
-leaves with the last scorer made of it. An answer that cannot be read, or leaves its scale, gives no number: the reason
-stands in its place.
+Answers about the last pictures are remembered, so the second criterion costs nothing. The VLM is in memory once, and
+leaves with the last scorer made of it. An answer that cannot be read, or leaves its scale, gives no number but a
+reason.
+
+An untrained VLM gets the same question. A folder is asked in this process. An endpoint is asked through the call store:
+what was bought is never bought again, unreadable answers included. A run is refused, and nothing of it written, where
+too many answers cannot be read, where none can, and where the server left a question open.
 """
 
 from __future__ import annotations
@@ -201,13 +205,7 @@ def result_of(answer: OnePassAnswer, place: int) -> ScoreResult:
     return PictureScore(answer.scores[place])
 
 
-# --------------------------------------------------------------------------------------------------
-# An untrained VLM as a scorer: one for each criterion, all of them from one greedy answer to a one-pass question.
-#
-# A folder is asked in this process; its numbers are kept as those of any scorer. An endpoint is asked through the call
-# store: what was bought is never bought again, an answer that could not be read among it. A run is refused, and nothing
-# of it written, where too many answers cannot be read, where none can, and where the server left a question open.
-# --------------------------------------------------------------------------------------------------
+# -- untrained VLMs ----------------------------------------------------------------------------------------------------
 
 _LASTING = ("refused", "too-long", "broken-image")
 """Fates of a question that asking again does not change."""

@@ -146,12 +146,7 @@ def _import(name: str) -> Any:
     return importlib.import_module(f"salon.judge.{name}")
 
 
-# --------------------------------------------------------------------------------------------------
-# Scorers and reward functions of other people, as scorers of Salon.
-#
-# A plugin sees pictures and prompts and nothing else: neither the generator's name nor the study. So the same picture
-# with the same prompt has the same number everywhere, and it is kept by content like that of a built-in scorer.
-# --------------------------------------------------------------------------------------------------
+# -- plugins -----------------------------------------------------------------------------------------------------------
 
 
 def plugin_scorer(word: str, builtin: Collection[str], *, batch: int = 8) -> PictureScorer | None:
@@ -161,7 +156,11 @@ def plugin_scorer(word: str, builtin: Collection[str], *, batch: int = 8) -> Pic
 
 
 def scorer_of_plugin(loaded: LoadedPlugin, *, batch: int = 8) -> PictureScorer:
-    """A loaded plugin as a scorer: one with `score`, or a function of pictures and prompts."""
+    """A loaded plugin as a scorer: one with `score`, or a function of pictures and prompts.
+
+    It sees pictures and prompts and nothing else: neither the generator's name nor the study. So the same picture with
+    the same prompt has the same number everywhere, and it is cached like that of a built-in scorer.
+    """
     card = getattr(loaded.part, "card", None) or ScorerCard(reads="image and prompt", measures="A reward function.")
     if not isinstance(card, ScorerCard):
         raise BadValue("the card of a scorer is a ScorerCard", found=type(card).__name__, where=loaded.origin)
@@ -231,25 +230,24 @@ def _plugin_result(number: Any, loaded: LoadedPlugin) -> ScoreResult:
     return PictureScore(value) if math.isfinite(value) else MissingScore(f"the plugin gave {value}")
 
 
-# --------------------------------------------------------------------------------------------------
-# Scores that were made elsewhere: a table of item, value and, where there is one, sigma.
-#
-# A card beside the table says what its numbers are. For `hpsv3.csv` it is `hpsv3.toml`:
-#
-#     scorer = "HPSv3, weights of 2025-08"     # what made the numbers: tables that say the same are of one scorer
-#     is_logit = true                          # s(difference) is a probability, as EPS needs it
-#     measures = "Preference, mu of HPSv3."
-#
-# All fields of a scorer's card may stand there. `hpsv3.json`, as `salon score` writes it, serves too. Without a card
-# higher is better, nothing is a logit, and the table is known by the hash of its file.
-# --------------------------------------------------------------------------------------------------
+# -- tables of scores made elsewhere -----------------------------------------------------------------------------------
 
 _NO_VALUE = MissingScore("the table has no value for the item")
 HOW_TO_DECLARE = 'say in {card}, beside the table: is_logit = true and scorer = "what made the numbers"'
 
 
 class TableScorer:
-    """A scorer that knows its scores by heart; the way numbers made on a GPU elsewhere come in."""
+    """Scores from a table of item, value and, where there is one, sigma: numbers made elsewhere, on a GPU for instance.
+
+    A card beside the table says what its numbers are. For `hpsv3.csv` it is `hpsv3.toml`:
+
+        scorer = "HPSv3, weights of 2025-08"     # what made the numbers: tables that say the same are of one scorer
+        is_logit = true                          # s(difference) is a probability, as EPS needs it
+        measures = "Preference, mu of HPSv3."
+
+    All fields of a scorer's card may stand there. `hpsv3.json`, as `salon score` writes it, serves too. Without a card
+    higher is better, nothing is a logit, and the table is known by the hash of its file.
+    """
 
     def __init__(self, file: Path, *, card: ScorerCard | None = None) -> None:
         self.name = file.stem

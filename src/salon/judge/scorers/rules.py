@@ -1,4 +1,15 @@
-"""Measurements as scorers."""
+"""Scorers by rule: measurements, and weighted checklists in the manner of VisionReward.
+
+A checklist is many small yes-or-no questions and one number. Questions and weights are a file of the user's
+(VisionReward's own come with its weights):
+
+    [[question]]
+    ask = "Is every word in the picture spelled correctly?"
+    weight = 2.0
+
+The score is the weighted mean of the answers, +1 for yes and -1 for no. A picture with an unreadable answer has no
+score: leaving the question out would be an answer made up.
+"""
 
 from __future__ import annotations
 
@@ -72,19 +83,7 @@ def cached_reading(picture: ScorerInput, cache: ResultCache) -> Reading:
     return remembered_reading(picture.image, picture.sha256, cache)
 
 
-# --------------------------------------------------------------------------------------------------
-# A weighed checklist as a scorer, in the manner of VisionReward: many small yes-or-no questions, one number.
-#
-# The questions and their weights are a file of the user's (VisionReward's own come with its weights):
-#
-#     [[question]]
-#     ask = "Is every word in the picture spelled correctly?"
-#     weight = 2.0
-#
-# The score is the weighed mean of the answers, +1 for yes and -1 for no. A picture with an answer that cannot be read
-# has
-# no score: a question left out would be an answer made up.
-# --------------------------------------------------------------------------------------------------
+# -- checklists --------------------------------------------------------------------------------------------------------
 
 OPTIONS = ("yes", "no")
 _ANSWER = re.compile(r"\b(yes|no)\b", re.IGNORECASE)

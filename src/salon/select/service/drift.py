@@ -1,4 +1,16 @@
-"""What a drift watch is told, and what it tells."""
+"""Watch a scoring service: do its scores still look like those of the reference, and do people still agree with it?
+
+    monitor = DriftMonitor(settings, reference)         the first values are the reference where none is given
+    monitor.see(decision); monitor.said(decision, feedback)
+    monitor.report()
+
+Values must be independent draws. So of each decision one picture counts, the one whose hash comes first (which has
+nothing to do with its score), and each picture once in a window. Each model is watched on its own: scores of another
+model are not drift. Missing values are counted and left out.
+
+The tests (`salon.stats.drift`) share the level between criteria and agreement (Bonferroni) and over all looks, so the
+chance that an endless watch ever alarms without drift is at most the level.
+"""
 
 from __future__ import annotations
 
@@ -106,20 +118,7 @@ class DriftReport(Noun):
     signature: Signature
 
 
-# --------------------------------------------------------------------------------------------------
-# Watch a scoring service: do its scores still look like those of the reference, and do people still agree with it?
-#
-#     monitor = DriftMonitor(settings, reference)         the first values are the reference where none is given
-#     monitor.see(decision); monitor.said(decision, feedback)
-#     monitor.report()
-#
-# What counts, so that values are independent draws: of each decision one picture, the one whose hash comes first (which
-# has nothing to do with its score), and each picture once in a window. Each model is watched on its own: scores of
-# another model are not drift. Values that are missing are counted and left out.
-#
-# The tests (`salon.stats.drift`) share the level between criteria and agreement (Bonferroni) and over all looks, so the
-# chance that an endless watch ever alarms without drift is at most the level.
-# --------------------------------------------------------------------------------------------------
+# -- the watch ---------------------------------------------------------------------------------------------------------
 
 
 class _CriterionWatch:

@@ -1,4 +1,10 @@
-"""What a scoring service may say instead of an answer.
+"""One scoring model: several scorers and trained models served as one, under a version that names what it computes.
+
+Two models with the same version give the same numbers: the version is made of the signatures of all criteria. Loading,
+warming up and scoring happen on one thread of the model's own, so that two models can live side by side. Each part
+takes decoded pictures with their prompts and gives a number, or the reason why there is none, for each of its criteria.
+
+What the service may say instead of an answer:
 
 SalonError
 ├── InputError
@@ -6,9 +12,9 @@ SalonError
 ├── UnknownVersion         no model of that version is loaded
 ├── LoadFailed             a model could not be loaded; what served before serves on
 ├── LoadRefused            a model that may not be loaded over HTTP
-├── Loading                another model is being loaded
+├── LoadInProgress         another model is being loaded
 ├── QueueFull              more pictures wait than may; says how long to wait
-└── TooLate                no answer within the time a request has
+└── DeadlineExceeded       no answer within the time a request has
 """
 
 from __future__ import annotations
@@ -79,13 +85,7 @@ class DeadlineExceeded(SalonError):
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# What a scoring model is made of: scorers of pictures, and trained models (`trained`).
-#
-# A part takes pictures that are decoded already, each with its prompt, and gives a number or the reason why there is
-# none
-# for each of its criteria.
-# --------------------------------------------------------------------------------------------------
+# -- parts -------------------------------------------------------------------------------------------------------------
 
 
 class ServedCriterion(Noun):
@@ -185,13 +185,7 @@ class ScorerPart:
         return float(expit((left.value - right.value) * (1 if card.higher_is_better else -1)))
 
 
-# --------------------------------------------------------------------------------------------------
-# One scoring model: several scorers and trained models served as one, under a version that names what it computes.
-#
-# Two models with the same version give the same numbers: the version is made of the signatures of all criteria.
-# Loading,
-# warming up and scoring happen on one thread of the model's own, so that two models can live side by side.
-# --------------------------------------------------------------------------------------------------
+# -- the model ---------------------------------------------------------------------------------------------------------
 
 _NOT_SERVED = ("table:", "checklist:", "onepass:openai:")
 _MOST_KEPT = 4096

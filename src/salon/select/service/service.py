@@ -1,10 +1,17 @@
-"""Requests that come one by one, looked at together: dynamic batching with a bounded, fair queue.
+"""What serves scores: requests looked at together, the model that answers now, and the way from one model to the next.
 
-A batch is closed when it is full, or when its oldest picture has waited long enough for company. Its pictures are
-decoded by threads while the batch before it is scored; at most two batches have their pixels in memory, what waits is
-bytes. The next place in a batch goes to the next caller in turn, and of one caller's requests to the next in turn: a
-request of sixty pictures does not hold up a request of one. A picture that is asked for while it waits or is looked at
-is looked at once; the last answers are remembered.
+    service = ScoringService(ServiceSettings())
+    service.open(LoadOrder(scorers=("contrast",)))
+    answer = await service.ask([SentPicture(...)], caller="team")
+
+Batches. A batch is closed when it is full, or when its oldest picture has waited long enough for company. Its pictures
+are decoded by threads while the batch before it is scored; at most two batches have their pixels in memory, what waits
+is bytes. Callers take turns, and so do the requests of one caller: a request of sixty pictures does not hold up a
+request of one. A picture that is asked for while it waits is looked at once; the last answers are remembered.
+
+Models. A new model is loaded and warmed up beside the one that serves. `activate` puts it in its place between two
+requests: earlier requests are answered by the old one, to the end, and every answer names its version. A model that
+cannot be loaded changes nothing. `rollback` goes back to the version before.
 """
 
 from __future__ import annotations
@@ -330,18 +337,7 @@ def _decode(sent: SentPicture) -> DecodedPicture | BadFile:
     return DecodedPicture(picture.image, sent.sha256, sent.prompt, picture.width, picture.height, picture.notes)
 
 
-# --------------------------------------------------------------------------------------------------
-# What serves scores: the model that answers now, those beside it, and the way from one to the next.
-#
-#     service = ScoringService(ServiceSettings())
-#     service.open(LoadOrder(scorers=("contrast",)))
-#     answer = await service.ask([Asked(...)], caller="team")
-#
-# A new model is loaded and warmed up beside the one that serves. `activate` puts it in its place between two requests:
-# whoever asked before is answered by the old one, to the end, and every answer names its version. A model that cannot
-# be
-# loaded changes nothing. `rollback` goes back to the version before.
-# --------------------------------------------------------------------------------------------------
+# -- models ------------------------------------------------------------------------------------------------------------
 
 log = logging.getLogger("salon.scoring")
 
