@@ -34,18 +34,15 @@ def by_keywords(rules: Mapping[str, Sequence[str]]) -> Classifier:
 
     A word may end in `*` for any ending: `invit*` is in "invitation".
     """
-    patterns = {
-        category: re.compile("|".join(map(_pattern, words)), re.IGNORECASE) for category, words in rules.items()
-    }
+    patterns: dict[str, re.Pattern[str]] = {}
+    for category, words in rules.items():
+        stems = [(re.escape(word.strip().removesuffix("*")), word.strip().endswith("*")) for word in words]
+        parts = [rf"(?<!\w){stem}" + ("" if any_ending else r"(?!\w)") for stem, any_ending in stems]
+        patterns[category] = re.compile("|".join(parts), re.IGNORECASE)
     empty = [category for category, words in rules.items() if not any(word.strip(" *") for word in words)]
     if empty:
         raise BadValue("each category needs at least one word", found=f"none for {empty[0]!r}")
-    return lambda prompt: next((name for name, words in patterns.items() if words.search(prompt.view())), None)
-
-
-def _pattern(word: str) -> str:
-    stem = re.escape(word.strip().removesuffix("*"))
-    return rf"(?<!\w){stem}" + ("" if word.strip().endswith("*") else r"(?!\w)")
+    return lambda prompt: next((name for name, pattern in patterns.items() if pattern.search(prompt.view())), None)
 
 
 def by_table(path: Path | str) -> Classifier:
@@ -72,7 +69,12 @@ class CategorizedStudy:
 
 def categorize(study: Study, classify: Classifier, *, again: bool = False) -> CategorizedStudy:
     """`study` with a category for every prompt that has none (or for all, `again`), and the same for its items."""
-    prompts = [_classified(prompt, classify, again) for prompt in study.nouns("prompts")]
+    prompts = [
+        prompt
+        if prompt.category and not again
+        else prompt.model_copy(update={"category": classify(prompt) or prompt.category})
+        for prompt in study.nouns("prompts")
+    ]
     categories = {prompt.id: prompt.category for prompt in prompts}
     items = [
         item.model_copy(update={"category": categories.get(item.prompt or "") or item.category})
@@ -84,12 +86,6 @@ def categorize(study: Study, classify: Classifier, *, again: bool = False) -> Ca
         counts=dict(counts.most_common()),
         without=tuple(id for id, category in categories.items() if not category),
     )
-
-
-def _classified(prompt: Prompt, classify: Classifier, again: bool) -> Prompt:
-    if prompt.category and not again:
-        return prompt
-    return prompt.model_copy(update={"category": classify(prompt) or prompt.category})
 
 
 def take_category_turns(prompts: Sequence[Prompt], limit: int) -> list[Prompt]:
@@ -134,7 +130,11 @@ def keep_top(study: Study, scorer: Scorer, share: float) -> TopShareSelection:
     scores = _scores(study, scorer, items)
     best_items: set[str] = set()
     lowest: dict[str, float] = {}
-    for category, group in _by_category(items, scores).items():
+    groups: dict[str, list[tuple[float, Item]]] = defaultdict(list)
+    for item, score in zip(items, scores):
+        if score is not None:
+            groups[item.category or ""].append((score, item))
+    for category, group in groups.items():
         best = sorted(group, key=lambda pair: -pair[0])[: math.ceil(share * len(group) - 1e-9)]
         best_items |= {item.id for _, item in best}
         lowest[category] = best[-1][0]
@@ -168,14 +168,6 @@ def _scores(study: Study, scorer: Scorer, items: Sequence[Item]) -> list[float |
         if score is not None and not math.isfinite(score):
             raise BadValue("a score must be a finite number or None", found=score, where=f"{scorer.name}, {item.id}")
     return scores
-
-
-def _by_category(items: Sequence[Item], scores: Sequence[float | None]) -> dict[str, list[tuple[float, Item]]]:
-    groups: dict[str, list[tuple[float, Item]]] = defaultdict(list)
-    for item, score in zip(items, scores):
-        if score is not None:
-            groups[item.category or ""].append((score, item))
-    return groups
 
 
 def _with_nouns(study: Study, **nouns: Sequence[Prompt] | Sequence[Item]) -> Study:

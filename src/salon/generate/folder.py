@@ -110,20 +110,16 @@ def _composed(name: str) -> str:
 
 def _prompt_of(path: Path, keys: Mapping[str, str]) -> str | None:
     stem = _composed(path.stem)
-    words = sorted(_words(stem), key=lambda word: (-len(word), word))
+    edges = [match.span() for match in re.finditer(r"[^\W_]+", stem)]
+    starts = {0, *(start for start, _ in edges)}
+    ends = {len(stem), *(end for _, end in edges)}
+    pieces = (stem[start:end] for start in starts for end in ends if start < end)  # they begin and end where words do
+    words = sorted(pieces, key=lambda word: (-len(word), word))
     for name in (*map(_composed, reversed(path.parts[:-1])), *words):
         prompt = keys.get(name) or keys.get(name.casefold())
         if prompt is not None:
             return prompt
     return None
-
-
-def _words(stem: str) -> Iterator[str]:
-    """Every piece of a name that begins and ends where a word does."""
-    edges = [match.span() for match in re.finditer(r"[^\W_]+", stem)]
-    starts = {0, *(start for start, _ in edges)}
-    ends = {len(stem), *(end for _, end in edges)}
-    return (stem[start:end] for start in starts for end in ends if start < end)
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
@@ -193,7 +189,8 @@ def folder_generators(text: str, prompts: Iterable[Prompt] = (), *, source: Item
     A folder is one generator, named NAME or as the folder is. A table has the columns prompt and file, and where
     wanted generator, seed and source; each of its generators is one. Files stand relative to the table.
     """
-    name, path = _name_and_path(text)
+    match = None if Path(text).exists() else re.fullmatch(r"([^/\\=]+)=(.+)", text)
+    name, path = (None, Path(text)) if match is None else (match[1].strip(), Path(match[2]))
     prompt_ids = [prompt.id for prompt in prompts]
     if path.is_dir():
         return [Folder(name or path.resolve().name, path, prompt_ids, source=source)]
@@ -203,17 +200,6 @@ def folder_generators(text: str, prompts: Iterable[Prompt] = (), *, source: Item
             found="nothing there" if not path.exists() else f"a file {path.name!r}",
             where=str(path),
         )
-    return _from_table(path, name, prompt_ids, source)
-
-
-def _name_and_path(text: str) -> tuple[str | None, Path]:
-    match = re.fullmatch(r"([^/\\=]+)=(.+)", text)
-    if match is None or Path(text).exists():
-        return None, Path(text)
-    return match[1].strip(), Path(match[2])
-
-
-def _from_table(path: Path, name: str | None, prompt_ids: Sequence[str], source: ItemSource) -> list[Folder]:
     by_generator = match_rows(read_rows(path), path)
     if name is not None and len(by_generator) > 1:
         raise BadValue(

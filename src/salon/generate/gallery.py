@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,7 +22,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from PIL import Image
 
-from salon.errors import BadFile, UnknownReference, shorten
+from salon.errors import UnknownReference, shorten
 from salon.generate.record import read_generations
 from salon.report.page import asset, icon, page_target, style
 from salon.report.svg import clean
@@ -169,13 +170,20 @@ def make_gallery(
     place = present_folder(Path(folder)).resolve()
     tiles: dict[tuple[str, str], list[GalleryTile]] = defaultdict(list)
     items = list(study.nouns("items"))
-    addresses = [_picture_path(item, place) for item in items]
+    named = [place / item.image if item.image else None for item in items]
+    addresses = [path if path is not None and is_inside(path, place) else None for path in named]
     there = [path for path in addresses if path is not None]
     thumbnails = iter(make_thumbs(there, width, files, progress))
     for item, path in zip(items, addresses):
         thumb = next(thumbnails) if path is not None else None
         full = quote(Path(os.path.relpath(path, page)).as_posix()) if path is not None and files else ""
-        tiles[(item.prompt or "", item.generator or NO_GENERATOR)].append(_tile(item, thumb, full))
+        if isinstance(thumb, Thumb):
+            tile = GalleryTile(item.id, thumb, full, "photograph" if item.source == "photograph" else "")
+        elif thumb is None:
+            tile = GalleryTile(item.id, kind="no picture", reason="the item names none inside the study")
+        else:
+            tile = GalleryTile(item.id, kind="broken", reason=one_way(str(thumb.found)))
+        tiles[item.prompt or "", item.generator or NO_GENERATOR].append(tile)
     for line in read_generations(place)[0].values():
         if not line.ok and line.item not in {tile.item for tile in tiles[line.prompt, line.generator]}:
             reason = one_way(shorten(line.reason or "", 200))
@@ -189,21 +197,6 @@ def make_gallery(
         signature=str(Signature(method="gallery", data=study.hash[:12], revision=study.revision)),
         embedded=files is None,
     )
-
-
-def _picture_path(item: Item, folder: Path) -> Path | None:
-    """The file of an item, if it names one inside the study."""
-    path = folder / item.image if item.image else None
-    return path if path is not None and is_inside(path, folder) else None
-
-
-def _tile(item: Item, thumb: Thumb | BadFile | None, full: str) -> GalleryTile:
-    label = "photograph" if item.source == "photograph" else ""
-    if isinstance(thumb, Thumb):
-        return GalleryTile(item.id, thumb, full, label)
-    if thumb is None:
-        return GalleryTile(item.id, kind="no picture", reason="the item names none inside the study")
-    return GalleryTile(item.id, kind="broken", reason=one_way(str(thumb.found)))
 
 
 def _gallery_rows(
@@ -283,9 +276,10 @@ def contact_sheet(images: Iterable[Image.Image], columns: int, width: int) -> by
     """Rows of `columns` pictures; those of a row share one height, so that posters and slides stand well together."""
     gap = max(8, width // 60)
     rows: list[list[Image.Image]] = []
-    for row in _sheet_rows(images, columns):
-        limit = rows[-1][0].height if rows and len(row) < columns else TALLEST * width / columns
-        rows.append(_row(row, columns, width - gap, gap, limit))
+    remaining = iter(images)
+    while pictures := list(islice(remaining, columns)):
+        limit = rows[-1][0].height if rows and len(pictures) < columns else TALLEST * width / columns
+        rows.append(_fit_row(pictures, columns, width - gap, gap, limit))
     sheet = Image.new("RGB", (width, gap + sum(row[0].height + gap for row in rows)), PAPER)
     top = gap
     for row in rows:
@@ -299,18 +293,7 @@ def contact_sheet(images: Iterable[Image.Image], columns: int, width: int) -> by
     return target.getvalue()
 
 
-def _sheet_rows(images: Iterable[Image.Image], columns: int) -> Iterator[list[Image.Image]]:
-    row: list[Image.Image] = []
-    for image in images:
-        row.append(image)
-        if len(row) == columns:
-            yield row
-            row = []
-    if row:
-        yield row
-
-
-def _row(images: Sequence[Image.Image], columns: int, width: int, gap: int, limit: float) -> list[Image.Image]:
+def _fit_row(images: Sequence[Image.Image], columns: int, width: int, gap: int, limit: float) -> list[Image.Image]:
     """The pictures at the height at which as many as there are columns fill `width`; never taller than `limit`."""
     ratios = [image.width / image.height for image in images]
     across = sum(ratios) * columns / len(images)

@@ -30,7 +30,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import parse_qsl, quote
@@ -276,7 +276,11 @@ class HttpGenerator:
         data = await fetch_picture(caller, source, answer) if where.form == "url" else decode_base64(source)
         if isinstance(data, Failed):
             return data
-        return picture_made(data, answer, {name: _value_or_none(content, path) for name, path in where.facts.items()})
+        facts = {}
+        for name, path in where.facts.items():
+            with suppress(LookupError):
+                facts[name] = value_at(content, path)
+        return picture_made(data, answer, facts)
 
     def _why_unusable(self, answer: CallAnswer) -> str | None:
         where = self.template.answer
@@ -301,13 +305,6 @@ def value_at(content: Any, path: str) -> Any:
             there = ", ".join(map(str, list(content)[:8])) if isinstance(content, dict) else type(content).__name__
             raise LookupError(f"{step!r} is not in {there or 'an empty object'}") from None
     return content
-
-
-def _value_or_none(content: Any, path: str) -> Any:
-    try:
-        return value_at(content, path)
-    except LookupError:
-        return None
 
 
 def _fill(part: Any, values: Mapping[str, Any]) -> Any:
@@ -415,15 +412,12 @@ def picture_made(data: bytes, answer: CallAnswer, facts: dict[str, Any]) -> Made
         "cost": answer.cost,
         "request_id": answer.headers.get("x-request-id"),
     }
-    record = {name: _fact(value) for name, value in (call | facts).items() if value is not None}
+    record = {name: value for name, value in (call | facts).items() if value is not None}
+    for name, value in record.items():  # short, and without parts
+        if not isinstance(value, bool | int | float):
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            record[name] = shorten(text, LONGEST_FACT)
     return Made(image=data, facts=record)
-
-
-def _fact(value: Any) -> str | int | float | bool:
-    """Something a server told, as it can be kept in a record: short, and without parts."""
-    if isinstance(value, bool | int | float):
-        return value
-    return shorten(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), LONGEST_FACT)
 
 
 def picture_failed(refusal: Refusal) -> Failed:

@@ -97,22 +97,21 @@ def _make_generators(text: str, prompts: list[Prompt], terms: CallTerms) -> list
         source = "photograph" if kind == "photographs" else "generated"
         return list(_import("generate.folder").folder_generators(rest, prompts, source=source))
     if kind == "openai":
-        return [_openai(rest, terms)]
+        images = _import("generate.openai_images")
+        model, _, url = rest.partition("@")
+        # a server of one's own may need no key: the variable is then left unset
+        own = {"base_url": url, "key": images.KEY if os.environ.get(images.KEY) else None} if url else {}
+        return [images.OpenAIImages(model, **own, **terms.options)]
     if kind == "http":
         http = _import("generate.http")
         return [http.HttpGenerator(http.HttpTemplate.load(rest), **terms.options)]
     if kind == "diffusers":
         return [_import("generate.diffusers").DiffusersGenerator(rest)]
-    return [_python_generator(text)] if kind == "python" else [_house(rest)]
-
-
-def _openai(text: str, terms: CallTerms) -> Generator:
-    """A server of one's own may need no key: the variable is then left unset."""
-    hosted = _import("generate.openai_images")
-    model, _, url = text.partition("@")
-    own = {"base_url": url, "key": hosted.KEY if os.environ.get(hosted.KEY) else None} if url else {}
-    generator: Generator = hosted.OpenAIImages(model, **own, **terms.options)
-    return generator
+    if kind == "python":
+        loaded = load_plugin("generators", text)
+        assert loaded is not None
+        return [PluginGenerator(loaded)]
+    return [_house(rest)]
 
 
 def _import(name: str) -> Any:
@@ -145,26 +144,14 @@ def _house(name: str) -> Generator:
         return generator
     near = difflib.get_close_matches(name.casefold(), [*names, *KINDS], n=1, cutoff=0.5)
     start = f"did you mean {KINDS.get(near[0], near[0])}? " if near else ""
-    known_names = _known_names(names)
+    plugins = [plugin for plugin, _ in plugin_lines("generators", builtin_generators())]
+    installed = f"; plugins are {', '.join(plugins)}" if plugins else ""
     raise BadValue(
         "the name of a generator is needed",
         found=repr(name),
         where="--generator",
-        remedy=f"{start}It is {GENERATOR_FORMS}; {known_names}",
+        remedy=f"{start}It is {GENERATOR_FORMS}; houses are {', '.join(names)}{installed}",
     )
-
-
-def _known_names(houses: list[str]) -> str:
-    plugins = [name for name, _ in plugin_lines("generators", builtin_generators())]
-    names = f"houses are {', '.join(houses)}"
-    return f"{names}; plugins are {', '.join(plugins)}" if plugins else names
-
-
-def _python_generator(text: str) -> Generator:
-    """An object of the user's own module; called first when it is a class or a function."""
-    loaded = load_plugin("generators", text)
-    assert loaded is not None
-    return PluginGenerator(loaded)
 
 
 class PluginGenerator:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Generator as Stoppable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, runtime_checkable
+from typing import Protocol, TypedDict, runtime_checkable
 
 from salon.errors import BadFile, BadValue, InputError, shorten
 from salon.generate.record import (
@@ -87,9 +87,21 @@ def request_pictures(
     seeds = range(settings.seed, settings.seed + settings.seeds)
     requests = []
     for prompt in prompts:
-        start = _start_fields(prompt, starts)
+        if starts is not None and prompt.id not in starts:
+            raise InputError(
+                "a picture to start from is needed for each prompt", found="none", where=f"prompt {prompt.id!r}"
+            )
+        start = None if starts is None else starts[prompt.id]
         asks = [
-            Ask(prompt=prompt, seed=seed, width=width, height=height, strength=settings.strength, **start)
+            Ask(
+                prompt=prompt,
+                seed=seed,
+                width=width,
+                height=height,
+                strength=settings.strength,
+                image=None if start is None else start.image,
+                layout=None if start is None else start.layout,
+            )
             for seed in seeds
         ]
         digests = [ask_digest(ask) for ask in asks]
@@ -99,17 +111,6 @@ def request_pictures(
                 for ask, digest in zip(asks, digests)
             ]
     return requests
-
-
-def _start_fields(prompt: Prompt, starts: Mapping[str, StartPicture] | None) -> dict[str, Any]:
-    """What an ask says of the picture it starts from."""
-    if starts is None:
-        return {}
-    if prompt.id not in starts:
-        raise InputError(
-            "a picture to start from is needed for each prompt", found="none", where=f"prompt {prompt.id!r}"
-        )
-    return {"image": starts[prompt.id].image, "layout": starts[prompt.id].layout}
 
 
 def _check_different(noun: str, names: Sequence[str], where: str) -> None:
@@ -198,7 +199,7 @@ def start_study(folder: Path, prompts: Sequence[Prompt]) -> Study:
     """
     if is_study(folder):
         with lock_record(folder):  # nobody's run is disturbed by a study that is saved under it
-            return _with_prompts(folder, prompts)
+            return _add_prompts(folder, prompts)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadFile(
             "a new folder, an empty one or a study is needed to write to",
@@ -211,7 +212,7 @@ def start_study(folder: Path, prompts: Sequence[Prompt]) -> Study:
     return study
 
 
-def _with_prompts(folder: Path, prompts: Sequence[Prompt]) -> Study:
+def _add_prompts(folder: Path, prompts: Sequence[Prompt]) -> Study:
     study = open_study(folder)
     _check_prompts(study, prompts)
     texts = {prompt.id: prompt for prompt in study.nouns("prompts")}
@@ -270,12 +271,18 @@ def _items(folder: Path, study: Study, digests: Mapping[str, str], generations: 
     earlier = {item.id: item for item in study.nouns("items")}
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
     judged_ids = judged_items(study)
+    # a picture made for an earlier wording of its prompt is not current
+    current = {
+        id: line
+        for id, line in generations.items()
+        if line.ok and line.image and line.ask == digests.get(id, line.ask) and (folder / line.image).is_file()
+    }
     items: dict[str, Item] = {}
     for id in dict.fromkeys([*(id for id in earlier if id not in digests), *digests, *generations]):
-        line, before = generations.get(id), earlier.get(id)
-        if before is not None and (line is None or id in judged_ids):
+        line, before = current.get(id), earlier.get(id)
+        if before is not None and (id not in generations or id in judged_ids):
             items[id] = before
-        elif line is not None and line.prompt in prompts and _is_current(line, digests, folder):
+        elif line is not None and line.prompt in prompts:
             items[id] = Item(
                 id=line.item,
                 prompt=line.prompt,
@@ -286,13 +293,6 @@ def _items(folder: Path, study: Study, digests: Mapping[str, str], generations: 
                 source=line.source,
             )
     return list(items.values())
-
-
-def _is_current(line: Generation, digests: Mapping[str, str], folder: Path) -> bool:
-    """Is the picture there, and was it made for what is asked now? A reworded prompt has no picture at first."""
-    if not line.ok or line.image is None or line.ask != digests.get(line.item, line.ask):
-        return False
-    return (folder / line.image).is_file()
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ What could not be made or scored: a generator's mean is over the pictures it has
 beside it; one without any cannot be chosen. A round without any scored picture leaves the next one the same start. A
 prompt without any scored picture in stage 1 waits.
 
-This module decides; it draws and scores nothing (`salon.select.cohp_run` does). Means of a report are over prompts, with
-t intervals over prompts; a prompt without a number in a round is left out of that mean and counted.
+This module decides; it draws and scores nothing (`salon.select.cohp_run` does). Means of a report are over prompts,
+with t intervals; a prompt without a number in a round is left out of that mean and counted.
 Source: HPSv3, section 4.2, Eq. 5-6.
 """
 

@@ -189,8 +189,9 @@ def _log_parts(batch: RewardBatch, log_metric: Any, name: str) -> None:
 # one picture each.
 #
 # Read in verl-project/verl: verl/experimental/reward_loop/reward_manager/naive.py at 247f1ac and batch.py at a9ba065,
-# verl/workers/reward_manager/batch.py at 45c6d15; verl-project/verl-omni: verl_omni/reward_loop/reward_manager/visual.py
-# at 1486d9c, verl_omni/utils/reward_score/pickscore_reward.py at 06082eb.
+# verl/workers/reward_manager/batch.py at 45c6d15. In verl-project/verl-omni:
+# verl_omni/reward_loop/reward_manager/visual.py at 1486d9c,
+# verl_omni/utils/reward_score/pickscore_reward.py at 06082eb.
 
 VerlScore = dict[str, float]
 _VERL_WHERE = "extra_info that verl gives"
