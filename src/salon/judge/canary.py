@@ -80,7 +80,12 @@ class CanaryDrift:
 
 def choose_canaries(conversations: Iterable[Conversation], count: int = CANARIES) -> list[Conversation]:
     """`count` of them, spread evenly and almost the same when questions are added."""
-    return heapq.nsmallest(count, conversations, key=_rank)
+
+    def rank(conversation: Conversation) -> bytes:
+        parts = [part if isinstance(part, str) else part.item for part in conversation.parts]
+        return hashlib.sha256(json.dumps([conversation.sample, *parts]).encode()).digest()
+
+    return heapq.nsmallest(count, conversations, key=rank)
 
 
 def watch_canaries(vlm: OpenAIChat, canaries: Sequence[Conversation], path: Path, *, day: date) -> CanaryDrift:
@@ -91,11 +96,11 @@ def watch_canaries(vlm: OpenAIChat, canaries: Sequence[Conversation], path: Path
     today = _ask_canaries(vlm, canaries, day, again=False) + _ask_canaries(vlm, fresh, day, again=True)
     with written_inside(path):
         before = read_canary_answers(path)  # again: another run may have written meanwhile
-        recorded = {(song.day, song.question, song.again) for song in before}
-        songs = before + [song for song in today if (song.day, song.question, song.again) not in recorded]
+        recorded = {(answer.day, answer.question, answer.again) for answer in before}
+        answers = before + [answer for answer in today if (answer.day, answer.question, answer.again) not in recorded]
         with whole_file(path) as file:
-            file.writelines(json.dumps(song.record(), ensure_ascii=False).encode() + b"\n" for song in songs)
-    return _drift(vlm.endpoint.model, [song for song in today if not song.again], songs)
+            file.writelines(json.dumps(answer.record(), ensure_ascii=False).encode() + b"\n" for answer in answers)
+    return _drift(vlm.endpoint.model, [answer for answer in today if not answer.again], answers)
 
 
 def read_canary_answers(path: Path) -> list[CanaryAnswer]:
@@ -120,45 +125,47 @@ def _ask_canaries(vlm: OpenAIChat, canaries: Sequence[Conversation], day: date, 
         canary.model_copy(update={"sample": number, "decoding": Decoding(max_tokens=canary.decoding.max_tokens)})
         for canary in canaries
     ]
-    songs = []
+    answers = []
     for index, reply in vlm.reply(dated):
         canary = canaries[index]
         model = reply.model if isinstance(reply, Reply) else None
-        answer = _answer(reply, canary.options)
-        songs.append(
-            CanaryAnswer(day=day.isoformat(), question=vlm.key(canary), again=again, answer=answer, model=model)
+        words = _answer_words(reply, canary.options)
+        answers.append(
+            CanaryAnswer(day=day.isoformat(), question=vlm.key(canary), again=again, answer=words, model=model)
         )
-    return sorted(songs, key=lambda song: song.question)
+    return sorted(answers, key=lambda answer: answer.question)
 
 
-def _drift(asked_for: str, today: list[CanaryAnswer], songs: list[CanaryAnswer]) -> CanaryDrift:
-    firsts = _first_answers(songs)
-    seconds = {song.question: song.answer for song in songs if song.again}
-    unsteady = {question for question, song in firsts.items() if seconds.get(question, song.answer) != song.answer}
-    pairs = [(firsts[song.question], song) for song in today if song.question not in unsteady]
-    met = [firsts[song.question] for song in today]
+def _drift(asked_for: str, today: list[CanaryAnswer], answers: list[CanaryAnswer]) -> CanaryDrift:
+    firsts = _first_answers(answers)
+    seconds = {answer.question: answer.answer for answer in answers if answer.again}
+    unsteady = {
+        question for question, answer in firsts.items() if seconds.get(question, answer.answer) != answer.answer
+    }
+    pairs = [(firsts[answer.question], answer) for answer in today if answer.question not in unsteady]
+    met = [firsts[answer.question] for answer in today]
     return CanaryDrift(
         day=today[0].day if today else "",
-        since=min((song.day for song in met), default=""),
+        since=min((answer.day for answer in met), default=""),
         compared=len(pairs),
         moved=sum(then.answer != now.answer for then, now in pairs),
-        unsteady=sum(song.question in unsteady for song in today),
+        unsteady=sum(answer.question in unsteady for answer in today),
         asked_for=asked_for,
         models_then=_names(met),
         models_now=_names(today),
     )
 
 
-def _first_answers(songs: Iterable[CanaryAnswer]) -> dict[str, CanaryAnswer]:
+def _first_answers(answers: Iterable[CanaryAnswer]) -> dict[str, CanaryAnswer]:
     """The first answer of each canary."""
     firsts: dict[str, CanaryAnswer] = {}
-    for song in songs:
-        if not song.again:
-            firsts.setdefault(song.question, song)
+    for answer in answers:
+        if not answer.again:
+            firsts.setdefault(answer.question, answer)
     return firsts
 
 
-def _answer(reply: Reply | NoReply, options: Sequence[str]) -> str:
+def _answer_words(reply: Reply | NoReply, options: Sequence[str]) -> str:
     if isinstance(reply, NoReply):
         return f"no reply: {reply.kind}"
     text = reply.text.encode("utf-8", "replace")
@@ -168,10 +175,5 @@ def _answer(reply: Reply | NoReply, options: Sequence[str]) -> str:
     return max((option for option in options if text.startswith(option.encode(), place)), key=len)
 
 
-def _names(songs: Iterable[CanaryAnswer]) -> tuple[str, ...]:
-    return tuple(sorted({song.model for song in songs if song.model}))
-
-
-def _rank(conversation: Conversation) -> bytes:
-    parts = [part if isinstance(part, str) else part.item for part in conversation.parts]
-    return hashlib.sha256(json.dumps([conversation.sample, *parts]).encode()).digest()
+def _names(answers: Iterable[CanaryAnswer]) -> tuple[str, ...]:
+    return tuple(sorted({answer.model for answer in answers if answer.model}))

@@ -61,33 +61,27 @@ def option_chances(
     start = 0
     for number, text in enumerate(tokens):
         if start + len(text) > place:
-            chances = _chances_at(likely(number), text[: place - start], options)
-            return chances or None
+            by_option: dict[str, list[float]] = {}
+            for token, chance in likely(number).items():
+                option = option_begun(token, text[: place - start], options)
+                if option is not None:
+                    by_option.setdefault(option, []).append(chance)
+            return {option: _log_sum(by_option[option]) for option in options if option in by_option} or None
         start += len(text)
     return None
 
 
 def option_begun(text: bytes, before: bytes, options: Sequence[str]) -> str | None:
     """The one option that a token begins, after `before` (a space, a quotation mark) which shares the token with it."""
-    fits = [option for option in options if _begins(text, before, option.encode())]
-    return fits[0] if len(fits) == 1 else None
-
-
-def _chances_at(likely: Mapping[bytes, float], before: bytes, options: Sequence[str]) -> dict[str, float]:
-    by_option: dict[str, list[float]] = {}
-    for text, chance in likely.items():
-        option = option_begun(text, before, options)
-        if option is not None:
-            by_option.setdefault(option, []).append(chance)
-    return {option: _log_sum(by_option[option]) for option in options if option in by_option}
-
-
-def _begins(text: bytes, before: bytes, option: bytes) -> bool:
-    """Whether the token is the option's first: all of it, a part of it, or it with a quotation mark behind."""
     if len(text) <= len(before) or not text.startswith(before):
-        return False
+        return None
     rest = text[len(before) :]
-    return option.startswith(rest) or (rest.startswith(option) and not rest[len(option) :].strip(b'" \t\r\n},.'))
+    fits = []
+    for option in options:  # all of it, a part of it, or it with a quotation mark behind
+        word = option.encode()
+        if word.startswith(rest) or (rest.startswith(word) and not rest[len(word) :].strip(b'" \t\r\n},.')):
+            fits.append(option)
+    return fits[0] if len(fits) == 1 else None
 
 
 def _log_sum(values: Sequence[float]) -> float:
@@ -377,7 +371,6 @@ LONGEST_REPLY = 1_000_000
 _CONTENT_FILTER = re.compile(
     r"content[ _-]?(filter|policy|management)|moderation|safety (system|policy)|responsible ?ai", re.I
 )
-_REFUSAL_KINDS = {"timeout": "timeout"}
 _PICTURE = re.compile(
     r"(?=.*\bimage)(invalid|corrupt|cannot|could not|unable|failed|unsupported|decode|download)", re.I
 )
@@ -458,18 +451,15 @@ def _content(body: bytes) -> Any:
 def no_reply(refusal: Refusal) -> NoReply:
     """A refusal of the server as the fate of a question."""
     tries = f" (after {refusal.attempts} attempts)" if refusal.attempts > 1 else ""
-    return NoReply(kind=_kind(refusal), reason=refusal.reason + tries)
-
-
-def _kind(refusal: Refusal) -> str:
-    if refusal.kind != "rejected":
-        return _REFUSAL_KINDS.get(refusal.kind, "error")
-    if is_too_long(refusal):
-        return "too-long"
     words = f"{refusal.code} {refusal.reason}"
-    if _CONTENT_FILTER.search(words):
-        return "refused"
-    return "broken-image" if _PICTURE.search(words) else "error"
+    kind = "timeout" if refusal.kind == "timeout" else "error"
+    if is_too_long(refusal):
+        kind = "too-long"
+    elif refusal.kind == "rejected" and _CONTENT_FILTER.search(words):
+        kind = "refused"
+    elif refusal.kind == "rejected" and _PICTURE.search(words):
+        kind = "broken-image"
+    return NoReply(kind=kind, reason=refusal.reason + tries)
 
 
 def _text(content: Any) -> str:
@@ -486,15 +476,15 @@ def _chances(logprobs: Any, options: tuple[str, ...]) -> dict[str, float] | None
         return None
     try:
         entries = logprobs["content"]
-        return option_chances([_bytes(entry) for entry in entries], lambda place: _likely(entries[place]), options)
+
+        def likely(place: int) -> dict[bytes, float]:
+            listed = [*(entries[place].get("top_logprobs") or []), entries[place]]
+            chances = {_bytes(token): float(token["logprob"]) for token in listed}
+            return {text: value for text, value in chances.items() if math.isfinite(value)}
+
+        return option_chances([_bytes(entry) for entry in entries], likely, options)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
-
-
-def _likely(entry: Any) -> dict[bytes, float]:
-    listed = [*(entry.get("top_logprobs") or []), entry]
-    likely = {_bytes(token): float(token["logprob"]) for token in listed}
-    return {text: value for text, value in likely.items() if math.isfinite(value)}
 
 
 def _bytes(entry: Any) -> bytes:

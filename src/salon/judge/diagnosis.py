@@ -102,19 +102,21 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 def read_diagnosis(text: str, original: Prompt, *, cut: bool = False) -> Diagnosis | UnparsedAnswer:
     """What a reply says, or why it is no answer. `cut` says that the token limit ended it."""
-    answer = read_object(text, ("diagnosis", "prompt"), lambda value: _read(value, original), cut=cut)
+
+    def read(value: dict[str, Any]) -> ParsedAnswer | UnparsedAnswer:
+        prompt = _read_prompt(value.get("prompt"), original)
+        if isinstance(prompt, UnparsedAnswer):
+            return prompt
+        remarks = _read_remarks(value.get("diagnosis"))
+        if isinstance(remarks, UnparsedAnswer):
+            return remarks
+        return ParsedAnswer(Diagnosis(remarks=remarks, prompt=prompt))
+
+    answer = read_object(text, ("diagnosis", "prompt"), read, cut=cut)
     return answer if isinstance(answer, UnparsedAnswer) else answer.value
 
 
-def _read(value: dict[str, Any], original: Prompt) -> ParsedAnswer | UnparsedAnswer:
-    prompt = _prompt(value.get("prompt"), original)
-    if isinstance(prompt, UnparsedAnswer):
-        return prompt
-    remarks = _remarks(value.get("diagnosis"))
-    return remarks if isinstance(remarks, UnparsedAnswer) else ParsedAnswer(Diagnosis(remarks=remarks, prompt=prompt))
-
-
-def _prompt(value: Any, original: Prompt) -> Prompt | UnparsedAnswer:
+def _read_prompt(value: Any, original: Prompt) -> Prompt | UnparsedAnswer:
     if value is None:
         return UnparsedAnswer("no prompt")
     texts = {"text": value} if isinstance(value, str) else value
@@ -134,26 +136,18 @@ def _prompt(value: Any, original: Prompt) -> Prompt | UnparsedAnswer:
     return Prompt(id=original.id, category=original.category, **{name: text.strip() for name, text in texts.items()})
 
 
-def _remarks(value: Any) -> tuple[Remark, ...] | UnparsedAnswer:
+def _read_remarks(value: Any) -> tuple[Remark, ...] | UnparsedAnswer:
     if value is None:
         return UnparsedAnswer("no diagnosis")
     pairs = list(value.items()) if isinstance(value, dict) else value
     if not isinstance(pairs, list) or len(pairs) > MOST_REMARKS:
         return UnparsedAnswer("diagnosis is no list of remarks")
-    remarks = [_remark(pair) for pair in pairs]
-    if any(remark is None for remark in remarks):
-        return UnparsedAnswer("diagnosis is no list of remarks")
-    return tuple(remark for remark in remarks if remark is not None and remark.finding)
-
-
-def _remark(pair: Any) -> Remark | None:
-    about, finding = (
-        (pair.get("about"), pair.get("finding"))
-        if isinstance(pair, dict)
-        else (pair if isinstance(pair, tuple) else (None, None))
-    )
-    if not (isinstance(about, str) and isinstance(finding, str) and about.strip()):
-        return None
-    if len(about) + len(finding) > LONGEST_REMARK or _BAD.search(about + finding):
-        return None
-    return Remark(about=about.strip(), finding=finding.strip())
+    remarks = []
+    for pair in pairs:
+        entry = (pair.get("about"), pair.get("finding")) if isinstance(pair, dict) else pair
+        about, finding = entry if isinstance(entry, tuple) else (None, None)
+        is_text = isinstance(about, str) and isinstance(finding, str) and bool(about.strip())
+        if not is_text or len(about) + len(finding) > LONGEST_REMARK or _BAD.search(about + finding):
+            return UnparsedAnswer("diagnosis is no list of remarks")
+        remarks.append(Remark(about=about.strip(), finding=finding.strip()))
+    return tuple(remark for remark in remarks if remark.finding)

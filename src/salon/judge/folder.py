@@ -184,32 +184,26 @@ def settle_points(
     """What the judges say together of every point and item that any judge of its route was asked about."""
     results = []
     by_point: dict[str, list[tuple[str, str, str]]] = {}
-    for key in sorted({key for answers in judges.values() for key in answers}):
+    for key in sorted({key for given in judges.values() for key in given}):
         by_point.setdefault(key[2], []).append(key)
     for point in {point.id: point for point in points}.values():
         route = find_route(point, routes)
         for key in by_point.get(point.id, []):
-            answers_given = [judges[name].get(key) for name in route.judges]
-            settled = _settle_point(key, point, route, answers_given)
-            results.append(settled)
+            answers = [judges[name].get(key) for name in route.judges]
+            results.append(
+                SettledPoint(
+                    criterion=key[0],
+                    item=key[1],
+                    point=key[2],
+                    tag=point.tag,
+                    rule=route.rule,
+                    answer=agreed(answers, route.rule),
+                    yes=sum(answer is True for answer in answers),
+                    no=sum(answer is False for answer in answers),
+                    unread=sum(answer is None for answer in answers),
+                )
+            )
     return results
-
-
-def _settle_point(
-    key: tuple[str, str, str], point: Point, route: Route, answers: Sequence[bool | None]
-) -> SettledPoint:
-    criterion, item, name = key
-    return SettledPoint(
-        criterion=criterion,
-        item=item,
-        point=name,
-        tag=point.tag,
-        rule=route.rule,
-        answer=agreed(answers, route.rule),
-        yes=sum(answer is True for answer in answers),
-        no=sum(answer is False for answer in answers),
-        unread=sum(answer is None for answer in answers),
-    )
 
 
 def read_point_answers(study: Path, routes: Sequence[Route]) -> dict[str, PointAnswers]:

@@ -186,17 +186,15 @@ class OnePass(Noun):
         """What `text` says; nothing in it is guessed."""
         before, _, after = text.rpartition("</think>")
         thought, body = "<think>" in before, "" if "<think>" in after else after
-        block = _last_block(body)
-        if isinstance(block, _UnreadBlock):
-            return OnePassAnswer(None, block.reason, thought)
-        record = _object(block)
-        if isinstance(record, _UnreadBlock):
-            return OnePassAnswer(None, record.reason, thought)
-        missing = [id for id in self.ids if id not in record]
-        if missing:
+        record = _answer_object(body)
+        if isinstance(record, str):
+            return OnePassAnswer(None, record, thought)
+        if any(id not in record for id in self.ids):
             return OnePassAnswer(None, "criterion missing", thought)
         values = [record[id] for id in self.ids]
-        if not all(_is_number(value) for value in values):
+        is_whole = [isinstance(value, int) and not isinstance(value, bool) for value in values]
+        is_finite = [isinstance(value, float) and math.isfinite(value) for value in values]
+        if not all(whole or finite for whole, finite in zip(is_whole, is_finite)):
             return OnePassAnswer(None, "not a number", thought)
         if not all(self._scale(n).low <= value <= self._scale(n).high for n, value in enumerate(values)):
             return OnePassAnswer(None, OUT_OF_RANGE, thought)  # also a whole number that no float can hold
@@ -204,10 +202,10 @@ class OnePass(Noun):
 
     def answer(self, scores: Sequence[float], thought: str = "") -> str:
         """An answer in the right form that gives these scores."""
-        values = {
-            id: _format_score(value, self._scale(n), self.decimals)
-            for n, (id, value) in enumerate(zip(self.ids, scores))
-        }
+        values = {}
+        for n, (id, value) in enumerate(zip(self.ids, scores)):
+            has_levels = self._scale(n).kind == "ordinal" and self._scale(n).levels
+            values[id] = f"{value:g}" if has_levels else f"{value:.{self.decimals}f}"
         block = "{" + ", ".join(f"{json.dumps(id, ensure_ascii=False)}: {value}" for id, value in values.items()) + "}"
         return (f"<think>{thought}</think>" if self.think else "") + f"{_OPEN}{block}{_CLOSE}"
 
@@ -218,17 +216,15 @@ class OnePass(Noun):
 
     def _listed(self) -> list[str]:
         """A line for each criterion: its id, what is meant, its scale."""
-        return [f"{n + 1}) {_describe(criterion)} {_range_words(self._scale(n), self.decimals)}"
-                for n, criterion in enumerate(self.criteria)]  # fmt: skip
-
-
-# -- the question ----------------------------------------------------------------------------------------------------
-
-
-def _describe(criterion: Criterion) -> str:
-    names = [criterion.id] if criterion.title == criterion.id else [criterion.id, criterion.title]
-    question = (criterion.rate_question or "").strip()
-    return ": ".join([*names, question] if question else names).rstrip(".?") + ("?" if question.endswith("?") else ".")
+        lines = []
+        for n, criterion in enumerate(self.criteria):
+            question = (criterion.rate_question or "").strip()
+            names = [criterion.id] if criterion.title == criterion.id else [criterion.id, criterion.title]
+            names += [question] if question else []
+            end = "?" if question.endswith("?") else "."
+            words = _range_words(self._scale(n), self.decimals)
+            lines.append(f"{n + 1}) {': '.join(names).rstrip('.?')}{end} {words}")
+        return lines
 
 
 def _range_words(scale: Scale, decimals: int) -> str:
@@ -248,30 +244,16 @@ def _span(scale: Scale, decimals: int, mark: str) -> str:
     return f"{scale.low:.{decimals}f}{mark}{scale.high:.{decimals}f}"
 
 
-def _format_score(value: float, scale: Scale, decimals: int) -> str:
-    return f"{value:g}" if scale.kind == "ordinal" and scale.levels else f"{value:.{decimals}f}"
-
-
-# -- the answer ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _UnreadBlock:
-    reason: str
-
-
-def _last_block(body: str) -> str | _UnreadBlock:
+def _answer_object(body: str) -> dict[str, Any] | str:
+    """The object in the last answer block, or why there is none."""
     start = body.rfind(_OPEN)
     if start < 0:
-        return _UnreadBlock("no answer")
+        return "no answer"
     inside, mark, _ = body[start + len(_OPEN) :].partition(_CLOSE)
     if not mark:
-        return _UnreadBlock("breaks off")
+        return "breaks off"
     fenced = _FENCE.fullmatch(inside.strip())
-    return fenced[1] if fenced else inside.strip()
-
-
-def _object(block: str) -> dict[str, Any] | _UnreadBlock:
+    block = fenced[1] if fenced else inside.strip()
     twice: list[bool] = []
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -282,16 +264,10 @@ def _object(block: str) -> dict[str, Any] | _UnreadBlock:
     try:
         record = json.loads(block, object_pairs_hook=once)
     except (ValueError, RecursionError):
-        return _UnreadBlock("not JSON")
+        return "not JSON"
     if any(twice):
-        return _UnreadBlock("criterion answered twice")
-    return record if isinstance(record, dict) else _UnreadBlock("not JSON")
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return isinstance(value, int) or math.isfinite(value)
+        return "criterion answered twice"
+    return record if isinstance(record, dict) else "not JSON"
 
 
 # -- untrained VLMs ----------------------------------------------------------------------------------------------------

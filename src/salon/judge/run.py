@@ -68,37 +68,29 @@ def judgments(verdicts: Iterable[JudgeVerdict]) -> Iterator[Judgment]:
     for (criterion, a, b), group in groupby(ordered, key=_about):
         same_question = list(group)
         about = {"criterion": criterion, "rater": same_question[0].judge}
+        is_broken = any(verdict.failed == "broken-image" for verdict in same_question)
+        skipped = "broken image" if is_broken else "cannot judge"
         if same_question[0].protocol == "compare":
-            comparison = _comparison(about | {"a": a, "b": b}, same_question)
-            yield comparison
+            first, second = (
+                majority_outcome([verdict.outcome for verdict in same_question if verdict.left == left])
+                for left in ("a", "b")
+            )
+            outcome = both_orders(first, second)
+            yield Comparison(**about, a=a, b=b, outcome=outcome, skipped=skipped if outcome is None else None)
         elif same_question[0].protocol == "rate":
             value = mean_value([verdict.value for verdict in same_question])
-            yield Rating(**about, item=a, value=value, skipped=_why(same_question) if value is None else None)
+            yield Rating(**about, item=a, value=value, skipped=skipped if value is None else None)
         else:
-            checklist = _checklist(about | {"item": a}, same_question)
-            yield checklist
+            samples: dict[str, list[float | None]] = {}
+            for verdict in same_question:
+                samples.setdefault(verdict.point or "", []).append(verdict.value)
+            points = tuple(sorted(samples))
+            answers = tuple(majority_of_samples(samples[point]) for point in points)
+            yield Checklist(**about, item=a, points=points, answers=answers)
 
 
 def _about(verdict: JudgeVerdict) -> tuple[str, str, str]:
     return verdict.criterion, verdict.a, verdict.b or ""
-
-
-def _comparison(about: dict[str, str], verdicts: Sequence[JudgeVerdict]) -> Comparison:
-    first, second = (
-        majority_outcome([verdict.outcome for verdict in verdicts if verdict.left == left]) for left in ("a", "b")
-    )
-    outcome = both_orders(first, second)
-    return Comparison(**about, outcome=outcome, skipped=_why(verdicts) if outcome is None else None)
-
-
-def _checklist(about: dict[str, str], verdicts: Sequence[JudgeVerdict]) -> Checklist:
-    points = sorted({verdict.point or "" for verdict in verdicts})
-    votes = [majority_of_samples([verdict.value for verdict in verdicts if verdict.point == point]) for point in points]
-    return Checklist(**about, points=tuple(points), answers=tuple(votes))
-
-
-def _why(verdicts: Sequence[JudgeVerdict]) -> str:
-    return "broken image" if any(verdict.failed == "broken-image" for verdict in verdicts) else "cannot judge"
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -52,6 +53,13 @@ class MissingScore(NamedTuple):
 
 
 ScoreResult = PictureScore | MissingScore
+
+
+def finite_score(value: float, sigma: float | None = None, *, source: str = "model") -> ScoreResult:
+    """A network's number; none where it overflowed on a strange picture."""
+    if not math.isfinite(value) or not math.isfinite(sigma or 0.0):
+        return MissingScore(f"the {source} gave no finite number")
+    return PictureScore(float(value), None if sigma is None else float(sigma))
 
 
 @dataclass(frozen=True)
@@ -236,13 +244,15 @@ def cached_scores(
     A scorer with a `check` of gaps (reason and count, pictures done, pictures wanted) may end the run by it.
     """
     check: GapCheck = getattr(scorer, "check", lambda gaps, completed, total: None)
-    keys = [_key(scorer, item, prompt) or f"{_ONLY_HERE}{number}" for number, (item, prompt) in enumerate(pairs)]
+    make_key = getattr(scorer, "key", lambda item, prompt: None)
+    keys = [make_key(item, prompt) or f"{_ONLY_HERE}{number}" for number, (item, prompt) in enumerate(pairs)]
     by_key: dict[str, ScoreResult] = {key: PictureScore(**record) for key, record in cache.many(set(keys)).items()}
     first = {key: number for number, key in reversed(list(enumerate(keys)))}
     open_ = [number for key, number in first.items() if key not in by_key][::-1]
     completed = reused = len(pairs) - len(open_)
     progress(completed, len(pairs))
-    for part in _parts(open_, max(batch, getattr(scorer, "batch", 1))):
+    size = max(batch, getattr(scorer, "batch", 1))
+    for part in (open_[start : start + size] for start in range(0, len(open_), size)):
         results = score_items(scorer, [pairs[number] for number in part])
         fresh = {keys[number]: result for number, result in zip(part, results, strict=True)}
         by_key |= fresh
@@ -251,7 +261,7 @@ def cached_scores(
             {
                 key: score._asdict()
                 for key, score in fresh.items()
-                if isinstance(score, PictureScore) and (not key.startswith(_ONLY_HERE))
+                if isinstance(score, PictureScore) and not key.startswith(_ONLY_HERE)
             }
         )
         check(
@@ -273,15 +283,6 @@ def score_items(scorer: Scorer, pairs: Sequence[ItemAndPrompt]) -> list[ScoreRes
         MissingScore("the scorer gave no number") if value is None else PictureScore(float(value))
         for value in scorer.score(items, prompts)
     ]
-
-
-def _key(scorer: Scorer, item: Item, prompt: Prompt | None) -> str | None:
-    make = getattr(scorer, "key", None)
-    return None if make is None else make(item, prompt)
-
-
-def _parts(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    return (numbers[start : start + size] for start in range(0, len(numbers), size))
 
 
 # -- the table -------------------------------------------------------------------------------------------------------

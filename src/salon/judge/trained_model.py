@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 
 from salon.errors import BadFile, BadValue
 from salon.judge.model_scorers import known_criterion, scores_name
-from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
+from salon.judge.scoring import PictureScorer, ScoreResult, ScorerInput, finite_score
 from salon.judge.vlm import Conversation, NoReply, Reply
 from salon.models.cache import ResultCache
 from salon.models.cards import ModelCard, ModelCriterion, PreferenceModel, read_model_card
@@ -48,7 +47,7 @@ def trained_scorer(
     signature = trained_signature(model.card, entry.id, weights)
 
     def look(inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
-        return [_finite_result(score) for score in model_scores(model, inputs, entry.id)]
+        return [finite_score(score.value, score.sigma) for score in model_scores(model, inputs, entry.id)]
 
     return PictureScorer(scores_name(model.card, entry.id), card, signature, look, batch=batch)
 
@@ -120,13 +119,6 @@ def _vectors(model: HeadsModel, paths: Sequence[Path]) -> dict[str, NDArray[np.f
 
 def _words(model: HeadsModel, texts: Sequence[str], criterion: str) -> NDArray[np.float32]:
     return encode_texts(model.encoder, model.conditioned(texts, criterion))
-
-
-def _finite_result(score: Given) -> ScoreResult:
-    """A network may overflow on a strange picture; what is not a number is none."""
-    if not math.isfinite(score.value) or not math.isfinite(score.sigma or 0.0):
-        return MissingScore("the model gave no finite number")
-    return PictureScore(float(score.value), None if score.sigma is None else float(score.sigma))
 
 
 # -- the judge ---------------------------------------------------------------------------------------------------------

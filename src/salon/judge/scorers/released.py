@@ -11,17 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, overload
 
-import numpy as np
 from PIL import Image
 
 from salon.errors import BadValue, MissingExtra
 from salon.judge.scoring import (
     MissingScore,
-    PictureScore,
     PictureScorer,
     ScoreResult,
     ScorerInput,
     TextInput,
+    finite_score,
     prompt_parts,
 )
 from salon.models.clip import BACKEND, Clip, ClipCosine, ClipHead, CrossClip
@@ -125,7 +124,12 @@ class ReleasedScorer(PictureScorer):
         numbers = iter(
             self.network.scores([picture.image for picture in able], [picture.text for picture in able]) if able else ()
         )
-        return [_result(next(numbers)) if reason is None else MissingScore(reason) for reason in reasons]
+        results: list[ScoreResult] = []
+        for reason in reasons:
+            number = next(numbers) if reason is None else 0.0
+            value, sigma = number if isinstance(number, tuple) else (number, None)
+            results.append(finite_score(value, sigma, source="network") if reason is None else MissingScore(reason))
+        return results
 
 
 def clip_score(
@@ -235,11 +239,3 @@ def _scorer(
                 "text": "+".join(card.view) or ("all" if card.reads != "image" else None), **more}  # fmt: skip
     signature = Signature(method=name, data=fingerprint(place), settings=settings)
     return ReleasedScorer(name, card, signature, network, batch=batch)
-
-
-def _result(number: float | tuple[float, float]) -> ScoreResult:
-    """A network may overflow on a strange picture; what is not a number is none."""
-    value, sigma = number if isinstance(number, tuple) else (number, None)
-    if not np.isfinite(value) or not np.isfinite(sigma or 0.0):
-        return MissingScore("the network gave no finite number")
-    return PictureScore(float(value), None if sigma is None else float(sigma))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from salon.judge.model_scorers import known_criterion, scores_name
-from salon.judge.scoring import MissingScore, PictureScore, ScoreResult
+from salon.judge.scoring import PictureScore, ScoreResult, finite_score
 from salon.judge.trained_model import served_card, trained_signature
 from salon.models.cards import known_criteria
 from salon.models.encoders import Vectors, picture_parts
@@ -63,7 +63,7 @@ class TrainedPart:
         values = iter(
             self.model.scores(images, [str(texts[place]) for place in able], criterion.criterion) if able else ()
         )
-        return [_result(*next(values)) if isinstance(text, str) else text for text in texts]
+        return [finite_score(*next(values)) if isinstance(text, str) else text for text in texts]
 
     def _heads(self, model: HeadsModel, opened: Sequence[DecodedPicture]) -> list[ModelAnswer]:
         parts = [part.name for part in model.network.shape.parts]
@@ -75,7 +75,9 @@ class TrainedPart:
             prompts = [str(texts[place]) for place in able]
             values = self._head(model, entry.criterion, {part: rows[part][able] for part in parts}, prompts)
             for place, text in enumerate(texts):
-                results_by_picture[place][entry.criterion] = _result(next(values)) if isinstance(text, str) else text
+                results_by_picture[place][entry.criterion] = (
+                    finite_score(next(values)) if isinstance(text, str) else text
+                )
         vectors = [{self.name: {part: rows[part][place] for part in parts}} for place in range(len(opened))]
         return [ModelAnswer(results, picture_vectors) for results, picture_vectors in zip(results_by_picture, vectors)]
 
@@ -120,10 +122,3 @@ class TrainedPart:
         there = model.vector_logits(first, second, words, criterion)[0]
         back = model.vector_logits(second, first, words, criterion)[0]
         return float(expit((there - back) / 2))
-
-
-def _result(value: float, sigma: float | None = None) -> ScoreResult:
-    """A network may overflow on a strange picture; what is not a number is none."""
-    if not np.isfinite(value) or (sigma is not None and not np.isfinite(sigma)):
-        return MissingScore("the model gave no finite number")
-    return PictureScore(float(value), None if sigma is None else float(sigma))
