@@ -465,20 +465,22 @@ def _take_answer(
         return "broken", "no line of a batch result"
     if not isinstance(key, str) or key not in orders:
         return "foreign", f"custom_id {key!r} is no question of this run"
-    failure = _failure(record, response)
-    if failure is not None:
-        return "failed", failure
+    if record.get("error"):
+        return "failed", ": ".join(filter(None, read_error(json.dumps(record).encode())))
+    if not isinstance(response, dict):
+        return "failed", "no response"
+    if response.get("status_code") != 200:
+        _, message = read_error(json.dumps(response.get("body")).encode())
+        return "failed", f"{response.get('status_code')}: {message}"
     if key in answered:
         return "duplicate", "this question was answered before in these files; the first answer stays"
-    id = str(record.get("id") or "batch")
-    order = orders[key]
     body = response.get("body")
     tokens_in, tokens_out = read_usage(body)
-    cost = vlm.service.prices.cost(order, tokens_in, tokens_out)
+    cost = vlm.service.prices.cost(orders[key], tokens_in, tokens_out)
     answer = CallAnswer(
         key=key,
         status=200,
-        headers={FROM_BATCH: id, "content-type": "application/json"},
+        headers={FROM_BATCH: str(record.get("id") or "batch"), "content-type": "application/json"},
         body=json.dumps(body, ensure_ascii=False).encode(),
         seconds=0.0,
         attempts=1,
@@ -496,16 +498,4 @@ def _take_answer(
     else:
         vlm.store.keep(answer, vlm.endpoint.url)
         received.kept += 1
-    return None
-
-
-def _failure(record: dict[str, Any], response: Any) -> str | None:
-    """What the server says against this question, if it did not answer."""
-    if record.get("error"):
-        return ": ".join(filter(None, read_error(json.dumps(record).encode())))
-    if not isinstance(response, dict):
-        return "no response"
-    if response.get("status_code") != 200:
-        _, message = read_error(json.dumps(response.get("body")).encode())
-        return f"{response.get('status_code')}: {message}"
     return None

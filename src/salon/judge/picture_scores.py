@@ -111,7 +111,13 @@ class PictureFolder:
 
     def __init__(self, folder: Path, prompt: Prompt | None, table: Path | None) -> None:
         self.folder, self._prompt = folder, prompt
-        self._files = sorted(path for path in folder.rglob("*") if _is_picture(path, folder))
+        self._files = sorted(
+            path
+            for path in folder.rglob("*")
+            if path.suffix.lower() in PICTURE_ENDINGS
+            and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+            and path.is_file()
+        )
         if not self._files:
             raise BadFile(
                 "a study, or a folder with pictures in it, is needed",
@@ -133,11 +139,6 @@ class PictureFolder:
     def _state(self, path: Path) -> tuple[str, int, int]:
         status = path.stat()
         return path.relative_to(self.folder).as_posix(), status.st_size, status.st_mtime_ns
-
-
-def _is_picture(path: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return not hidden and path.suffix.lower() in PICTURE_ENDINGS and path.is_file()
 
 
 def _read_prompts(path: Path) -> dict[str, Prompt]:

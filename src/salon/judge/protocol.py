@@ -201,7 +201,12 @@ Pair = tuple[str, str]
 def judged_pairs(study: Study, criterion: str) -> list[Pair]:
     """The pairs that people ordered under `criterion`: compared, ranked, rated, or chosen from."""
     raters = {rater.id: rater.kind for rater in study.nouns("raters")}
-    pairs = set(_compared_pairs(study, criterion, raters))
+    view = study.comparisons
+    rows = np.flatnonzero(view.criterion == [entry.id for entry in study.criteria].index(criterion))
+    rows = rows[np.array([kind != "model" for kind in raters.values()], bool)[view.rater[rows]]]
+    ids = study.ids("items").to_pylist()
+    compared = np.unique(np.stack([view.a[rows], view.b[rows]], axis=1), axis=0)
+    pairs = {order_pair(ids[a], ids[b]) for a, b in compared}
     ordered_items: Iterator[Ranking | Choice] = chain(study.nouns("rankings"), study.nouns("choices"))
     for noun in ordered_items:
         if noun.criterion == criterion and raters[noun.rater] != "model" and noun.skipped is None:
@@ -214,17 +219,6 @@ def judged_pairs(study: Study, criterion: str) -> list[Pair]:
         }
         pairs = {pair for pair in all_pairs(study) if rated.issuperset(pair)}
     return sorted(pairs)
-
-
-def _compared_pairs(study: Study, criterion: str, raters: Mapping[str, str]) -> Iterator[Pair]:
-    view = study.comparisons
-    number = [known_criterion.id for known_criterion in study.criteria].index(criterion)
-    people = np.array([kind != "model" for kind in raters.values()], bool)
-    rows = np.flatnonzero(view.criterion == number)
-    rows = rows[people[view.rater[rows]]]
-    ids = study.ids("items").to_pylist()
-    for a, b in np.unique(np.stack([view.a[rows], view.b[rows]], axis=1), axis=0):
-        yield order_pair(ids[a], ids[b])
 
 
 def all_pairs(study: Study) -> list[Pair]:

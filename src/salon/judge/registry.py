@@ -168,7 +168,11 @@ def open_judge(spec: JudgeSpec, study: Study, folder: Path, points: Sequence[Poi
         device = None if spec.device == "auto" else spec.device
         yield trained.TrainedJudge(spec.judge, spec.trained, study, device=device)
     elif spec.measured is not None:
-        yield _open_measuring(spec, study, folder, points)
+        measuring = importlib.import_module("salon.judge.measuring_judge")  # it reads text: only where needed
+        if spec.measured == "layout":
+            yield measuring.layout_judge(spec.judge, study, folder, points)
+        else:
+            yield measuring.pixel_judge(spec.judge, study, points, processes=spec.workers)
     elif spec.simulated is not None:
         rates = {RATES[name]: value for name, value in read_rates(spec.simulated).items()}
         yield SimulatedVlm(spec.judge, panel_truth(study), seed=spec.simulated_seed, **rates)
@@ -252,17 +256,6 @@ def _open_local(spec: JudgeSpec, folder: Path) -> Vlm:
         batch=max(_QUESTIONS_PER_TASK, spec.batch_size),
     )
     return DistributedVlm(vlm, spec.calls or home.with_name(f"{home.name}.replies"), engine)
-
-
-def _open_measuring(spec: JudgeSpec, study: Study, folder: Path, points: Sequence[Point]) -> Vlm:
-    if spec.measured == "layout":
-        oracle: Vlm = importlib.import_module("salon.judge.measuring_judge").layout_judge(
-            spec.judge, study, folder, points
-        )
-        return oracle
-    pixels = importlib.import_module("salon.judge.measuring_judge")  # the reader of text only for those who need it
-    judge: Vlm = pixels.pixel_judge(spec.judge, study, points, processes=spec.workers)
-    return judge
 
 
 def read_rates(text: str) -> dict[str, float]:

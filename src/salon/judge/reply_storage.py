@@ -105,14 +105,12 @@ class CachedVlm:
 def conversation_key(signature: Signature, conversation: Conversation) -> str:
     """What a reply hangs on: who answers, every word, every pixel, and the number of the sample."""
     record = conversation.model_dump(mode="json", exclude={"about", "point", "parts"})
-    record["parts"] = [part if isinstance(part, str) else _picture_hash(part.path) for part in conversation.parts]
+    record["parts"] = [
+        part if isinstance(part, str) else _file_hash(part.path, part.path.stat().st_mtime_ns, part.path.stat().st_size)
+        for part in conversation.parts
+    ]
     text = json.dumps([str(signature), record], ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _picture_hash(path: Path) -> str:
-    status = path.stat()
-    return _file_hash(path, status.st_mtime_ns, status.st_size)
 
 
 @cache

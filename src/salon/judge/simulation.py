@@ -98,7 +98,11 @@ class SimulatedVlm:
         if conversation.options:
             yes, no = conversation.options[:2]
             return yes if (value > 0) == right else no
-        return _nearest_level(conversation.shape, value) if right else _any_number(conversation.shape, value, draw)
+        levels, low, high = (_find_in_schema(conversation.shape, name) for name in ("enum", "minimum", "maximum"))
+        if levels is not None:
+            nearest = min(levels, key=lambda level: abs(level - value))
+            return float(nearest if right else draw.choice(levels))
+        return value if right or low is None or high is None else round(float(draw.uniform(low, high)), 3)
 
     def _preferred(
         self, topic: str, items: tuple[str, ...], options: tuple[str, ...], draw: np.random.Generator
@@ -135,21 +139,6 @@ def _differences(values: Mapping[str, float]) -> Callable[[str, tuple[str, ...]]
         return values[items[0]] - (values[items[1]] if len(items) == 2 else 0.0)
 
     return truth
-
-
-def _nearest_level(shape: Any, value: float) -> float:
-    """`value`, or the level next to it where `shape`, the schema of the answer, has levels."""
-    levels = _find_in_schema(shape, "enum")
-    return value if levels is None else float(min(levels, key=lambda level: abs(level - value)))
-
-
-def _any_number(shape: Any, value: float, draw: np.random.Generator) -> float:
-    """Any number that `shape`, the schema of the answer, allows; `value` where it has none."""
-    levels = _find_in_schema(shape, "enum")
-    if levels is not None:
-        return float(draw.choice(levels))
-    low, high = _find_in_schema(shape, "minimum"), _find_in_schema(shape, "maximum")
-    return value if low is None or high is None else round(float(draw.uniform(low, high)), 3)
 
 
 def _find_in_schema(shape: Any, name: str) -> Any:
@@ -288,10 +277,12 @@ def _script(answers: Script) -> tuple[Callable[[Conversation], ScriptAnswer], st
         return answers, f"{answers.__module__}.{getattr(answers, '__qualname__', type(answers).__qualname__)}"
     if isinstance(answers, Path):
         lines = read_script(answers)
-        return lambda conversation: next(
-            (line.said() for line in lines if line.fits(conversation)),
-            _script_has_nothing("has no line for this question"),
-        ), json.dumps([line.record() for line in lines])
+        nothing = _script_has_nothing("has no line for this question")
+
+        def first_line(conversation: Conversation) -> ScriptAnswer:
+            return next((line.said() for line in lines if line.fits(conversation)), nothing)
+
+        return first_line, json.dumps([line.record() for line in lines])
     rest = iter(list(answers))
     return lambda _: next(rest, _script_has_nothing("is at its end")), json.dumps([str(answer) for answer in answers])
 
@@ -302,17 +293,19 @@ def read_script(path: Path) -> list[ScriptLine]:
         texts = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile("a script, one JSON object a line, is needed", found=str(error), where=str(path)) from None
-    return [_read_line(text, f"{path}, line {number}") for number, text in enumerate(texts, 1) if text.strip()]
-
-
-def _read_line(text: str, where: str) -> ScriptLine:
-    try:
-        record = json.loads(text)
-    except ValueError as error:
-        raise BadFile("a JSON object is needed", found=str(error), where=where) from None
-    if not isinstance(record, dict):
-        raise BadFile("a JSON object is needed", found=type(record).__name__, where=where)
-    return ScriptLine.parse(record, where=where)
+    lines = []
+    for number, text in enumerate(texts, 1):
+        if not text.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            record = json.loads(text)
+        except ValueError as error:
+            raise BadFile("a JSON object is needed", found=str(error), where=where) from None
+        if not isinstance(record, dict):
+            raise BadFile("a JSON object is needed", found=type(record).__name__, where=where)
+        lines.append(ScriptLine.parse(record, where=where))
+    return lines
 
 
 def _script_has_nothing(why: str) -> NoReply:

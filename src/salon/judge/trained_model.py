@@ -220,19 +220,14 @@ class TrainedJudge:
 
 
 def _reply(conversation: Conversation, logits: Sequence[float], *, stored: bool) -> Reply:
-    verdicts = [_verdict(logit, conversation.options) for logit in logits]
+    tie = "TIE" if "TIE" in conversation.options else "A"
+    verdicts = [tie if logit == 0 else "A" if logit > 0 else "B" for logit in logits]
     if len(conversation.about) > 1:
         return Reply(
             text=json.dumps(dict(zip(conversation.about, verdicts, strict=True))), model="trained", stored=stored
         )
     chances = {"A": -float(np.logaddexp(0, -logits[0])), "B": -float(np.logaddexp(0, logits[0]))}
     return Reply(text=json.dumps({"verdict": verdicts[0]}), chances=chances, model="trained", stored=stored)
-
-
-def _verdict(logit: float, options: Sequence[str]) -> str:
-    if logit == 0 and "TIE" in options:
-        return "TIE"
-    return "A" if logit >= 0 else "B"
 
 
 def _broken_reason(path: Path) -> str | None:

@@ -145,17 +145,15 @@ def text_contrast(view: PictureView) -> float | None:
     """
     if not view.lines:
         return 1.0 if view.asked else None
-    values = np.array([split_contrast(_inside(view.pixels, line)) for line in view.lines])
+    boxes = [
+        view.pixels[max(0, int(line.top)) : int(line.bottom) + 1, max(0, int(line.left)) : int(line.right) + 1]
+        for line in view.lines
+    ]
+    values = np.array([split_contrast(box.reshape(-1, 3)) for box in boxes])
     letters = np.array([max(1, len(line.text)) for line in view.lines], float)
     order = np.argsort(values)
     reached = np.cumsum(letters[order]) / letters.sum()
     return float(values[order][np.searchsorted(reached, _QUARTER)])
-
-
-def _inside(pixels: np.ndarray, line: TextLine) -> np.ndarray:
-    top, bottom = max(0, int(line.top)), int(line.bottom) + 1
-    left, right = max(0, int(line.left)), int(line.right) + 1
-    return pixels[top:bottom, left:right].reshape(-1, 3)
 
 
 def split_contrast(pixels: np.ndarray) -> float:
@@ -196,16 +194,14 @@ def palette_match(view: PictureView) -> float | None:
     if not len(colored):
         return None
     first = np.sort(np.linalg.norm(view.colors - palette[0], axis=1))
-    return float(1 - first[: max(1, int(_LEADS * len(first)))].mean() - _hue_gap(view.colors, colored))
-
-
-def _hue_gap(colors: np.ndarray, palette: np.ndarray) -> float:
-    weights = np.maximum(np.hypot(colors[:, 1], colors[:, 2]) - _GRAY, 0)
-    if not weights.any():
-        return 0.0
-    turned = np.arctan2(colors[:, 2], colors[:, 1])[:, None] - np.arctan2(palette[:, 2], palette[:, 1])[None]
-    nearest = np.abs((turned + np.pi) % (2 * np.pi) - np.pi).min(axis=1)
-    return float(np.average(nearest, weights=weights) / np.pi)
+    weights = np.maximum(np.hypot(view.colors[:, 1], view.colors[:, 2]) - _GRAY, 0)
+    hue_gap = 0.0
+    if weights.any():
+        hues, named_hues = (np.arctan2(colors[:, 2], colors[:, 1]) for colors in (view.colors, colored))
+        turned = hues[:, None] - named_hues[None]
+        nearest = np.abs((turned + np.pi) % (2 * np.pi) - np.pi).min(axis=1)
+        hue_gap = float(np.average(nearest, weights=weights) / np.pi)
+    return float(1 - first[: max(1, int(_LEADS * len(first)))].mean() - hue_gap)
 
 
 # -- balance -----------------------------------------------------------------------------------------------------------

@@ -91,7 +91,8 @@ def alignment(view: PictureView) -> float | None:
     For each pair of blocks the least distance of one of the three to the same of the other, in the shorter side and
     cut at a tenth of it; the mean over pairs. None with fewer than two blocks.
     """
-    edges = np.array([_edges(block) for block in blocks(view.lines)])
+    sides = [(min(line.left for line in block), max(line.right for line in block)) for block in blocks(view.lines)]
+    edges = np.array([(left, (left + right) / 2, right) for left, right in sides])
     if len(edges) < 2:
         return None
     first, second = np.triu_indices(len(edges), 1)
@@ -115,11 +116,6 @@ def _continues(above: TextLine, line: TextLine) -> bool:
     small, large = sorted((above.height, line.height))
     close = line.top - above.bottom < _LEADING * line.height and line.bottom > above.bottom
     return large < _SAME_SIZE * small and close and min(line.right, above.right) > max(line.left, above.left)
-
-
-def _edges(block: Sequence[TextLine]) -> tuple[float, float, float]:
-    left, right = min(line.left for line in block), max(line.right for line in block)
-    return left, (left + right) / 2, right
 
 
 def hierarchy(view: PictureView) -> float | None:

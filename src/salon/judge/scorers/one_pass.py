@@ -370,7 +370,12 @@ class EndpointAnswers(OnePassAnswers):
             endpoint_vlm(self.named, self.named.model or "", store, self.budget) as vlm,
         ):
             for index, reply in vlm.reply(questions):
-                replies[index] = _no_answer(reply) if isinstance(reply, NoReply) else reply.text
+                if isinstance(reply, NoReply):
+                    lasts = reply.kind in _LASTING
+                    problem = reply.kind if lasts else f"{NO_REPLY}: {reply.kind}, {reply.reason}"
+                    replies[index] = OnePassAnswer(None, problem)
+                else:
+                    replies[index] = reply.text
         return replies
 
     def _conversation(self, item: str, path: Path, question: str) -> Conversation:
@@ -389,15 +394,6 @@ def _open_endpoint(source: str, form: OnePass, settings: RaterSettings) -> Endpo
         )  # fmt: skip
         answers = _ENDPOINTS[terms] = EndpointAnswers(spec, form, settings)
     return answers
-
-
-def _no_answer(reply: NoReply) -> OnePassAnswer:
-    if reply.kind in _LASTING:
-        return OnePassAnswer(None, reply.kind)
-    return OnePassAnswer(None, f"{NO_REPLY}: {reply.kind}, {reply.reason}")
-
-
-# -- parts -------------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1)  # as for trained ones: the last VLM stays in memory

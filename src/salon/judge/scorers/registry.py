@@ -164,11 +164,14 @@ def scorer_of_plugin(loaded: LoadedPlugin, *, batch: int = 8) -> PictureScorer:
     card = getattr(loaded.part, "card", None) or ScorerCard(reads="image and prompt", measures="A reward function.")
     if not isinstance(card, ScorerCard):
         raise BadValue("the card of a scorer is a ScorerCard", found=type(card).__name__, where=loaded.origin)
-    ask = _plugin_scores if hasattr(loaded.part, "score") else _plugin_rewards
 
     def measure(inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
         try:
-            numbers = list(ask(loaded.part, inputs))
+            if hasattr(loaded.part, "score"):
+                numbers = list(_plugin_scores(loaded.part, inputs))
+            else:
+                images, texts = [picture.image for picture in inputs], [picture.text for picture in inputs]
+                numbers = list(loaded.part(images, texts))
         except SalonError:
             raise
         except Exception as error:  # somebody else's code may raise anything
@@ -211,11 +214,6 @@ def _plugin_scores(part: Any, inputs: Sequence[ScorerInput]) -> Sequence[float |
             items.append(Item(id=picture.sha256[:16], image=str(path), prompt=picture.prompt and picture.prompt.id))
         numbers: Sequence[float | None] = part.score(items, [picture.prompt for picture in inputs])
         return numbers
-
-
-def _plugin_rewards(part: Any, inputs: Sequence[ScorerInput]) -> Sequence[float | None]:
-    numbers: Sequence[float | None] = part([picture.image for picture in inputs], [picture.text for picture in inputs])
-    return numbers
 
 
 def _plugin_result(number: Any, loaded: LoadedPlugin) -> ScoreResult:

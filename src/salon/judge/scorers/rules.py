@@ -24,7 +24,7 @@ from pydantic import Field
 
 from salon.errors import BadFile, BadValue
 from salon.judge.measurements.pixels import EXTREME, PictureView
-from salon.judge.measurements.table import MEASUREMENTS, Measurement
+from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.scoring import (
     MissingScore,
     PictureScore,
@@ -45,7 +45,7 @@ FORMULA_VERSION = 2
 
 
 def measurement_scorer(name: str, cache: ResultCache | None = None) -> PictureScorer:
-    """The scorer of one measurement; readings are remembered in `kept`, so that the next one need not read again."""
+    """The scorer of one measurement; readings are kept in `cache`, so the next one need not read again."""
     if name not in MEASUREMENTS:
         raise BadValue("the name of a measurement is needed", found=repr(name), remedy=", ".join(MEASUREMENTS))
     rule = MEASUREMENTS[name]
@@ -61,21 +61,17 @@ def measurement_scorer(name: str, cache: ResultCache | None = None) -> PictureSc
     memory = cache or ResultCache()
 
     def look(inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
-        return [
-            _measurement_result(
-                rule, PictureView(picture.image, picture.prompt, partial(cached_reading, picture, memory))
-            )
-            for picture in inputs
-        ]
+        results: list[ScoreResult] = []
+        for picture in inputs:
+            view = PictureView(picture.image, picture.prompt, partial(cached_reading, picture, memory))
+            value = None if view.is_extreme else rule.measure(view)
+            if value is None:
+                results.append(MissingScore(EXTREME if view.is_extreme else rule.gap))
+            else:
+                results.append(PictureScore(round(float(value), 6)))
+        return results
 
     return PictureScorer(name, card, signature, look, batch=1)
-
-
-def _measurement_result(rule: Measurement, view: PictureView) -> ScoreResult:
-    if view.is_extreme:
-        return MissingScore(EXTREME)
-    value = rule.measure(view)
-    return MissingScore(rule.gap) if value is None else PictureScore(round(float(value), 6))
 
 
 def cached_reading(picture: ScorerInput, cache: ResultCache) -> Reading:
