@@ -309,7 +309,9 @@ def _all_pairs(
         )  # fmt: skip
     split = split_items(study, study.item_groups, study.ids("groups"), settings.shares, seed=settings.seed)
     of_item = dict(zip(study.ids("items").to_pylist(), split.of_item.tolist()))
-    texts = _texts(study)
+    prompt_list = [*prompt_texts(study).to_pylist(), None]
+    prompts = zip(study.ids("items").to_pylist(), item_prompts(study).tolist())
+    texts = {item: prompt_list[n] or "" for item, n in prompts}
     return [
         PairCandidate(
             criterion=criterion,
@@ -324,9 +326,3 @@ def _all_pairs(
         for (criterion, group), rows in scored.items()
         for (a, x, e), (b, y, f) in combinations(rows, 2)
     ]
-
-
-def _texts(study: Study) -> dict[str, str]:
-    """The text of every item's prompt, empty where there is none."""
-    texts = [*prompt_texts(study).to_pylist(), None]
-    return {item: texts[n] or "" for item, n in zip(study.ids("items").to_pylist(), item_prompts(study).tolist())}

@@ -345,10 +345,7 @@ def begin_loop(folder: Path, inside: str, prompts: Sequence[Prompt], card: Noun)
         home = folder / inside
         home.mkdir(exist_ok=True)
         write_json(home / CARD, card)
-    _check_same(folder / inside / CARD, card)
-
-
-def _check_same(path: Path, card: Noun) -> None:
+    path = folder / inside / CARD
     try:
         before = type(card).parse(json.loads(path.read_bytes()), where=str(path))
     except ValueError as error:
@@ -359,6 +356,6 @@ def _check_same(path: Path, card: Noun) -> None:
         raise BadValue(
             f"a loop goes on with the {name} it began with: {getattr(before, name)}",
             found=getattr(card, name),
-            where=str(path.parent.parent),
+            where=str(folder),
             remedy="choose another -o for another loop",
         )

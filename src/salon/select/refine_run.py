@@ -72,20 +72,16 @@ def refine_study(
     home = folder.resolve()
     marking = _LoopScorer(home, scorers, points, answering, watch)
     chosen = marking.picking(pick)
-    choose = (
-        {"choose": lambda several: _best_pictures(marking.of(chosen), several)}
-        if chosen and settings.images > 1
-        else {}
-    )
+
+    def choose_best(several: Sequence[Sequence[str]]) -> list[str]:
+        marks = marking.of(chosen) if chosen else None
+        return [(marks.best(items) if marks else None) or items[0] for items in several]
+
+    choose = {"choose": choose_best} if chosen and settings.images > 1 else {}
     notes = run_loop(prompts, generator, vlm, settings, home, watch=watch, **choose)
     report = report_loop(home, generator, vlm.name, settings, marking.all(), pick=chosen, notes=notes)
     write_json(home / REFINE_FOLDER / REPORT_FILE, report, indent=None)
     return report.model_copy(update={"study": str(folder)})
-
-
-def _best_pictures(marks: LoopScores | None, several: Sequence[Sequence[str]]) -> list[str]:
-    """The best picture of each prompt; the first where none has a number."""
-    return [(marks.best(items) if marks else None) or items[0] for items in several]
 
 
 class _LoopScorer:
@@ -150,8 +146,8 @@ class _LoopData:
     prompts: Sequence[Prompt]
     generator: str
     settings: RefineSettings
-    known: Mapping[str, Generation]
-    said: Mapping[tuple[str, int], RefineReply]
+    generations: Mapping[str, Generation]
+    replies: Mapping[tuple[str, int], RefineReply]
     marks: Sequence[LoopScores]
     pick: LoopScores | None
 
@@ -227,9 +223,9 @@ def _chain(data: _LoopData, prompt: Prompt) -> RefineChain:
 
 
 def _step(data: _LoopData, prompt: Prompt, arm: Arm, number: int) -> RoundStep:
-    now = prompt if arm == "control" else prompt_at(prompt, number, data.said)
-    before = prompt_at(prompt, number - 1, data.said) if number and arm == "round" else now
-    reply = data.said.get((prompt.id, number)) if arm == "round" else None
+    now = prompt if arm == "control" else prompt_at(prompt, number, data.replies)
+    before = prompt_at(prompt, number - 1, data.replies) if number and arm == "round" else now
+    reply = data.replies.get((prompt.id, number)) if arm == "round" else None
     first = data.settings.drawing(number).seed
     return RoundStep(
         round=number,
@@ -244,7 +240,7 @@ def _step(data: _LoopData, prompt: Prompt, arm: Arm, number: int) -> RoundStep:
 
 
 def _shot(data: _LoopData, item: str, seed: int) -> RoundPicture:
-    line = data.known.get(item)
+    line = data.generations.get(item)
     is_made = line is not None and line.ok
     return RoundPicture(
         item=item,
@@ -277,8 +273,16 @@ def _best(data: _LoopData, prompt: str, arm: Arm) -> str | None:
 
 
 def _scorer_result(data: _LoopData, marks: LoopScores, rng: np.random.Generator) -> ScorerResult:
-    by_round = {(arm, number): _values(data, marks, arm, number) for arm in data.arms for number in data.rounds}
-    best = {arm: _best_values(data, marks, arm) for arm in data.arms} if data.pick is not None else {}
+    by_round: dict[tuple[Arm, int], Values] = {}
+    best: dict[Arm, Values] = {}
+    for arm in data.arms:
+        for number in data.rounds:
+            items = {prompt.id: data.items(prompt.id, arm, number) for prompt in data.prompts}
+            values = {id: [marks.values[item] for item in some if item in marks.values] for id, some in items.items()}
+            by_round[arm, number] = {id: float(np.mean(numbers)) for id, numbers in values.items() if numbers}
+        if data.pick is not None:
+            chosen = {prompt.id: _best(data, prompt.id, arm) for prompt in data.prompts}
+            best[arm] = {id: marks.values[item] for id, item in chosen.items() if item in marks.values}
     keys = [key for key in by_round if key != ("control", 0)]  # control 0 is round 0
     pairs = [(f"round {n}", "round 0", by_round["round", n], by_round["round", 0]) for n in data.rounds[1:]]
     if data.settings.control:
@@ -294,20 +298,6 @@ def _scorer_result(data: _LoopData, marks: LoopScores, rng: np.random.Generator)
         differences=_differences(data, pairs, marks, rng),
         unscored=dict(Counter(marks.why.values()).most_common()),
     )
-
-
-def _values(data: _LoopData, marks: LoopScores, arm: Arm, number: int) -> Values:
-    means = {}
-    for prompt in data.prompts:
-        values = [marks.values[item] for item in data.items(prompt.id, arm, number) if item in marks.values]
-        if values:
-            means[prompt.id] = float(np.mean(values))
-    return means
-
-
-def _best_values(data: _LoopData, marks: LoopScores, arm: Arm) -> Values:
-    chosen = {prompt.id: _best(data, prompt.id, arm) for prompt in data.prompts}
-    return {id: marks.values[item] for id, item in chosen.items() if item in marks.values}
 
 
 def _level(

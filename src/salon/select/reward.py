@@ -229,18 +229,13 @@ def _prompts(prompts: Sequence[Text] | None, count: int) -> list[Prompt | None]:
     if isinstance(prompts, str) or len(prompts) != count:
         found = "one text" if isinstance(prompts, str) else f"{len(prompts)} prompts for {count} pictures"
         raise BadValue("one prompt for each picture is needed", found=found, remedy="a list of the same length")
-    return [_prompt(text, number) for number, text in enumerate(prompts)]
-
-
-def _prompt(text: Any, number: int) -> Prompt | None:
-    if text is None or isinstance(text, Prompt):
-        return text
-    if not isinstance(text, str):
-        raise BadValue(
-            "a prompt is a text, a salon.Prompt or None", found=type(text).__name__, where=f"prompt {number}",
-            remedy="the adapters take texts out of conversations",
-        )  # fmt: skip
-    return text_prompt(text)
+    for number, text in enumerate(prompts):
+        if text is not None and not isinstance(text, str | Prompt):
+            raise BadValue(
+                "a prompt is a text, a salon.Prompt or None", found=type(text).__name__, where=f"prompt {number}",
+                remedy="the adapters take texts out of conversations",
+            )  # fmt: skip
+    return [text_prompt(text) if isinstance(text, str) else text for text in prompts]
 
 
 def _read_result(result: Any) -> tuple[float | None, str | None]:

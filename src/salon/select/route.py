@@ -106,7 +106,14 @@ class Routes(Sealed):
     def route(self, weights: str | None = None, category: str | None = None) -> GeneratorRoute:
         """The route of a job, in `category` where there is one, else in all together."""
         shares = self._shares(weights)
-        fits = [entry for entry in self.routes if _same(entry.weights, shares)]
+        fits = [
+            entry
+            for entry in self.routes
+            if all(
+                math.isclose(entry.weights.get(id, 0), shares.get(id, 0), abs_tol=1e-9)
+                for id in {*entry.weights, *shares}
+            )
+        ]
         if not fits:
             answers = "; ".join(dict.fromkeys(_weights_words(entry.weights) for entry in self.routes))
             raise UnknownReference(
@@ -133,11 +140,6 @@ class Routes(Sealed):
         return {id: weight / whole for id, weight in numbers.items() if weight}
 
 
-def _same(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
-    ids = {id for shares in (first, second) for id, share in shares.items() if share > 0}
-    return all(math.isclose(first.get(id, 0), second.get(id, 0), abs_tol=1e-9) for id in ids)
-
-
 def _weights_words(weights: Mapping[str, float]) -> str:
     return ",".join(f"{id}={share:.3g}" for id, share in weights.items() if share > 0)
 
@@ -161,9 +163,14 @@ def choose_route(
     top = max(route.arms, key=lambda arm: scores.get(arm.generator, arm.score))
     best = max(route.arms, key=lambda arm: arm.score)
     tied = tuple(arm.generator for arm in route.arms if arm.best and arm is not best)
+    how = {"no": "highest score", "thompson": "highest draw", "ucb": "highest upper bound"}[explore]
+    why = f"{top.generator} has the {how} for {route.job} in {route.category or 'all categories together'}"
+    why += f" (the highest score is {best.generator}'s)" if top is not best else ""
+    why += f"; {len(tied)} cannot be told from {best.generator}" if tied else ""
+    why += f"; nothing is known of category {category!r}" if category not in (None, route.category) else ""
     return RouteChoice(
         prompt=prompt, generator=top.generator, job=route.job, category=route.category, asked=category, how=explore,
-        tied=tied, drawn=scores, why=_why(route, top, best, tied, category, explore),
+        tied=tied, drawn=scores, why=f"{why}.",
     )  # fmt: skip
 
 
@@ -178,17 +185,6 @@ def _explore_scores(arms: Sequence[Arm], explore: Explore, c: float, seed: int, 
     noise = np.random.default_rng([seed, words]).standard_normal(len(arms))
     by_name = sorted(range(len(arms)), key=lambda number: arms[number].generator)  # ranks may change, draws do not
     return {arms[i].generator: arms[i].score + (arms[i].sd or 0.0) * float(z) for i, z in zip(by_name, noise)}
-
-
-def _why(
-    route: GeneratorRoute, top: Arm, best: Arm, tied: tuple[str, ...], category: str | None, explore: Explore
-) -> str:
-    where = route.category or "all categories together"
-    fallback = f"; nothing is known of category {category!r}" if category not in (None, route.category) else ""
-    same = f"; {len(tied)} cannot be told from {best.generator}" if tied else ""
-    how = {"no": "highest score", "thompson": "highest draw", "ucb": "highest upper bound"}[explore]
-    leader = f" (the highest score is {best.generator}'s)" if top is not best else ""
-    return f"{top.generator} has the {how} for {route.job} in {where}{leader}{same}{fallback}."
 
 
 # -- feedback ----------------------------------------------------------------------------------------------------------

@@ -104,29 +104,19 @@ def _fused_route(
     fields = {"job": job, "weights": shares, "category": category, "scale": scale}
     if any(id not in boards for id in shares):
         return GeneratorRoute(**fields, reason=f"no scores under {', '.join(id for id in shares if id not in boards)}")
-    signs = {id: _sign([row.value for row in sorted(boards[id].values(), key=_rank)]) for id in shares}
+    signs = {id: _sign([row.value for row in sorted(boards[id].values(), key=lambda row: row.rank)]) for id in shares}
     names = [generator for generator in boards[next(iter(shares))] if all(generator in boards[id] for id in shares)]
-    arms = [
-        Arm(
-            generator=generator,
-            score=sum(share * signs[id] * boards[id][generator].value for id, share in shares.items()),
-            sd=_joint([(share, boards[id][generator].error) for id, share in shares.items()]),
-        )
-        for generator in names
-    ]
+    arms = []
+    for generator in names:
+        score = sum(share * signs[id] * boards[id][generator].value for id, share in shares.items())
+        errors = [(share, boards[id][generator].error) for id, share in shares.items()]
+        known = [share * error for share, error in errors if error is not None]
+        sd = math.hypot(*known) if len(known) == len(errors) else None
+        arms.append(Arm(generator=generator, score=score, sd=sd))
     reason = None if arms else "no generator has a score under every criterion"
     return GeneratorRoute(
         **fields, arms=tuple(mark_best(sorted(arms, key=lambda arm: -arm.score))) if arms else (), reason=reason
     )
-
-
-def _rank(row: ScoreRow) -> int:
-    return row.rank
-
-
-def _joint(parts: list[tuple[float, float | None]]) -> float | None:
-    errors = [share * error for share, error in parts if error is not None]
-    return math.hypot(*errors) if len(errors) == len(parts) else None
 
 
 def read_any_routes(path: Path, weights: str | None = None) -> Routes:

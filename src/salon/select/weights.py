@@ -26,7 +26,7 @@ import difflib
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
@@ -285,9 +285,19 @@ def read_weights(weights: str | Mapping[str, float] | None, criteria: Sequence[s
     """
     if weights is None or (isinstance(weights, str) and not weights.strip()):
         return dict.fromkeys(criteria, 1.0)
+    if isinstance(weights, str):
+        parts = [part.strip() for part in weights.split(",") if part.strip()]
+        named: Iterable[tuple[str, object]] = [
+            (name.strip(), number.strip()) for name, _, number in (part.rpartition("=") for part in parts)
+        ]
+        for part, (name, _) in zip(parts, named):
+            if not name:
+                raise BadValue("a weight as NAME=NUMBER is needed", found=repr(part), where="weights", remedy=_REMEDY)
+    else:
+        named = weights.items()
     by_id: dict[str, float] = {}
     rest = 0.0
-    for name, number in _split_weights(weights) if isinstance(weights, str) else weights.items():
+    for name, number in named:
         weight = _number(name, str(number))
         if name == REST:
             rest = weight
@@ -297,14 +307,6 @@ def read_weights(weights: str | Mapping[str, float] | None, criteria: Sequence[s
             raise BadValue("each criterion has one weight", found=f"{id!r} twice", where="weights")
         by_id[id] = weight
     return check_weights({id: by_id.get(id, rest) for id in criteria}, criteria)
-
-
-def _split_weights(text: str) -> Iterator[tuple[str, str]]:
-    for part in filter(None, (text_part.strip() for text_part in text.split(","))):
-        name, mark, number = (text_part.strip() for text_part in part.rpartition("="))
-        if not mark or not name:
-            raise BadValue("a weight as NAME=NUMBER is needed", found=repr(part), where="weights", remedy=_REMEDY)
-        yield name, number
 
 
 def check_weights(weights: Mapping[str, float], criteria: Sequence[str]) -> dict[str, float]:

@@ -68,7 +68,12 @@ def feedback_study(log: Path, *, name: str = "feedback", pictures: Path | None =
     decided = [(entry, decision) for entry, decision in pairs if decision.chosen is not None]
     agreed = sum(decision.pictures[decision.chosen or 0] == entry.chosen for entry, decision in decided)
     hashes = {sha for _, decision in pairs for sha in decision.pictures}
-    files = _files_by_hash(pictures, hashes) if pictures is not None else {}
+    files: dict[str, Path] = {}
+    if pictures is not None:
+        if not pictures.is_dir():
+            raise BadFile("a folder of pictures is needed", found="none there", where=str(pictures))
+        paths = (path for path in sorted(pictures.rglob("*")) if path.is_file())
+        files = {sha: path for path in paths if (sha := content_hash(path)) in hashes}
     items = {item.id: item for _, decision in pairs for item in _items(decision, files)}
     study = Study.build(
         name,
@@ -132,10 +137,3 @@ def _prompt(decision: Decision) -> Prompt:
         return Prompt(id=f"set-{digest_of_set[:12]}")
     digest = decision.prompt_sha256 or hashlib.sha256((decision.prompt or "").encode()).hexdigest()
     return Prompt(id=f"prompt-{digest[:12]}", text=decision.prompt)
-
-
-def _files_by_hash(folder: Path, hashes: set[str]) -> Mapping[str, Path]:
-    if not folder.is_dir():
-        raise BadFile("a folder of pictures is needed", found="none there", where=str(folder))
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {sha: path for path in files if (sha := content_hash(path)) in hashes}

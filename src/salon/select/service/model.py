@@ -333,7 +333,9 @@ def _build(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor
     cache = RecentValues()
     scorer_words, heads = _split_order(order)
     parts: list[ModelPart] = [ScorerPart(_scorer(name, settings, cache)) for name in scorer_words]
-    parts += [_trained(folder, criteria, settings) for folder, criteria in heads]
+    if heads:
+        trained = importlib.import_module("salon.select.service.trained_part")  # torch only for those who need it
+        parts += [trained.TrainedPart(folder, device=settings.device, criteria=criteria) for folder, criteria in heads]
     names = _names(parts)
     criteria = [
         criterion.model_copy(update={"criterion": part_names[criterion.criterion]})
@@ -367,19 +369,10 @@ def _files(order: LoadOrder) -> dict[Path, FileStamp | None]:
 
 
 def _scorer(name: str, settings: ScoreSettings, cache: ResultCache) -> PictureScorer:
-    if name.startswith(_NOT_SERVED):
-        raise BadValue("a scorer that looks at pictures is needed", found=repr(name), remedy="salon score --list")
-    scorer = make_scorer(name, settings, cache)
+    scorer = None if name.startswith(_NOT_SERVED) else make_scorer(name, settings, cache)
     if not isinstance(scorer, PictureScorer):
         raise BadValue("a scorer that looks at pictures is needed", found=repr(name), remedy="salon score --list")
     return scorer
-
-
-def _trained(folder: Path, criteria: Sequence[str], settings: ScoreSettings) -> ModelPart:
-    part: ModelPart = importlib.import_module("salon.select.service.trained_part").TrainedPart(
-        folder, device=settings.device, criteria=criteria
-    )
-    return part
 
 
 def _names(parts: Sequence[ModelPart]) -> tuple[Mapping[str, str], ...]:
