@@ -165,7 +165,7 @@ class House:
         return self.name.partition("+")[0]
 
     def knobs(self, seed: int | Seeds, avoid: Collection[DefectKind] = ()) -> dict[DefectKind, float]:
-        """The strengths of the defects that befall the poster with this seed, where it is `asked` to avoid some."""
+        """The strengths of the defects that befall the poster with this seed; the prompt may ask to `avoid` some."""
         strengths: dict[DefectKind, float] = {}
         for kind in DEFECTS:
             if tendency := self.tendencies.get(kind):
@@ -337,7 +337,7 @@ def _draw(task: tuple[str, Ask]) -> Made:
             layout.width,
             layout.height,
             title=brief.headline,
-            labels=({element.id: element.lettering.text for element in layout.elements if element.lettering}),
+            labels={element.id: element.lettering.text for element in layout.elements if element.lettering},
         ),
         facts={"style": layout.style, "arrangement": layout.arrangement, "defects": len(layout.defects)}
         | started

@@ -57,7 +57,7 @@ class PictureRequest:
 class Matrix:
     """Every picture wanted, and what is to be done about it."""
 
-    wanted: list[PictureRequest]
+    requests: list[PictureRequest]
     make: list[PictureRequest] = field(default_factory=list)
     reuse: list[PictureRequest] = field(default_factory=list)
     keep: list[PictureRequest] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Matrix:
     def counts(self) -> list[tuple[str, int, int]]:
         """(generator, pictures to make, pictures that are there) in the order of the generators."""
         make = Counter(request.generator.name for request in self.make)
-        total = Counter(request.generator.name for request in self.wanted)
+        total = Counter(request.generator.name for request in self.requests)
         return [(name, make[name], total[name] - make[name]) for name in total]
 
 
@@ -252,7 +252,7 @@ def add_to_study(folder: Path, digests: Mapping[str, str], generations: Mapping[
     """Save the study with an item for every picture of the record that is there.
 
     The study is read anew: judgments may have come in while the pictures were made. Items stand in the order of
-    `asked` (item id: digest of its ask), after those of earlier runs, so a run that was interrupted and resumed gives
+    `digests` (item id: digest of its ask), after those of earlier runs, so a run that was interrupted and resumed gives
     the same study as one that was not.
     """
     study = open_study(folder)
@@ -377,7 +377,7 @@ class _GenerationRun:
     def __init__(self, folder: Path, record: GenerationRecord, matrix: Matrix, watch: GenerationCallback) -> None:
         self.folder, self.record, self.matrix, self.watch = folder, record, matrix, watch
         there = len(matrix.reuse) + len(matrix.keep)
-        self.so_far = GenerationProgress(len(matrix.wanted), reused=there, failed=len(matrix.leave))
+        self.so_far = GenerationProgress(len(matrix.requests), reused=there, failed=len(matrix.leave))
         self.made: set[str] = set()
         watch(self.so_far)
 
@@ -469,7 +469,7 @@ class _GenerationRun:
         """What there is after the last answer."""
         there = {request.item for request in (*self.matrix.reuse, *self.matrix.keep)}
         completed = there | self.made
-        missing = [request.item for request in self.matrix.wanted if request.item not in completed]
+        missing = [request.item for request in self.matrix.requests if request.item not in completed]
         return GenerateReport(
             study=str(folder),
             wanted=self.so_far.wanted,
@@ -484,7 +484,7 @@ class _GenerationRun:
         )
 
     def _part(self, generator: Generator, there: set[str]) -> GeneratorRun:
-        items = {request.item for request in self.matrix.wanted if request.generator is generator}
+        items = {request.item for request in self.matrix.requests if request.generator is generator}
         made_count, reused = len(items & self.made), len(items & there)
         return GeneratorRun(
             generator=generator.name,

@@ -374,7 +374,7 @@ def layout_diagnosis(name: str) -> MeasuredDiagnosis:
 
 
 def diagnosis_answer(prompt: Prompt, flaws: Sequence[Flaw]) -> str:
-    """The JSON object that `diagnose` reads: remarks, and the prompt with an ask for each flaw."""
+    """The JSON object that `read_diagnosis` reads: remarks, and the prompt with an ask for each flaw."""
     remarks = [{"about": ABOUT[kind], "finding": words} for kind, words in flaws]
     revised = with_asks(prompt, [kind for kind, _ in flaws])
     return json.dumps({"diagnosis": remarks, "prompt": json.loads(prompt_json(revised))}, ensure_ascii=False)

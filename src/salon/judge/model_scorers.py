@@ -334,7 +334,7 @@ class RaterSettings(Noun):
 
 @runtime_checkable
 class UntrainedScorer(Scorer, Protocol):
-    """The scorer that an untrained VLM is; `scorer_named` makes one of a name that `split_rater` knows."""
+    """The scorer that an untrained VLM is; `make_scorer` makes one of a name that `split_rater` knows."""
 
     title: str
     """The VLM's name."""

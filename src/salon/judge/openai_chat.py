@@ -82,10 +82,10 @@ class Forecast:
 class _PendingQuestion:
     """A conversation on its way."""
 
-    asked: Conversation
+    conversation: Conversation
     """With as many tokens as are to be asked for next."""
     key: str
-    kept: CallAnswer | None = None
+    answer: CallAnswer | None = None
     cut_off: tuple[CallAnswer, ...] = ()
     """Replies with fewer tokens, which were cut off."""
     messages: tuple[dict[str, Any], ...] = ()
@@ -174,13 +174,13 @@ class OpenAIChat:
             if isinstance(question, NoReply):
                 broken += 1
             elif question.key in keys or (
-                question.kept is not None
-                and (is_readable is None or is_readable(index, read_reply(question.kept, question.asked)))
+                question.answer is not None
+                and (is_readable is None or is_readable(index, read_reply(question.answer, question.conversation)))
             ):
                 stored += 1
             else:
                 keys.add(question.key)
-                order = self.endpoint.order(question.asked)
+                order = self.endpoint.order(question.conversation)
                 tokens_in += order.input_tokens + order.input_images * (price.image_tokens if price else 0)
                 tokens_out += order.output_tokens
                 cost = None if cost is None else cost + (self.service.prices.most(order) or 0)
@@ -189,8 +189,8 @@ class OpenAIChat:
     def put_aside(self, conversation: Conversation, why: str) -> None:
         """Keep the stored answer as evidence and open its question again; its cost is not forgotten."""
         question = self._looked_up(conversation)
-        if isinstance(question, _PendingQuestion) and question.kept is not None:
-            self.store.set_aside(question.kept, why)
+        if isinstance(question, _PendingQuestion) and question.answer is not None:
+            self.store.set_aside(question.answer, why)
 
     def notes(self) -> list[str]:
         """What the report of a run should say about the calls."""
@@ -255,10 +255,10 @@ class OpenAIChat:
     def _prepared(self, conversation: Conversation) -> _PendingQuestion | NoReply:
         """On the consumer's thread: pictures are decoded only for what is not stored, and only a little ahead."""
         question = self._looked_up(conversation)
-        if isinstance(question, NoReply) or question.kept is not None:
+        if isinstance(question, NoReply) or question.answer is not None:
             return question
         try:
-            return replace(question, messages=tuple(self.endpoint.messages(question.asked)))
+            return replace(question, messages=tuple(self.endpoint.messages(question.conversation)))
         except BadFile as error:
             return NoReply(kind="broken-image", reason=str(error))
 
@@ -266,21 +266,21 @@ class OpenAIChat:
         """The reply; asked for with more tokens while it is cut off, as far as a run goes."""
         if isinstance(question, NoReply):
             return question
-        if question.kept is not None:
+        if question.answer is not None:
             caller.account.asked += 1
             caller.account.from_store += 1
-            return with_cost_of(read_reply(question.kept, question.asked), question.cut_off)
+            return with_cost_of(read_reply(question.answer, question.conversation), question.cut_off)
         for _ in range(ROUNDS):
             self.asked_again += bool(question.cut_off)
             outcome = await self._outcome(caller, question)
             if isinstance(outcome, Refusal):
                 return self._refused_again(outcome, question)
             question, answer = outcome
-            reply = read_reply(answer, question.asked)
-            longer = self._with_more_tokens(question.asked)
-            if longer is None or not is_cut_off(reply, question.asked):
+            reply = read_reply(answer, question.conversation)
+            longer = self._with_more_tokens(question.conversation)
+            if longer is None or not is_cut_off(reply, question.conversation):
                 break
-            question = replace(question, asked=longer, key=self.key(longer), cut_off=(*question.cut_off, answer))
+            question = replace(question, conversation=longer, key=self.key(longer), cut_off=(*question.cut_off, answer))
         return with_cost_of(reply, [earlier for earlier in question.cut_off if earlier is not answer])
 
     async def _outcome(
@@ -292,10 +292,10 @@ class OpenAIChat:
             return question, outcome
         if not question.cut_off or outcome.kind != "rejected":
             return outcome
-        fewer = question.asked.decoding.max_tokens // 2
-        decoding = question.asked.decoding.model_copy(update={"max_tokens": fewer})
-        conversation = question.asked.model_copy(update={"decoding": decoding})
-        smaller = replace(question, asked=conversation, key=self.key(conversation))
+        fewer = question.conversation.decoding.max_tokens // 2
+        decoding = question.conversation.decoding.model_copy(update={"max_tokens": fewer})
+        conversation = question.conversation.model_copy(update={"decoding": decoding})
+        smaller = replace(question, conversation=conversation, key=self.key(conversation))
         if any(answer.key == smaller.key for answer in question.cut_off):
             return outcome
         again = await self._sent(caller, smaller)
@@ -313,8 +313,8 @@ class OpenAIChat:
                 self.dialect = weaker
 
     def _call(self, question: _PendingQuestion, dialect: Dialect) -> ChatCall:
-        body = self.endpoint.body(question.asked, list(question.messages), dialect)
-        order = self.endpoint.order(question.asked)
+        body = self.endpoint.body(question.conversation, list(question.messages), dialect)
+        order = self.endpoint.order(question.conversation)
         return ChatCall(url=self.endpoint.url, body=body, order=order, question=question.key)
 
     def _refused_again(self, refusal: Refusal, question: _PendingQuestion) -> Reply | NoReply:
@@ -322,7 +322,7 @@ class OpenAIChat:
         if not question.cut_off or refusal.kind != "rejected":
             return self._refused(refusal)
         *before, last = question.cut_off
-        return with_cost_of(read_reply(last, question.asked), before)
+        return with_cost_of(read_reply(last, question.conversation), before)
 
     def _refused(self, refusal: Refusal) -> NoReply:
         if not self.served and refusal.kind == "rejected" and _NO_MODEL.search(f"{refusal.code} {refusal.reason}"):

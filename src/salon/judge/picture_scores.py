@@ -257,9 +257,9 @@ def score_pictures(
     *,
     name: str | None = None,
 ) -> ScoreRun:
-    """Score the pictures of `source` by the scorer that `named` names, and write the table to the folder `out`.
+    """Score the pictures of `source` by the scorer called `scorer_name`, and write the table to the folder `out`.
 
-    `progress` is told (done, wanted). `name` is what the scores are called, the scorer's own name unless given.
+    `progress` is called with (completed, total). `name` is what the scores are called, by default the scorer's own.
     """
     settings = settings or ScoreSettings()
     scorer = make_scorer(scorer_name, settings)
@@ -339,7 +339,7 @@ class ScoringWork:
 
 
 class DistributedScorer:
-    """The scorer that `named` names, over workers; shards are kept below `folder`."""
+    """A scorer by its name, over workers; shards are kept below `folder`."""
 
     batch = _ITEMS_AT_ONCE
 

@@ -211,7 +211,7 @@ def score_study(
 ) -> ScoreRun:
     """Score the items of `study`, whose pictures are in `folder`, and write the table there.
 
-    `progress` is told (done, wanted). `kept` remembers results; the user's cache unless given.
+    `progress` is called with (completed, total). `cache` keeps results; the user's own unless given.
     """
     settings = settings or ScoreSettings()
     pairs = items_with_pictures(study, folder, settings.limit)

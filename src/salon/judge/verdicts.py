@@ -202,7 +202,7 @@ def _answer_part(text: str) -> str | UnparsedAnswer:
 
 
 def _objects(text: str, select: Callable[[dict[str, Any]], Any]) -> Iterator[_Statement]:
-    """The JSON objects in `text` that hold what is `wanted`, none of them inside another."""
+    """The JSON objects in `text` that `select` takes, none of them inside another."""
     for record, start, end in _whole_objects(text):
         value = select(record)
         if value is not None:
@@ -395,7 +395,7 @@ class VlmWithStore(Protocol):
 
 
 class UnreadCount:
-    """The unreadable answers of a run that is to give `wanted` verdicts."""
+    """The unreadable answers of a run that is to give `total` verdicts."""
 
     def __init__(self, judge: str, settings: JudgeSettings, total: int, limits: UnreadLimits) -> None:
         self.judge, self.settings, self.wanted, self.limits = judge, settings, total, limits

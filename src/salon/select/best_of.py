@@ -418,18 +418,18 @@ def _name(id: str) -> Markup:
 class _Balance(Block):
     """Criterion by criterion: the score of the pick on the left, of the runner-up on the right, and who is ahead."""
 
-    one: PromptPick
+    prompt_pick: PromptPick
     second: RunnerUp
 
     def __html__(self) -> str:
         return element("ul", *self._rows(), class_="balance")
 
     def _rows(self) -> Iterator[Markup]:
-        assert self.one.pick is not None
-        best = self.one.pick.standings[0].index
+        assert self.prompt_pick.pick is not None
+        best = self.prompt_pick.pick.standings[0].index
         largest = max(map(abs, self.second.ahead.values()), default=0.0) or 1.0
         for id, ahead in self.second.ahead.items():
-            values = self.one.values[id]
+            values = self.prompt_pick.values[id]
             words = "the pick is ahead" if ahead > 0 else "the pick is behind" if ahead < 0 else "the two are even"
             adds = Markup("; in the total that is {}").format(score_text(ahead)) if ahead else None
             part = float(ahead) / largest

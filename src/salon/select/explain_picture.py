@@ -158,7 +158,8 @@ def explain(
     near, notes = _find_neighbors(task, pictures, hashes, prompts)
     explained = []
     for place, path in enumerate(pictures):
-        total, measurements, occlusion = total_of(scored[place]), [], None
+        total, occlusion = total_of(scored[place]), None
+        measurements: list[PictureMeasurement] = []
         if settings.measure:
             folder = None if judged_study is None else judged_study.folder
             measurements, more = measure_picture(path, prompts[place], list(MEASUREMENTS), folder, cache)

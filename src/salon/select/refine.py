@@ -163,7 +163,7 @@ class _Loop:
         if arm == "control":
             standing_in = {prompt.id: prompt for prompt in self.prompts}
         else:
-            prompts = ((prompt.id, prompt_at(prompt, number, self.record.said)) for prompt in self.prompts)
+            prompts = ((prompt.id, prompt_at(prompt, number, self.record.replies)) for prompt in self.prompts)
             standing_in = {id: prompt for id, prompt in prompts if prompt is not None}
         going = [prompt for prompt in self.prompts if prompt.id in standing_in]
         if not going:
@@ -184,7 +184,7 @@ class _Loop:
         open_ = [
             (prompt, there)
             for prompt in self.prompts
-            if (prompt.id, number) not in self.record.said
+            if (prompt.id, number) not in self.record.replies
             and (there := self._pictures(prompt, number, generations))
         ]  # fmt: skip
         if not open_:
@@ -200,7 +200,7 @@ class _Loop:
             self.watch(f"round {number}: looking", completed, len(questions))
 
     def _pictures(self, prompt: Prompt, number: int, generations: Mapping[str, Generation]) -> list[Generation]:
-        if prompt_at(prompt, number, self.record.said) is None:
+        if prompt_at(prompt, number, self.record.replies) is None:
             return []
         lines = [
             generations.get(item)
@@ -209,7 +209,9 @@ class _Loop:
         return [line for line in lines if line is not None and line.ok]
 
     def _conversation(self, prompt: Prompt, line: Generation, number: int) -> Conversation:
-        drawn_prompt = prompt_at(prompt, number, self.record.said) if self.settings.sees == "both" and number else None
+        drawn_prompt = (
+            prompt_at(prompt, number, self.record.replies) if self.settings.sees == "both" and number else None
+        )
         picture = self.folder.resolve() / (line.image or "")
         return diagnosis_question(prompt, line.item, picture, drawn=drawn_prompt, max_tokens=self.settings.max_tokens)
 
@@ -290,7 +292,7 @@ class RefineRecord:
 
     def __init__(self, journal: Journal[RefineReply]) -> None:
         self._journal = journal
-        self.said = {(line.prompt, line.round): line for line in journal.lines}
+        self.replies = {(line.prompt, line.round): line for line in journal.lines}
         self.note = (
             "the last reply on record was torn by an interrupted run; it is asked for again" if journal.torn else None
         )
@@ -298,7 +300,7 @@ class RefineRecord:
     def add(self, line: RefineReply) -> None:
         """Write one line and wait until the disk has it."""
         self._journal.add(line)
-        self.said[line.prompt, line.round] = line
+        self.replies[line.prompt, line.round] = line
 
 
 @contextmanager

@@ -73,7 +73,7 @@ ColumnCheck = Callable[[Sequence[ScorerColumn]], object]
 
 
 def list_scorers(names: Sequence[str], models: Sequence[Path] = (), criteria: Sequence[str] = ()) -> list[str]:
-    """How `scorer_named` calls them: those named, and one for each criterion of each model.
+    """How `make_scorer` calls them: those named, and one for each criterion of each model.
 
     A model's flag head is left out: it says what to hold back, not what is better.
     """

@@ -41,7 +41,7 @@ def fold_words(words: Iterable[str]) -> list[str]:
 
 
 def found_words(texts: Sequence[Sequence[str]], lines: Iterable[str]) -> list[list[bool]]:
-    """For every word of every text in `wanted` (as `folded` gives them), whether it is in the lines read."""
+    """For every word of every text in `texts` (as `fold_words` gives them), whether it is in the lines read."""
     left: _Words = [list(fold_words(line.split())) for line in lines]
     open_: _Words = [list(text) for text in texts]
     places: dict[str, list[_Run]] = {}

@@ -88,12 +88,12 @@ class BatchFacts:
 class _QueuedPicture:
     """A picture that waits or is looked at, and those who wait for it."""
 
-    asked: SentPicture
+    picture: SentPicture
     since: float
     waiting: list[asyncio.Future[ModelAnswer | BadFile]] = field(default_factory=list)
 
     @property
-    def wanted(self) -> bool:
+    def is_awaited(self) -> bool:
         return any(not future.done() for future in self.waiting)
 
     def tell(self, result: ModelAnswer | BadFile) -> None:
@@ -259,14 +259,14 @@ class Batcher:
         while len(self._queue) and len(batch) < self.settings.batch:
             caller = self._queue.next_caller()
             look = self._queue.take()
-            if not look.wanted:
-                del self._open[look.asked.key]
+            if not look.is_awaited:
+                del self._open[look.picture.key]
                 continue
-            if batch and pixels + look.asked.pixels > self.settings.batch_pixels:
+            if batch and pixels + look.picture.pixels > self.settings.batch_pixels:
                 self._queue.put_back(caller, look)
                 break
             batch.append(look)
-            pixels += look.asked.pixels
+            pixels += look.picture.pixels
         if len(self._queue):
             self._more.set()
         else:
@@ -278,7 +278,7 @@ class Batcher:
             started = time.monotonic()
             loop = asyncio.get_running_loop()
             opened = await asyncio.gather(
-                *(loop.run_in_executor(self._decoders, _decode, entry.asked) for entry in batch)
+                *(loop.run_in_executor(self._decoders, _decode, entry.picture) for entry in batch)
             )
             decoded = time.monotonic()
             answers, seconds = await self._scored([entry for entry in opened if isinstance(entry, DecodedPicture)])
@@ -291,7 +291,7 @@ class Batcher:
             raise
         finally:
             for look in batch:
-                self._open.pop(look.asked.key, None)
+                self._open.pop(look.picture.key, None)
             self._places.release()
 
     async def _scored(self, opened: Sequence[DecodedPicture]) -> tuple[list[ModelAnswer], float]:
@@ -316,7 +316,7 @@ class Batcher:
                 look.tell(decoded)
                 continue
             answer = next(remaining)
-            self._known[look.asked.key] = answer
+            self._known[look.picture.key] = answer
             look.tell(answer)
         while len(self._known) > self.settings.cache:
             self._known.popitem(last=False)
