@@ -76,12 +76,14 @@ def read_layout(root: Path, *, pattern: str | None = None, prompts: Path | None 
     left_out = [str(inside[path]) for path, (_, prompt) in names.items() if prompt not in ids]
     if left_out:
         notes.append(f"{len(left_out):,} pictures have no prompt in {source}: {list_names(left_out)}")
-    files = _with_seeds(
-        (path, (generator, ids[prompt])) for path, (generator, prompt) in names.items() if prompt in ids
-    )
+    files: dict[str, dict[tuple[str, int], Path]] = defaultdict(dict)
+    for path, (generator, name) in names.items():
+        if name in ids:
+            seed = sum(prompt == ids[name] for prompt, _ in files[generator])
+            files[generator][ids[name], seed] = path
     if not files:
         raise _unreadable(root, [str(path) for path in inside.values()])
-    return PictureLayout(root, files, layout_prompts, how, (*more, *notes))
+    return PictureLayout(root, dict(files), layout_prompts, how, (*more, *notes))
 
 
 # -- generator and prompt by name -----------------------------------------------------------------------------------
@@ -235,7 +237,11 @@ def _match_prompts(
     """The prompts; the id of each as files name it; and what to say about it."""
     file_names = list(dict.fromkeys(prompt for _, prompt in names.values()))
     if source is None:
-        prompts = [Prompt(id=name, text=_sentence(name)) for name in file_names]
+        words = {name: re.findall(r"[^\W_]+", name) for name in file_names}
+        prompts = [  # a name that is a sentence, such as a-red-fox-on-a-hill, is the prompt's text
+            Prompt(id=name, text=" ".join(some) if len(some) > 2 and not any(map(str.isdigit, some)) else None)
+            for name, some in words.items()
+        ]
         silent = sum(prompt.text is None for prompt in prompts)
         notes = (
             [f"{silent:,} prompts have no text: --prompts FILE gives them one (columns id and text)"] if silent else []
@@ -255,20 +261,6 @@ def _match_prompts(
     unused = [prompt.id for prompt in file_prompts if prompt.id not in used]
     notes = [f"{len(unused):,} prompts of {source.name} have no picture: {list_names(unused)}"] if unused else []
     return [prompt for prompt in file_prompts if prompt.id in used], ids, notes
-
-
-def _sentence(name: str) -> str | None:
-    """The words of a name that is a sentence, such as a-red-fox-on-a-hill."""
-    words = re.findall(r"[^\W_]+", name)
-    return " ".join(words) if len(words) >= 3 and all(not word.isdigit() for word in words) else None
-
-
-def _with_seeds(pairs: Iterable[tuple[Path, NamePair]]) -> dict[str, dict[tuple[str, int], Path]]:
-    files: dict[str, dict[tuple[str, int], Path]] = defaultdict(dict)
-    for path, (generator, prompt) in pairs:
-        seed = sum(other_prompt == prompt for other_prompt, _ in files[generator])
-        files[generator][prompt, seed] = path
-    return dict(files)
 
 
 # -- the study ---------------------------------------------------------------------------------------------------------

@@ -64,8 +64,15 @@ def read_prompts(source: str) -> list[Prompt]:
         )
     rows = list(_rows(path))
     width = len(str(len(rows)))
-    return _different([_prompt(record, f"p{number:0{width}}", where) for number, (where, record) in enumerate(rows, 1)],
-                      str(path))  # fmt: skip
+    prompts = [_prompt(record, f"p{number:0{width}}", where) for number, (where, record) in enumerate(rows, 1)]
+    if not prompts:
+        raise BadFile("at least one prompt is needed", found="none", where=str(path))
+    ids: set[str] = set()
+    for prompt in prompts:
+        if prompt.id in ids:
+            raise DuplicateJudgment("every prompt needs an id of its own", found=repr(prompt.id), where=str(path))
+        ids.add(prompt.id)
+    return prompts
 
 
 @cache
@@ -82,17 +89,6 @@ def builtin_briefs() -> tuple[Brief, ...]:
 
 def _slug(category: str) -> str:
     return category.lower().replace(" & ", "-").replace(" ", "-")
-
-
-def _different(prompts: list[Prompt], where: str) -> list[Prompt]:
-    if not prompts:
-        raise BadFile("at least one prompt is needed", found="none", where=where)
-    ids: set[str] = set()
-    for prompt in prompts:
-        if prompt.id in ids:
-            raise DuplicateJudgment("every prompt needs an id of its own", found=repr(prompt.id), where=where)
-        ids.add(prompt.id)
-    return prompts
 
 
 def _prompt(record: dict[str, Any], number: str, where: str) -> Prompt:

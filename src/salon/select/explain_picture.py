@@ -292,34 +292,23 @@ def rater_opinions(study: Study, item: int) -> tuple[RaterOpinion, ...]:
     A ranking is a comparison with each other item in it; ties count half, answers "both bad" nothing. Means are over
     raters, each counted once, with a t interval; there is none for a single rater.
     """
-    return (
-        *_figures(study, "won", [*_comparisons(study, item), *_rankings(study, item)]),
-        *_figures(study, "rated", list(_ratings(study, item))),
-    )
-
-
-def _comparisons(study: Study, item: int) -> Iterator[_Answer]:
-    view = study.comparisons
+    view, rankings, ratings = study.comparisons, study.rankings, study.ratings
+    won: list[_Answer] = []
     for row in np.flatnonzero(((view.a == item) | (view.b == item)) & (view.outcome < 3)):
-        won = 0.5 if view.outcome[row] == 2 else float((view.outcome[row] == 0) == (view.a[row] == item))
-        yield int(view.criterion[row]), int(view.rater[row]), won
-
-
-def _rankings(study: Study, item: int) -> Iterator[_Answer]:
-    view = study.rankings
-    for place in np.flatnonzero(view.items == item):
-        row = int(np.searchsorted(view.offsets, place, side="right")) - 1
-        ranks = view.ranks[view.offsets[row] : view.offsets[row + 1]]
-        other_ranks = np.delete(ranks, place - view.offsets[row])
-        if len(other_ranks):
-            won = float((other_ranks > view.ranks[place]).mean() + (other_ranks == view.ranks[place]).mean() / 2)
-            yield int(view.criterion[row]), int(view.rater[row]), won
-
-
-def _ratings(study: Study, item: int) -> Iterator[_Answer]:
-    view = study.ratings
-    for row in np.flatnonzero(view.item == item):
-        yield int(view.criterion[row]), int(view.rater[row]), float(view.value[row])
+        share = 0.5 if view.outcome[row] == 2 else float((view.outcome[row] == 0) == (view.a[row] == item))
+        won.append((int(view.criterion[row]), int(view.rater[row]), share))
+    for place in np.flatnonzero(rankings.items == item):
+        row = int(np.searchsorted(rankings.offsets, place, side="right")) - 1
+        ranks = rankings.ranks[rankings.offsets[row] : rankings.offsets[row + 1]]
+        others, own = np.delete(ranks, place - rankings.offsets[row]), rankings.ranks[place]
+        if len(others):
+            share = float((others > own).mean() + (others == own).mean() / 2)
+            won.append((int(rankings.criterion[row]), int(rankings.rater[row]), share))
+    rated = [
+        (int(ratings.criterion[row]), int(ratings.rater[row]), float(ratings.value[row]))
+        for row in np.flatnonzero(ratings.item == item)
+    ]
+    return (*_figures(study, "won", won), *_figures(study, "rated", rated))
 
 
 def _figures(study: Study, kind: str, answers: Sequence[_Answer]) -> list[RaterOpinion]:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from salon.errors import BadValue, NotIdentified, StatsError, TooFew
-from salon.select.weights import ScorerColumn, Sealed, read_sealed
+from salon.select.weights import ScorerColumn, SealedRecord, read_sealed
 from salon.stats.recall_bound import RecallThreshold, positives_needed, recall_threshold
 from salon.stats.result import Estimate
 from salon.study.nouns import Noun, Signature
@@ -67,7 +67,7 @@ class GateRow(Noun):
     needed: int | None = Field(None, description="Positives that this promise needs, where there are too few.")
 
 
-class Gate(Sealed):
+class Gate(SealedRecord):
     """A threshold with its promise."""
 
     format: Literal["salon.gate/1"] = GATE_FORMAT

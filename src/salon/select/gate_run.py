@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from markupsafe import Markup
-from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, TooFew, UnknownReference
@@ -123,7 +122,7 @@ def flag_shares(study: Study, flag: Criterion) -> dict[str, float]:
     """
     view, scale = study.ratings, flag.scale or Scale(low=0, high=1, higher_is_better=False)
     rows = np.flatnonzero((view.criterion == study.criteria.index(flag)) & (view.repeat == 0))
-    people = _people(study)[view.rater[rows]]
+    people = np.array([rater.kind != "model" for rater in study.nouns("raters")], bool)[view.rater[rows]]
     rows = rows[people] if people.any() else rows
     if not len(rows):
         raise TooFew(
@@ -135,13 +134,6 @@ def flag_shares(study: Study, flag: Criterion) -> dict[str, float]:
     share = np.bincount(place, weights=bad) / np.bincount(place)
     names = study.ids("items").take(pa.array(items)).to_pylist()
     return dict(zip(names, share.tolist()))
-
-
-def _people(study: Study) -> NDArray[np.bool_]:
-    table = study.table("raters")
-    if "kind" not in table.column_names:
-        return np.ones(table.num_rows, bool)
-    return np.array([kind != "model" for kind in table.column("kind").cast(pa.string()).to_pylist()], bool)
 
 
 def _held_out(

@@ -154,21 +154,17 @@ def trl_reward(reward: Reward, *, picture: str | Draw = "image", prompt: str | N
         ]
         texts = [prompt_of(row, prompt, entry, where=_TRL_WHERE) for row, entry in zip(rows, prompts, strict=True)]
         batch = reward.judged(pictures, texts)
-        _log_parts(batch, columns.get("log_metric"), reward.name)
+        log_metric = columns.get("log_metric")
+        if log_metric is not None and batch.rewards:
+            for criterion, parts in batch.parts.items():
+                there = [part for part in parts if part is not None]
+                if there:
+                    log_metric(f"{reward.name}/{criterion}", sum(there) / len(there))
+            log_metric(f"{reward.name}/without", batch.missing / len(batch.rewards))
         return batch.rewards
 
     score.__name__ = reward.name
     return score
-
-
-def _log_parts(batch: RewardBatch, log_metric: Any, name: str) -> None:
-    if log_metric is None or not batch.rewards:
-        return
-    for criterion, parts in batch.parts.items():
-        there = [part for part in parts if part is not None]
-        if there:
-            log_metric(f"{name}/{criterion}", sum(there) / len(there))
-    log_metric(f"{name}/without", batch.missing / len(batch.rewards))
 
 
 # -- verl and verl-omni ------------------------------------------------------------------------------------------------

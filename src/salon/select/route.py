@@ -34,7 +34,7 @@ from pydantic import Field
 from scipy.special import expit
 
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.select.weights import Sealed, full_id, read_sealed, read_weights
+from salon.select.weights import SealedRecord, full_id, read_sealed, read_weights
 from salon.study import Prompt
 from salon.study.nouns import Noun, Signature
 
@@ -87,7 +87,7 @@ class RouteFeedback(Noun):
     category: str | None = None
 
 
-class Routes(Sealed):
+class Routes(SealedRecord):
     """All jobs that are known, and how much was heard since."""
 
     format: Literal["salon.routes/1"] = ROUTES_FORMAT

@@ -39,10 +39,10 @@ from salon.store.atomic_files import write_json
 from salon.study.interfaces import Scorer, ScorerCard
 from salon.study.nouns import Noun
 
-RecordType = TypeVar("RecordType", bound="Sealed")
+RecordType = TypeVar("RecordType", bound="SealedRecord")
 
 
-class Sealed(Noun):
+class SealedRecord(Noun):
     """A record that is kept in such a file."""
 
     format: str
@@ -54,7 +54,7 @@ class Sealed(Noun):
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def write_sealed(record: Sealed, path: Path, *, overwrite: bool = False) -> None:
+def write_sealed(record: SealedRecord, path: Path, *, overwrite: bool = False) -> None:
     """Write the file, its hash with it; BadFile where there is one and nobody asked to replace it."""
     write_json(path, {**record.model_dump(mode="json"), "hash": record.hash}, overwrite=overwrite)
 
@@ -107,7 +107,7 @@ class ReferenceLevel(Noun):
     signature: str = Field("", description="Of the scorer; scores of another one do not fit.")
 
 
-class ScoreReference(Sealed):
+class ScoreReference(SealedRecord):
     """Levels of several criteria over one set of items."""
 
     format: Literal["salon.reference/1"] = REFERENCE_FORMAT
