@@ -30,7 +30,6 @@ from scipy.stats import t as student
 from salon.errors import BadFile, BadValue
 from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.scorers.registry import make_scorer
-from salon.judge.scorers.rules import measurement_scorer
 from salon.judge.scoring import SCORES_FOLDER, PictureScore, ScoreSettings, read_scores, score_items, scores_file
 from salon.models.cache import ResultCache
 from salon.models.embeddings import encode_pictures
@@ -143,6 +142,7 @@ def explain(
     if not 1 <= len(pictures) <= 2:
         raise BadValue("one picture to explain, or two to hold against each other, are needed", found=len(pictures))
     settings = settings or ExplainSettings()
+    importlib.import_module("salon.judge.scorers.rules")  # names the extra that is missing before a picture is read
     for path in pictures:
         read_picture(path)  # says what is wrong with one that cannot be read
     cache = ResultCache()
@@ -298,12 +298,12 @@ def rater_opinions(study: Study, item: int) -> tuple[RaterOpinion, ...]:
         share = 0.5 if view.outcome[row] == 2 else float((view.outcome[row] == 0) == (view.a[row] == item))
         won.append((int(view.criterion[row]), int(view.rater[row]), share))
     for place in np.flatnonzero(rankings.items == item):
-        row = int(np.searchsorted(rankings.offsets, place, side="right")) - 1
-        ranks = rankings.ranks[rankings.offsets[row] : rankings.offsets[row + 1]]
-        others, own = np.delete(ranks, place - rankings.offsets[row]), rankings.ranks[place]
+        ranking = int(np.searchsorted(rankings.offsets, place, side="right")) - 1
+        ranks = rankings.ranks[rankings.offsets[ranking] : rankings.offsets[ranking + 1]]
+        others, own = np.delete(ranks, place - rankings.offsets[ranking]), rankings.ranks[place]
         if len(others):
             share = float((others > own).mean() + (others == own).mean() / 2)
-            won.append((int(rankings.criterion[row]), int(rankings.rater[row]), share))
+            won.append((int(rankings.criterion[ranking]), int(rankings.rater[ranking]), share))
     rated = [
         (int(ratings.criterion[row]), int(ratings.rater[row]), float(ratings.value[row]))
         for row in np.flatnonzero(ratings.item == item)
@@ -340,9 +340,10 @@ def measure_picture(
     picture: Path, prompt: Prompt | None, names: Sequence[str], folder: Path | None, cache: ResultCache
 ) -> tuple[list[PictureMeasurement], list[str]]:
     """Measurements of a picture, and where they stand among those that the study's folder keeps; and notes."""
+    rules = importlib.import_module("salon.judge.scorers.rules")  # it reads pictures: only for those who measure
     measurements, unknown = [], []
     for name in names:
-        scorer = measurement_scorer(name, cache)
+        scorer = rules.measurement_scorer(name, cache)
         (result,) = scorer.results([Item(id="picture", image=str(picture))], [prompt])
         kept_there = None if folder is None else _study_values(folder, name, str(scorer.signature))
         description = MEASUREMENTS[name].tells
