@@ -442,7 +442,7 @@ def score_column(
     def told(completed: int, total: int) -> None:
         watch(f"{entry.name}: {scorer.name}", completed, total)
 
-    score_study(study, folder, scorer, progress=told, kept=cache)
+    score_study(study, folder, scorer, progress=told, cache=cache)
     scored = read_scores(scores_file(folder / SCORES_FOLDER, scorer.name)).to_pylist()
     more = {"preference": column, "scorer": str(scorer.signature)}
     return pa.Table.from_pylist([row | more for row in scored], LOGITS)

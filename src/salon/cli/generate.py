@@ -140,10 +140,10 @@ def _print_plan(matrix: Matrix, prompts: int, output: Path, as_json: bool) -> No
     rows = matrix.counts()
     if as_json:
         parts = [{"generator": name, "make": make, "there": there} for name, make, there in rows]
-        print_json({"study": str(output), "dry_run": True, "prompts": prompts, "wanted": len(matrix.wanted),
+        print_json({"study": str(output), "dry_run": True, "prompts": prompts, "wanted": len(matrix.requests),
                     "make": len(matrix.make), "generators": parts})  # fmt: skip
         return
-    say(f"would make {len(matrix.make):,} of {len(matrix.wanted):,} pictures of {prompts:,} prompts in {output}")
+    say(f"would make {len(matrix.make):,} of {len(matrix.requests):,} pictures of {prompts:,} prompts in {output}")
     print_table(None, ("generator", "to make", "there"), [(name, f"{make:,}", f"{n:,}") for name, make, n in rows])
 
 

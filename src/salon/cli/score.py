@@ -143,7 +143,7 @@ def _score_study(
     for scorer in scorers:
         scorer.name = name or scorer.name
         with progress_bar(scorer.name, quiet=quiet) as progress:
-            runs.append(score_study(opened, folder, scorer, settings, progress, kept=kept))
+            runs.append(score_study(opened, folder, scorer, settings, progress, cache=kept))
     return runs
 
 

@@ -354,7 +354,7 @@ def explain_command(
     judged = None if study is None else open_judged_study(open_study(study), study)
     with spinner("explaining"):
         found = explain(
-            pictures, names=names, models=models, judged=judged,
+            pictures, names=names, models=models, judged_study=judged,
             prompt=None if prompt is None else Prompt(id="given", text=prompt), weights=weights,
             reference=None if reference is None else read_reference(reference), equal=equal_scales,
             settings=settings_from(ExplainSettings, flags),

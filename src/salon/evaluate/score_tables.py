@@ -212,7 +212,7 @@ def _run_scorers(
                 "a table of STUDY/scores, or a scorer as salon score names it, is needed", found=repr(name),
                 remedy=f"tables: {', '.join(tables) or 'none'}; {error.remedy or 'salon score --list'}",
             ) from None  # fmt: skip
-        files.append(folder / score_study(study, folder, scorer, settings, kept=cache).file)
+        files.append(folder / score_study(study, folder, scorer, settings, cache=cache).file)
     return files
 
 
