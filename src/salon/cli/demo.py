@@ -265,14 +265,5 @@ def _validation_words(board: DemoBoard) -> str:
     return _share(found.accuracy) + (f", a designer {_share(found.ceiling)}" if found.ceiling else "")
 
 
-# --------------------------------------------------------------------------------------------------
-# `python -m salon.cli.demo FOLDER`.
-# --------------------------------------------------------------------------------------------------
-
 if __name__ == "__main__":  # a process that it starts must not start it again
     run(Path(sys.argv[1] if len(sys.argv) > 1 else "demo"))
-
-
-# --------------------------------------------------------------------------------------------------
-# The demo: all eight stages from one command.
-# --------------------------------------------------------------------------------------------------

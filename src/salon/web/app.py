@@ -24,22 +24,16 @@ from salon.store.database import Database, open_database
 from salon.store.database.connection import NoStudy, Unavailable
 from salon.store.folder import open_study
 from salon.study import Study
-from salon.web import api_owner, api_rater, auth, errors, images
-from salon.web import rendering as look
+from salon.web import api_owner, api_rater, auth, errors, images, rendering
 from salon.web.auth import SessionAuth, check_csrf
 from salon.web.errors import log
 from salon.web.guard import RequestGuard
 from salon.web.images import study_images
-from salon.web.pages import adjudicator
-from salon.web.pages import owner as owner_pages
-from salon.web.pages import owner_forms as owner_data
-from salon.web.pages import owner_forms as owner_raters
-from salon.web.pages import owner_forms as owner_settings
-from salon.web.pages import rater as rater_pages
+from salon.web.pages import adjudicator, owner, owner_forms, rater
 from salon.web.settings import PRIVATE, WebSettings, check_web_settings, is_loopback, read_password, read_secret
 
-OWNERS = (owner_pages, owner_raters, owner_settings, owner_data, adjudicator)
-"""Pages of the owner, and of those who settle disputes."""
+_ROUTED = (api_rater, rater, images, auth, api_owner, owner, owner_forms, adjudicator, rendering)
+"""Modules with routes. They are tried in this order, so the most frequent requests come first."""
 
 
 def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
@@ -59,11 +53,10 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     app.state.images = study_images(studio, secret)
     app.state.readiness = Readiness(studio.database)
     errors.install_error_handlers(app)
-    for room in (api_rater, rater_pages, images, auth, api_owner, *OWNERS):  # routes are tried in turn: answers first
-        app.include_router(room.router)
+    for module in _ROUTED:
+        app.include_router(module.router)
     app.include_router(_plain)
-    app.include_router(look.router)
-    app.mount("/static", look.StaticAssets())
+    app.mount("/static", rendering.StaticAssets())
     app.add_middleware(RequestGuard, settings=settings, may_upload=app.state.door.may_upload)
     return app
 

@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 from salon.collect.questions import Sentences, languages
 from salon.report.page import asset, ground
 
-TEMPLATES = Path(__file__).parent.parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render_page(name: str, *, language: str, status: int = 200, **values: object) -> HTMLResponse:
