@@ -120,16 +120,16 @@ def run(
     if dry_run:
         with TemporaryDirectory(prefix="salon-") as aside:
             spare = terms if calls.exists() else terms.model_copy(update={"calls": Path(aside) / "calls.sqlite"})
-            with open_judges(read_roles(judges, suite), spare, board) as asked:
+            with open_judges(read_roles(judges, suite), spare, board) as suite_judges:
                 makers = _generators(names, suite, CallTerms(Path(aside) / "calls", terms.prices, picture_budget))
-                plan = plan_suite(suite, board, list(makers.values()), asked)
+                plan = plan_suite(suite, board, list(makers.values()), suite_judges)
         _print_plan(plan, as_json, hosted=any(name.startswith(("openai:", "http:")) for name in names))
         return
-    with open_judges(read_roles(judges, suite), terms, board) as asked:
+    with open_judges(read_roles(judges, suite), terms, board) as suite_judges:
         makers = _generators(names, suite, CallTerms(calls, terms.prices, picture_budget))
         with staged_progress_bar("suite", quiet=as_json) as watch:
             report = run_suite(
-                suite, board, list(makers.values()), asked, _scorers(scorers, suite), carry=carry,
+                suite, board, list(makers.values()), suite_judges, _scorers(scorers, suite), carry=carry,
                 called={maker.name: text for text, maker in makers.items()}, licence=licence, by=by, as_is=as_is,
                 unread=settings_from(UnreadLimits, flags), watch=watch,
             )  # fmt: skip
@@ -155,17 +155,17 @@ def _suite_and_board(place: str, output: Path | None, private: Path | None) -> t
 
 def _generators(names: Sequence[str], suite: Suite, terms: CallTerms) -> dict[str, Generator]:
     """By the words that name them; a table of several generators counts them through."""
-    prompts = [one.prompt for one in suite.prompts]
-    found: dict[str, Generator] = {}
+    prompts = [source.prompt for source in suite.prompts]
+    by_word: dict[str, Generator] = {}
     for name in dict.fromkeys(names):
-        made = make_generators([name], prompts, terms)
-        found |= {name if len(made) == 1 else f"{name}#{one.name}": one for one in made}
-    return found
+        generators = make_generators([name], prompts, terms)
+        by_word |= {name if len(generators) == 1 else f"{name}#{source.name}": source for source in generators}
+    return by_word
 
 
 def _scorers(texts: Sequence[str], suite: Suite) -> dict[str, Scorer]:
     columns = [rule.id for rule in suite.card.preferences]
-    found: dict[str, Scorer] = {}
+    by_column: dict[str, Scorer] = {}
     for text in texts:
         column, mark, name = text.partition("=")
         if not mark or column not in columns:
@@ -175,10 +175,10 @@ def _scorers(texts: Sequence[str], suite: Suite) -> dict[str, Scorer]:
                 where="--scorer",
                 remedy=f"COLUMN is one of {', '.join(columns) or 'none: the suite has no EPS'}",
             )
-        if column in found:
+        if column in by_column:
             raise BadValue("every column has one scorer", found=f"{column!r} twice", where="--scorer")
-        found[column] = make_scorer(name)
-    return found
+        by_column[column] = make_scorer(name)
+    return by_column
 
 
 # -- what would be done ------------------------------------------------------------------------------------------------
@@ -191,18 +191,29 @@ def _print_plan(plan: SuitePlan, as_json: bool, *, hosted: bool) -> None:
     say(f"{plan.suite} on {plan.board}", bold=True)
     rows = []
     for entry in plan.entries:
-        made = "published" if entry.published else f"{entry.to_make:,} of {entry.pictures:,}"
-        rows.append((entry.entry, made, "", "", "", ""))
-        for one in entry.judges:
-            who = "" if one.judge else "nobody named: stays open"
+        pictures = "published" if entry.published else f"{entry.to_make:,} of {entry.pictures:,}"
+        rows.append((entry.entry, pictures, "", "", "", ""))
+        for judge in entry.judges:
+            who = "" if judge.judge else "nobody named: stays open"
             rows.append(
-                ("", "", one.role, f"{one.questions:,}", f"{one.stored:,}", who or _calls_words(one.to_ask, one.paid))
+                (
+                    "",
+                    "",
+                    judge.role,
+                    f"{judge.questions:,}",
+                    f"{judge.stored:,}",
+                    who or _calls_words(judge.to_ask, judge.paid),
+                )
             )
     print_table(
         None, ("entry", "pictures to make", "judge", "answers", "bought before", "to ask"), rows, left=(0, 2, 5)
     )
-    known = plan.cost_at_most is not None
-    cost = f", at most {plan.cost_at_most:.4f}" if known else "; what they cost is not known: give a list with --prices"
+    is_priced = plan.cost_at_most is not None
+    cost = (
+        f", at most {plan.cost_at_most:.4f}"
+        if is_priced
+        else "; what they cost is not known: give a list with --prices"
+    )
     say(f"{plan.calls:,} paid calls of judges" + (cost if plan.calls else ""))
     if hosted and any(entry.to_make for entry in plan.entries):
         say("what hosted generators cost is not in it; --picture-budget bounds it")
@@ -223,11 +234,11 @@ def _print_run(report: SuiteRun, board: Path) -> None:
             say(f"- {entry.entry}: pictures missing, each a failure: {kinds}")
         for why in entry.open:
             say(f"- {entry.entry} is provisional: {printable(why)}", fg="yellow")
-    unread = sum(one.unread for entry in report.entries for one in entry.judges)
-    asked = sum(one.questions for entry in report.entries for one in entry.judges)
-    known = sum(one.stored for entry in report.entries for one in entry.judges)
+    unread = sum(judge.unread for entry in report.entries for judge in entry.judges)
+    answers = sum(judge.questions for entry in report.entries for judge in entry.judges)
+    stored = sum(judge.stored for entry in report.entries for judge in entry.judges)
     cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
-    say(f"{asked:,} answers, {known:,} known before, {unread:,} unread{cost}; {report.seconds:.1f} s", dim=True)
+    say(f"{answers:,} answers, {stored:,} known before, {unread:,} unread{cost}; {report.seconds:.1f} s", dim=True)
     say(f"next: {_next_step(report, board)}", dim=True)
 
 
@@ -252,34 +263,34 @@ def print_standings(board: Board) -> None:
     card = board.suite.card
     say(f"{card.title}: {len(results):,} published entries of {len(board.entries):,}", bold=True)
     axes = _axes(board, results)
-    places = {axis: {one.entry: one for one in standings(results, axis).places} for axis in axes}
+    places = {axis: {result.entry: result for result in standings(results, axis).places} for axis in axes}
     titles = TITLES | {rule.id: rule.title for rule in card.preferences}
     columns = ["entry", *(cell for axis in axes for cell in (titles[axis], "rank"))]
     order = list(places[axes[-1]]) if axes else []
     rows = [[name, *(cell for axis in axes for cell in _cells(places[axis][name]))] for name in order]
     if rows:
         print_table(None, columns, rows)
-    _print_others(board, {one.entry for one in results})
+    _print_others(board, {result.entry for result in results})
     if results:
-        one = results[0]
-        counted = {axis: places[axis][one.entry].figure.n for axis in axes}
-        level = f"{card.level:.0%} intervals over {_prompts(counted, titles)}"
+        result = results[0]
+        prompt_counts = {axis: places[axis][result.entry].figure.n for axis in axes}
+        level = f"{card.level:.0%} intervals over {_prompts(prompt_counts, titles)}"
         say(f"{level}; ranks hold together; a missing picture or an unread answer is a failure", dim=True)
-        say(f"suite {one.suite} {one.suite_hash[:16]}", dim=True)
+        say(f"suite {result.suite} {result.suite_hash[:16]}", dim=True)
 
 
-def _prompts(counted: dict[str, int], titles: dict[str, str]) -> str:
+def _prompts(prompt_counts: dict[str, int], titles: dict[str, str]) -> str:
     """How many prompts count, axis by axis where they differ."""
-    if len(set(counted.values())) == 1:
-        return f"{next(iter(counted.values()))} prompts"
-    return "prompts: " + ", ".join(f"{titles[axis]} {n}" for axis, n in counted.items())
+    if len(set(prompt_counts.values())) == 1:
+        return f"{next(iter(prompt_counts.values()))} prompts"
+    return "prompts: " + ", ".join(f"{titles[axis]} {n}" for axis, n in prompt_counts.items())
 
 
 def _axes(board: Board, results: list[EntryResult]) -> list[str]:
     """Capability, the columns of EPS and Overall, those that every entry has."""
-    named = [CAPABILITY, *(rule.id for rule in board.suite.card.preferences), OVERALL]
-    has = [{CAPABILITY, *one.eps, *([OVERALL] if one.overall else [])} for one in results]
-    return [axis for axis in named if has and all(axis in one for one in has)]
+    candidates = [CAPABILITY, *(rule.id for rule in board.suite.card.preferences), OVERALL]
+    has = [{CAPABILITY, *axes.eps, *([OVERALL] if axes.overall else [])} for axes in results]
+    return [axis for axis in candidates if has and all(axis in axes for axes in has)]
 
 
 def _cells(place: Standing) -> tuple[str, str]:
@@ -351,14 +362,14 @@ def add(board: Path, place: Path, suite: str | None, as_json: bool, **terms: str
       salon bench add board pictures/flux --name flux --licence CC0-1.0 --suite broad
     """
     _require_board_or_suite(board, suite)
-    known = open_board(board).suite if is_board(board) else open_suite(suite or "")
+    board_suite = open_board(board).suite if is_board(board) else open_suite(suite or "")
     with (
         progress_bar("looking at pictures", quiet=as_json) as watch,
-        open_submission(place, known, EntryTerms.parse(terms), watch=watch) as brought,
+        open_submission(place, board_suite, EntryTerms.parse(terms), watch=watch) as submission,
     ):
-        home = open_board(board) if is_board(board) else new_board(board, known)
-        add_entry(home, brought)
-    _print_pictures(f"{brought.entry.name} is on {board}", brought, as_json, {"board": str(board)})
+        home = open_board(board) if is_board(board) else new_board(board, board_suite)
+        add_entry(home, submission)
+    _print_pictures(f"{submission.entry.name} is on {board}", submission, as_json, {"board": str(board)})
     if not as_json:
         say(f"next: salon bench run {board} has its points judged; until then it is not published", dim=True)
 
@@ -371,16 +382,16 @@ def _require_board_or_suite(board: Path, suite: str | None) -> None:
                       where=str(board), remedy="--suite SUITE makes a new one")  # fmt: skip
 
 
-def _print_pictures(done: str, brought: Submission, as_json: bool, more: dict[str, Any]) -> None:
-    wanted = len(brought.entry.pictures)
+def _print_pictures(headline: str, submission: Submission, as_json: bool, more: dict[str, Any]) -> None:
+    expected = len(submission.entry.pictures)
     if as_json:
-        print_json({**more, "entry": brought.entry.name, "pictures": wanted - brought.missing,
-                    "missing": brought.missing, "notes": list(brought.notes)})  # fmt: skip
+        print_json({**more, "entry": submission.entry.name, "pictures": expected - submission.missing,
+                    "missing": submission.missing, "notes": list(submission.notes)})  # fmt: skip
         return
-    say(f"{done}: {wanted - brought.missing:,} of {wanted:,} pictures", bold=True)
-    if brought.missing:
-        say(f"{brought.missing:,} missing: {POLICY}", fg="yellow")
-    for note in brought.notes:
+    say(f"{headline}: {expected - submission.missing:,} of {expected:,} pictures", bold=True)
+    if submission.missing:
+        say(f"{submission.missing:,} missing: {POLICY}", fg="yellow")
+    for note in submission.notes:
         say(f"- {note}")
 
 
@@ -405,21 +416,21 @@ def pack(suite: str, place: str, output: Path | None, as_json: bool, **terms: st
       salon bench pack broad pictures/flux --name flux --licence CC-BY-4.0 --by "Black Forest"
       salon bench pack board flux -o flux.salon.zip
     """
-    known, source = _source(suite, place)
+    board_suite, source = _source(suite, place)
     with (
         progress_bar("looking at pictures", quiet=as_json) as watch,
-        open_submission(source, known, EntryTerms.parse(terms), publish=True, watch=watch) as brought,
+        open_submission(source, board_suite, EntryTerms.parse(terms), publish=True, watch=watch) as submission,
     ):
-        target = output or Path(f"{folder_name(brought.entry.name)}{ENDING}")
-        packed(brought, target)
-    _print_pictures(f"{target}", brought, as_json, {"bundle": str(target)})
+        target = output or Path(f"{folder_name(submission.entry.name)}{ENDING}")
+        packed(submission, target)
+    _print_pictures(f"{target}", submission, as_json, {"bundle": str(target)})
 
 
 def _source(suite: str, place: str) -> tuple[Suite, Path]:
     if not is_board(Path(suite)):
         return open_suite(suite), Path(place)
     board = open_board(Path(suite))
-    if any(one.name == place for one in board.entries) or not Path(place).exists():
+    if any(entry.name == place for entry in board.entries) or not Path(place).exists():
         return board.suite, entry_folder(board, board.entry(place).name)
     return board.suite, Path(place)
 
@@ -478,11 +489,11 @@ def site(
     with progress_bar("pictures and pages", quiet=quiet or as_json) as step:
         charts = None if figures is None else SiteFigures(figures)
         on_page = None if charts is None else charts.write_page
-        made = build_site(open_board(board), output, title=title, width=width, progress=step, on_page=on_page)
+        built = build_site(open_board(board), output, title=title, width=width, progress=step, on_page=on_page)
     if charts is not None:
         say(charts.written.words, err=True)
     if as_json:
-        print_json({"site": str(output), "pages": made.pages, "pictures": made.pictures, "broken": made.broken})
+        print_json({"site": str(output), "pages": built.pages, "pictures": built.pictures, "broken": built.broken})
         return
-    broken = f", {made.broken:,} could not be read" if made.broken else ""
-    say(f"{made.pages:,} pages, {made.pictures:,} pictures{broken}: {output / 'index.html'}")
+    broken = f", {built.broken:,} could not be read" if built.broken else ""
+    say(f"{built.pages:,} pages, {built.pictures:,} pictures{broken}: {output / 'index.html'}")

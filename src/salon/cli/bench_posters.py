@@ -111,10 +111,10 @@ def score(
 def settings_of_run(settings: PosterScoreSettings, card: RunCard | None) -> PosterScoreSettings:
     """The settings with what a run says of itself, where the command line does not."""
     context = click.get_current_context()
-    known = {} if card is None else {"boxes": card.boxes, "shown_pixels": card.shown_pixels}
-    left = {name: value for name, value in known.items()
+    card_settings = {} if card is None else {"boxes": card.boxes, "shown_pixels": card.shown_pixels}
+    defaults = {name: value for name, value in card_settings.items()
             if context.get_parameter_source(name) is ParameterSource.DEFAULT}  # fmt: skip
-    return settings.model_copy(update=left)
+    return settings.model_copy(update=defaults)
 
 
 def print_report(report: PosterReport, html: Path | None = None) -> None:
@@ -138,20 +138,20 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
         for i, metric in enumerate(task.metrics)
     ]
     protocols = sorted({card.protocol for card in report.judges})
-    judged = f", judged by the {' and the '.join(protocols)} protocol" if protocols else ""
-    print_table(f"{report.contestant}: poster tasks{judged}", titles, rows, left=(0, 1))
-    best = any(one.at_best is not None for one in report.groups)
-    absent = {one.group: f"without {', '.join(one.absent)}" if one.absent else "" for one in report.groups}
+    judged_words = f", judged by the {' and the '.join(protocols)} protocol" if protocols else ""
+    print_table(f"{report.contestant}: poster tasks{judged_words}", titles, rows, left=(0, 1))
+    best = any(row.at_best is not None for row in report.groups)
+    absent = {row.group: f"without {', '.join(row.absent)}" if row.absent else "" for row in report.groups}
     groups = [
-        (one.group, with_interval(one.figure), *((fixed(one.at_best),) if best else ()), f"{one.metrics}",
-         *((fixed(one.released),) if released else ()), absent[one.group])
-        for one in report.groups
+        (row.group, with_interval(row.figure), *((fixed(row.at_best),) if best else ()), f"{row.metrics}",
+         *((fixed(row.released),) if released else ()), absent[row.group])
+        for row in report.groups
     ]  # fmt: skip
     columns = ("group", "mean", *(("at best",) if best else ()), "metrics", *(("released",) if released else ()), "")
     print_table("\nGroups", columns, groups, left=(0, len(columns) - 1))
-    told = "" if report.overall_released is None else f"   released {fixed(report.overall_released)}"
+    released_words = "" if report.overall_released is None else f"   released {fixed(report.overall_released)}"
     if report.overall is not None:
-        say(f"\nOverall {with_interval(report.overall)}{told}", bold=True)
+        say(f"\nOverall {with_interval(report.overall)}{released_words}", bold=True)
     if report.gap is not None:
         say(f"Simple less hard OCR {with_interval(report.gap)}")
     _print_points(report)
@@ -172,10 +172,10 @@ def _beside(report: PosterReport) -> dict[str, str]:
 def _print_points(report: PosterReport) -> None:
     """Key points of generated posters, by kind."""
     rows = [
-        (task.title if i == 0 else "", one.kind, with_interval(one.met), f"{one.points:,}", f"{one.owed:,}",
-         fixed(one.oracle), f"{one.agree:,} of {one.both:,}" if one.both else MISSING)
+        (task.title if i == 0 else "", kind.kind, with_interval(kind.met), f"{kind.points:,}", f"{kind.owed:,}",
+         fixed(kind.oracle), f"{kind.agree:,} of {kind.both:,}" if kind.both else MISSING)
         for task in report.tasks
-        for i, one in enumerate(task.points)
+        for i, kind in enumerate(task.points)
     ]  # fmt: skip
     if rows:
         columns = ("points by kind", "", "met", "points", "verdicts owed", "oracle", "oracle agrees")
@@ -200,8 +200,8 @@ def _counts(task: TaskResult) -> tuple[str, ...]:
     return (*(MISSING if n is None else f"{n:,}" for n in numbers), reasons)
 
 
-def _released(metric: MetricResult, shown: bool) -> tuple[str, ...]:
-    if not shown:
+def _released(metric: MetricResult, is_shown: bool) -> tuple[str, ...]:
+    if not is_shown:
         return ()
     if metric.released_crash:
         return f"crash: {metric.released_crash}", MISSING
@@ -253,8 +253,8 @@ def compare(
     with spinner("scoring"):
         contestants = _join_contestants([_contestant(folder, settings) for folder in folders], folders)
         report = compare_files(contestants, compat=compat, published=published)
-    shown = pictures or next((place for folder in folders if (place := _answered_set(folder))), None)
-    write_page(lambda: compared_page(report, shown, [one.pictures for one in contestants]), html, figures)
+    picture_folder = pictures or next((place for folder in folders if (place := _answered_set(folder))), None)
+    write_page(lambda: compared_page(report, picture_folder, [one.pictures for one in contestants]), html, figures)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -273,17 +273,17 @@ def _contestant(folder: Path, settings: PosterScoreSettings) -> PosterContestant
 def _join_contestants(contestants: Sequence[PosterContestant], places: Sequence[Path]) -> list[PosterContestant]:
     """Files of one name are one contestant: the runners' MODEL_bench.json and MODEL_score.json."""
     joined: dict[str, PosterContestant] = {}
-    for one, place in zip(contestants, places):
-        first = joined.get(one.name)
+    for contestant, place in zip(contestants, places):
+        first = joined.get(contestant.name)
         if first is None or place.is_dir():
-            joined[one.name if first is None else f"{one.name} {len(joined)}"] = one
+            joined[contestant.name if first is None else f"{contestant.name} {len(joined)}"] = contestant
             continue
-        tasks = {file.task.name for file in first.files} & {file.task.name for file in one.files}
+        tasks = {file.task.name for file in first.files} & {file.task.name for file in contestant.files}
         if tasks:
             raise BadFile("one file for each task and contestant is needed", found=f"several of {min(tasks)}",
                           where=str(place), remedy="give contestants files of different names")  # fmt: skip
-        judges = tuple(dict.fromkeys([*first.judges, *one.judges]))
-        joined[one.name] = replace(first, files=[*first.files, *one.files], judges=judges)
+        judges = tuple(dict.fromkeys([*first.judges, *contestant.judges]))
+        joined[contestant.name] = replace(first, files=[*first.files, *contestant.files], judges=judges)
     return list(joined.values())
 
 
@@ -298,15 +298,15 @@ def _answered_set(folder: Path) -> Path | None:
 
 def _print_paper(table: PosterPaperTable, compat: str | None) -> None:
     """One of the seven, a line for each contestant."""
-    judged = any(row.judged for row in table.rows)
+    has_judges = any(row.judged for row in table.rows)
     rows = [
-        (row.contestant + (" (published)" if row.published else ""), *((row.judged or "",) if judged else ()),
+        (row.contestant + (" (published)" if row.published else ""), *((row.judged or "",) if has_judges else ()),
          *map(_paper_cell, row.cells))
         for row in table.rows
     ]  # fmt: skip
     heads = (column.title + (" ↓" if column.better == "low" else "") for column in table.columns)
     scoring = ", released scoring" if compat else ""
-    names = ("contestant", "judged by") if judged else ("contestant",)
+    names = ("contestant", "judged by") if has_judges else ("contestant",)
     left = tuple(range(len(names)))
     print_table(f"\nTable {table.number}. {table.title}{scoring}", (*names, *heads), rows, left=left)
 

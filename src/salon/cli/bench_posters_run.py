@@ -97,16 +97,18 @@ def make(
         say(f"salon bench posters run {folder} --contestant rapidocr", dim=True)
 
 
-def _tasks(named: Sequence[str], made: Sequence[str]) -> list[str]:
+def _tasks(names_or_groups: Sequence[str], available: Sequence[str]) -> list[str]:
     """The tasks meant by names of tasks and groups, each once; BadValue for what cannot be made."""
-    if not named:
-        return list(made)
-    groups = {group.lower(): [task.name for task in TASKS if task.group == group and task.name in made]
+    if not names_or_groups:
+        return list(available)
+    groups = {group.lower(): [task.name for task in TASKS if task.group == group and task.name in available]
               for group in (*GROUPS, GENERATION)}  # fmt: skip
-    names = [name for word in named for name in groups.get(word.lower()) or [task_named(word).name]]
-    cannot = [name for name in names if name not in made]
-    if cannot:
-        raise BadValue("a task that can be made is needed", found=", ".join(cannot), remedy="one of " + ", ".join(made))
+    names = [name for word in names_or_groups for name in groups.get(word.lower()) or [task_named(word).name]]
+    unavailable = [name for name in names if name not in available]
+    if unavailable:
+        raise BadValue(
+            "a task that can be made is needed", found=", ".join(unavailable), remedy="one of " + ", ".join(available)
+        )
     return list(dict.fromkeys(names))
 
 
@@ -167,20 +169,20 @@ def run(
       salon bench posters run set --transformers ./Qwen3-VL-8B --boxes thousand
       salon bench posters score set.rapidocr --boxes share
     """
-    named = settings_from(JudgeSpec, flags)
+    judge_choice = settings_from(JudgeSpec, flags)
     files = [file for file in find_files([folder]) if not tasks or file.task.name in tasks]
     if not files:
         raise BadValue("a task that the folder has", found=", ".join(tasks), where=str(folder))
-    name = contestant or named.judge
+    name = contestant or judge_choice.judge
     home = folder.resolve() if folder.is_dir() else folder.resolve().parent
     out = output or home.with_name(f"{home.name}.{name.replace('/', '-')}")
-    seen = pictures or home
+    picture_folder = pictures or home
     if contestant is not None and (dry_run or limit):
         raise BadValue("--dry-run and --limit are for VLMs: contestants that come with Salon cost nothing",
                        found=f"--contestant {contestant}")  # fmt: skip
     if dry_run:
         forecast = forecast_named(
-            files, named, seen, out, max_tokens=max_tokens, limit=limit, picture_first=picture_first
+            files, judge_choice, picture_folder, out, max_tokens=max_tokens, limit=limit, picture_first=picture_first
         )
         _print_forecast(forecast, as_json)
         return
@@ -188,12 +190,16 @@ def run(
         if contestant in contestants.NAMES:
             report = run_blind(files, contestant, out, seed=seed, boxes=boxes)
         elif contestant in engines.ENGINES:
-            report = run_engine(files, contestant, seen, out, boxes=boxes, workers=named.workers or 1, watch=watch)
+            report = run_engine(
+                files, contestant, picture_folder, out, boxes=boxes, workers=judge_choice.workers or 1, watch=watch
+            )
         elif contestant == measured.NAME:
-            report = run_measured(files, seen, out, boxes=boxes, workers=named.workers or 1, watch=watch)
+            report = run_measured(
+                files, picture_folder, out, boxes=boxes, workers=judge_choice.workers or 1, watch=watch
+            )
         else:
             report = run_named(
-                files, named, seen, out, boxes=boxes, max_tokens=max_tokens, limit=limit, picture_first=picture_first,
+                files, judge_choice, picture_folder, out, boxes=boxes, max_tokens=max_tokens, limit=limit, picture_first=picture_first,
                 watch=watch,
             )  # fmt: skip
     if as_json:
@@ -296,16 +302,16 @@ def judge(folder: Path, pictures: Path | None, protocol: Path | None, as_json: b
       salon bench posters judge proof --measured pixels
       salon bench posters judge posters --pictures made --transformers ./Qwen3-VL-8B
     """
-    named = settings_from(JudgeSpec, flags)
+    judge_choice = settings_from(JudgeSpec, flags)
     files = find_files([folder])
     home = picture_root(folder)
-    if named.measured is not None:
-        named.check()
-        _measure(files, named, pictures or home, as_json)
+    if judge_choice.measured is not None:
+        judge_choice.check()
+        _measure(files, judge_choice, pictures or home, as_json)
         return
-    with progress_bar(named.judge, quiet=as_json) as watch:
+    with progress_bar(judge_choice.judge, quiet=as_json) as watch:
         released = None if protocol is None else read_protocol(protocol)
-        report = judge_named(files, named, home, pictures=pictures or home, protocol=released, watch=watch)
+        report = judge_named(files, judge_choice, home, pictures=pictures or home, protocol=released, watch=watch)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -321,11 +327,13 @@ def judge(folder: Path, pictures: Path | None, protocol: Path | None, as_json: b
         click.get_current_context().exit(1)
 
 
-def _measure(files: list[PosterFile], named: JudgeSpec, pictures: Path, as_json: bool) -> None:
+def _measure(files: list[PosterFile], judge_choice: JudgeSpec, pictures: Path, as_json: bool) -> None:
     """The same by a measurement; the reader of text is loaded only for it."""
     flow = importlib.import_module("salon.bench.posters.measurement")
-    with progress_bar(named.judge, quiet=as_json) as watch:
-        report = flow.measure_files(files, named.measured, pictures=pictures, workers=named.workers, watch=watch)
+    with progress_bar(judge_choice.judge, quiet=as_json) as watch:
+        report = flow.measure_files(
+            files, judge_choice.measured, pictures=pictures, workers=judge_choice.workers, watch=watch
+        )
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -404,9 +412,9 @@ def generate(
     if not opened:
         raise BadValue("a task that the files have is needed", found=", ".join(tasks), where=str(files[0]))
     settings = GenerateSettings.parse({"size": size, "seed": seed, "retry": retry}, where="options")
-    kept = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
+    calls_file = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
     with progress_bar(name, quiet=as_json) as tell:
-        report = generate_named(opened, name, output, settings, CallTerms(kept, prices, budget),
+        report = generate_named(opened, name, output, settings, CallTerms(calls_file, prices, budget),
                                 watch=lambda progress: tell(progress.done, progress.wanted))  # fmt: skip
     if as_json:
         print_json(report.model_dump(mode="json"))

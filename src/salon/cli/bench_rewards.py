@@ -73,26 +73,26 @@ def rewards(
     settings = settings_from(RewardTableSettings, flags)
     if not isinstance(study, Path) or not study.is_dir():
         raise BadValue("a study's folder is needed: scores are kept in it", found=str(study))
-    made = _tables(study, settings, names, by_category, flags)
+    tables = _tables(study, settings, names, by_category, flags)
     if generator is not None:
-        check_generator(made, generator)
-    write_page(lambda: reward_page(made, generator), html, figures)
+        check_generator(tables, generator)
+    write_page(lambda: reward_page(tables, generator), html, figures)
     if as_json:
-        print_json(made.model_dump(mode="json"))
+        print_json(tables.model_dump(mode="json"))
         return
     if generator is None:
-        for board in made.boards:
+        for board in tables.boards:
             _print_board(board)
     else:
-        _print_report(made, generator)
-    if made.orders:
-        _print_orders(made)
-    for scorer in made.scorers:
+        _print_report(tables, generator)
+    if tables.orders:
+        _print_orders(tables)
+    for scorer in tables.scorers:
         for reason, count in scorer.unscored.items():
             say(f"warning: {scorer.name} gives no number to {count:,} pictures: {reason}", fg="yellow")
-    for words in made.policies:
+    for words in tables.policies:
         say(f"policy: {words}", dim=True)
-    say(made.signature_line, dim=True)
+    say(tables.signature_line, dim=True)
 
 
 def _tables(
@@ -124,43 +124,43 @@ def _print_board(board: RewardBoard) -> None:
     if board.left_out:
         title += f", {board.left_out:,} left out"
     rows = [
-        [one.generator, _rank(one), with_interval(one.mean, None), with_interval(one.lead, None), _lacks(one)]
-        for one in board.places
+        [place.generator, _rank(place), with_interval(place.mean, None), with_interval(place.lead, None), _lacks(place)]
+        for place in board.places
     ]
     print_table(title, ["generator", "rank", "mean", "lead over the others", "missing"], rows)
     if board.reason:
         say(f"- {board.reason}", fg="yellow")
 
 
-def _print_orders(made: RewardTables) -> None:
+def _print_orders(tables: RewardTables) -> None:
     rows = [
         [
-            one.scorer, with_interval(one.spearman, 2), with_interval(one.kendall, 2), with_interval(one.nmse, 3),
-            f"{len(one.generators)}", f"{one.prompts:,}", f"{one.pairs:,}", one.reason or "",
+            order.scorer, with_interval(order.spearman, 2), with_interval(order.kendall, 2), with_interval(order.nmse, 3),
+            f"{len(order.generators)}", f"{order.prompts:,}", f"{order.pairs:,}", order.reason or "",
         ]
-        for one in made.orders
+        for order in tables.orders
     ]  # fmt: skip
     columns = ["scorer", "Spearman", "Kendall", "NMSE", "generators", "prompts", "pairs", ""]
-    print_table(f"Order of generators, to that of {made.orders[0].people}", columns, rows, left=(0, 7))
-    if made.orders[0].left_out:
-        say(f"- not in both, so in no order: {', '.join(made.orders[0].left_out)}", fg="yellow")
+    print_table(f"Order of generators, to that of {tables.orders[0].people}", columns, rows, left=(0, 7))
+    if tables.orders[0].left_out:
+        say(f"- not in both, so in no order: {', '.join(tables.orders[0].left_out)}", fg="yellow")
 
 
-def _print_report(made: RewardTables, generator: str) -> None:
+def _print_report(tables: RewardTables, generator: str) -> None:
     rows = [
         [
             board.scorer,
             board.category or "all",
-            _rank(one),
-            with_interval(one.mean, None),
-            with_interval(one.lead, None),
-            one.verdict,
-            _lacks(one),
+            _rank(place),
+            with_interval(place.mean, None),
+            with_interval(place.lead, None),
+            place.verdict,
+            _lacks(place),
         ]
-        for board, one in made.of(generator)
+        for board, place in tables.of(generator)
     ]
     columns = ["scorer", "category", "rank", "mean", "lead over the others", "", "missing"]
-    print_table(f"{generator} among {len(made.generators):,} generators", columns, rows, left=(0, 1, 5))
+    print_table(f"{generator} among {len(tables.generators):,} generators", columns, rows, left=(0, 1, 5))
 
 
 def _rank(place: RewardPlace) -> str:

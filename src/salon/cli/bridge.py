@@ -97,9 +97,9 @@ def score(study: Path | str, as_json: bool, **flags: Any) -> None:
       salon bridge score study --method elo --rater judge-1
     """
     settings = settings_from(BridgeSettings, flags)
-    found = read_study_argument(study)
+    study_data = read_study_argument(study)
     with spinner("scoring"):
-        report = score_bridge(found, settings)
+        report = score_bridge(study_data, settings)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -123,20 +123,20 @@ def simulate(as_json: bool, **flags: Any) -> None:
     if settings.opponents > min(settings.pool, settings.items):
         raise BadValue("--opponents come from the pool: at most as many", found=settings.opponents)
     with spinner("rehearsing") as step:
-        made = rehearse_bridge(settings, progress=step)
+        rehearsal = rehearse_bridge(settings, progress=step)
     if as_json:
-        print_json(made.model_dump(mode="json"))
+        print_json(rehearsal.model_dump(mode="json"))
     else:
-        _print_rehearsal(made)
+        _print_rehearsal(rehearsal)
 
 
 def _write(study: Path | str, output: Path, overwrite: bool, as_json: bool, flags: dict[str, Any], make: Any) -> None:
     settings = settings_from(BridgeSettings, flags)
     check_target(output, overwrite=overwrite)
-    found = read_study_argument(study)
+    study_data = read_study_argument(study)
     with spinner("choosing pairs"):
-        made: tuple[pa.Table, BridgeQuestions] = make(found, settings)
-    table, questions = made
+        result: tuple[pa.Table, BridgeQuestions] = make(study_data, settings)
+    table, questions = result
     write_plain(table, output, overwrite=overwrite)
     if as_json:
         print_json({"file": str(output), **questions.model_dump(mode="json")})
@@ -144,15 +144,15 @@ def _write(study: Path | str, output: Path, overwrite: bool, as_json: bool, flag
         _print_questions(questions, output)
 
 
-def _print_questions(made: BridgeQuestions, output: Path) -> None:
-    if made.stage == "done":
+def _print_questions(questions: BridgeQuestions, output: Path) -> None:
+    if questions.stage == "done":
         say("nothing is left to ask; next: salon bridge score")
     else:
-        about = "the pool" if made.stage == "pool" else f"{made.waiting:,} items outside the pool"
-        say(f"{made.pairs:,} pairs to ask now, about {about}; written to {output}")
-    say(f"- calls made so far: {made.asked:,}")
-    say(f"- the whole plan: {_calls(made.planned_one_order)}")
-    say(made.signature_line, dim=True)
+        about = "the pool" if questions.stage == "pool" else f"{questions.waiting:,} items outside the pool"
+        say(f"{questions.pairs:,} pairs to ask now, about {about}; written to {output}")
+    say(f"- calls made so far: {questions.asked:,}")
+    say(f"- the whole plan: {_calls(questions.planned_one_order)}")
+    say(questions.signature_line, dim=True)
 
 
 def _calls(one_order: int) -> str:
@@ -193,26 +193,26 @@ def _print_accounting(calls: BridgeAccounting) -> None:
     say(f"- answers used: {calls.answers:,}; both bad {calls.both_bad:,}, no answer {calls.no_answer:,}")
 
 
-def _print_rehearsal(made: Rehearsal) -> None:
+def _print_rehearsal(rehearsal: Rehearsal) -> None:
     say(SIMULATED)
-    say(f"- the plan: {_calls(made.planned_one_order)}; all pairs: {made.exhaustive:,}")
+    say(f"- the plan: {_calls(rehearsal.planned_one_order)}; all pairs: {rehearsal.exhaustive:,}")
     say(
-        f"- {made.opponents} opponents: SRCC with the truth {made.srcc:.3f} [{made.srcc_low:.3f}, {made.srcc_high:.3f}]"
-        f" after {made.asked:,} calls in one order"
+        f"- {rehearsal.opponents} opponents: SRCC with the truth {rehearsal.srcc:.3f} [{rehearsal.srcc_low:.3f}, {rehearsal.srcc_high:.3f}]"
+        f" after {rehearsal.asked:,} calls in one order"
     )
-    if made.coverage is not None:
-        say(f"- 95% intervals hold the true score of {made.coverage:.1%} of the placed items")
+    if rehearsal.coverage is not None:
+        say(f"- 95% intervals hold the true score of {rehearsal.coverage:.1%} of the placed items")
     print_table(
         "SRCC with the truth",
         ("opponents", "calls", "random", "adaptive"),
-        [(str(p.opponents), f"{p.calls:,}", f"{p.random:.3f}", f"{p.adaptive:.3f}") for p in made.curve],
+        [(str(p.opponents), f"{p.calls:,}", f"{p.random:.3f}", f"{p.adaptive:.3f}") for p in rehearsal.curve],
         left=(),
     )
-    if made.adaptive_opponents is None:
+    if rehearsal.adaptive_opponents is None:
         say("- adaptive opponents do not reach the SRCC of all random ones")
     else:
         say(
-            f"- adaptive opponents reach the SRCC of all random ones with {made.adaptive_opponents:.1f}: "
-            f"{made.placement_share:.0%} of the placement calls, {made.total_share:.0%} of all calls"
+            f"- adaptive opponents reach the SRCC of all random ones with {rehearsal.adaptive_opponents:.1f}: "
+            f"{rehearsal.placement_share:.0%} of the placement calls, {rehearsal.total_share:.0%} of all calls"
         )
-    say(made.signature_line, dim=True)
+    say(rehearsal.signature_line, dim=True)

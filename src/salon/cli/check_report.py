@@ -65,11 +65,11 @@ def _answer(criterion: CriterionFigures) -> str:
 
 def _policies(report: CheckReport) -> dict[str, list[str]]:
     """Each policy once, with the criteria it was applied to."""
-    found: dict[str, list[str]] = {}
+    names_by_policy: dict[str, list[str]] = {}
     for criterion in report.criteria:
         for policy in criterion.policies:
-            found.setdefault(policy, []).append(criterion.name)
-    return found
+            names_by_policy.setdefault(policy, []).append(criterion.name)
+    return names_by_policy
 
 
 def _print_statistics(report: CheckReport) -> None:
@@ -94,7 +94,7 @@ def _statistics_row(criterion: CriterionFigures) -> tuple[str, ...]:
 def _null_row(criterion: CriterionFigures) -> str:
     null, shapes = criterion.null, criterion.shapes
     assert null is not None
-    shape = ", ".join(f"({one.items} items, {one.raters} raters)" for one in shapes)
+    shape = ", ".join(f"({panel_shape.items} items, {panel_shape.raters} raters)" for panel_shape in shapes)
     figures = (f"{field.title} {fixed(getattr(null, name, None))}" for name, field in STATISTICS.items())
     return f"{', '.join(figures)}; {null.method} at {shape}"
 
@@ -106,19 +106,19 @@ def _with_ends(value: float | None, interval: Interval | None) -> str:
 
 def _print_tests(report: CheckReport) -> None:
     rows: list[tuple[str, ...]] = []
-    said: dict[str, list[str]] = {}
+    criteria_by_remark: dict[str, list[str]] = {}
     for criterion in report.criteria:
         for test in criterion.tests:
             if test.p is None:
-                said.setdefault(f"{test.name} not tested: {test.refused}", []).append(criterion.name)
+                criteria_by_remark.setdefault(f"{test.name} not tested: {test.refused}", []).append(criterion.name)
                 continue
             naive = "" if test.p_naive is None else p_value(test.p_naive)
             rows.append((criterion.name, test.name, p_value(test.p), p_value(test.p_holm), naive))
-            said.setdefault(f"{test.name}: {test.law}", []).append(criterion.name)
+            criteria_by_remark.setdefault(f"{test.name}: {test.law}", []).append(criterion.name)
     if rows:
         columns = ("criterion", "test", "p", "p (Holm)", "p (naive: wrong law)")
         print_table("Tests of random raters", columns, rows, left=(0, 1))
-    for what, names in said.items():
+    for what, names in criteria_by_remark.items():
         say(what + _criteria_suffix(names, report), dim=True)
     if {"T", "p_max"} <= {row[1] for row in rows}:
         say("T is a function of the p_max histogram: the two are not independent evidence.", dim=True)
@@ -148,12 +148,12 @@ def _print_ceilings(report: CheckReport) -> None:
             "interval. The panel (TASTE's LOO) and the cap are no bounds.",
             dim=True,
         )
-        if (one := report.together) is not None:
-            splits = ", ".join(f"{name} {share.value:.1%}" for name, share in one.pooled.buckets.items())
+        if (together := report.together) is not None:
+            splits = ", ".join(f"{name} {share.value:.1%}" for name, share in together.pooled.buckets.items())
             say(
-                f"Over {one.criteria} criteria the mean panel is {fixed(one.mean_panel)}, from "
-                f"{fixed(one.lowest_panel)} ({one.lowest}) to {fixed(one.highest_panel)} ({one.highest}); "
-                f"{one.pooled.pairs:,} pairs split {splits}.",
+                f"Over {together.criteria} criteria the mean panel is {fixed(together.mean_panel)}, from "
+                f"{fixed(together.lowest_panel)} ({together.lowest}) to {fixed(together.highest_panel)} ({together.highest}); "
+                f"{together.pooled.pairs:,} pairs split {splits}.",
                 dim=True,
             )
         click.echo()
@@ -232,13 +232,13 @@ def print_null(law: Null, signature: str) -> None:
         ("variance of T", _fraction(law, law.var_T), fixed(float(law.var_T), 6)),
     ]
     print_table(None, ("", "exact", "value"), rows)
-    shown = list(law.t_pmf.items())
-    cut = shown if len(shown) <= 40 else shown[:40]
+    probabilities = list(law.t_pmf.items())
+    cut = probabilities if len(probabilities) <= 40 else probabilities[:40]
     values = [(exact(T), fixed(float(T), 4), _fraction(law, p), f"{float(p):.6g}") for T, p in cut]
     click.echo()
-    print_table(f"Law of T ({len(shown)} values)", ("T", "value", "probability", "value"), values, left=())
-    if len(cut) < len(shown):
-        say(f"... {len(shown) - len(cut)} more; --json prints all")
+    print_table(f"Law of T ({len(probabilities)} values)", ("T", "value", "probability", "value"), values, left=())
+    if len(cut) < len(probabilities):
+        say(f"... {len(probabilities) - len(cut)} more; --json prints all")
     weights = " + ".join(f"{float(w):.4f} chi2(1)" for w in law.pmax_weights)
     say(f"\np_max chi-square follows {weights}")
     say(signature, dim=True)
@@ -282,20 +282,20 @@ def print_plan(report: PlanReport) -> None:
         bold=True,
     )
     rows: list[tuple[str, ...]]
-    rows = [(one.test, with_interval(one.alone, None), with_interval(one.holm, None)) for one in report.power]
+    rows = [(row.test, with_interval(row.alone, None), with_interval(row.holm, None)) for row in report.power]
     print_table("Chance that each test rejects random raters", ("test", "alone", "after Holm"), rows)
-    for one in report.power:
-        if one.alone is None:
-            say(f"{one.test} cannot be made with this design: {_NEEDS[one.test]}", dim=True)
+    for row in report.power:
+        if row.alone is None:
+            say(f"{row.test} cannot be made with this design: {_NEEDS[row.test]}", dim=True)
     say(f"at least one of them, after Holm: {with_interval(report.any_test, None)}\n")
     rows = [
         (
-            f"{one.target:.0%}",
-            one.of,
-            f"{one.value:,}" if one.value is not None else "not reached",
-            f"{one.searched[0]:,} to {one.searched[1]:,}",
+            f"{row.target:.0%}",
+            row.of,
+            f"{row.value:,}" if row.value is not None else "not reached",
+            f"{row.searched[0]:,} to {row.searched[1]:,}",
         )
-        for one in report.smallest
+        for row in report.smallest
     ]
     print_table("Smallest design for the T test, after Holm", ("power", "of", "needed", "searched"), rows, left=(0, 1))
     rows = [(f"{n:,}", with_interval(power, None)) for n, power in zip(report.curve.prompts, report.curve.power)]
@@ -345,8 +345,8 @@ def print_budget(report: BudgetReport) -> None:
     if (enough := report.smallest) is None:
         say("no fraction below the full design reaches the target")
     else:
-        kept = with_interval(enough.to_full, None)
-        say(f"enough: {enough.pairs:,} pairs ({enough.fraction:.1%}), SRCC to the full design {kept}")
+        srcc = with_interval(enough.to_full, None)
+        say(f"enough: {enough.pairs:,} pairs ({enough.fraction:.1%}), SRCC to the full design {srcc}")
     say(report.signature_line, dim=True)
 
 

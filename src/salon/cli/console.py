@@ -111,9 +111,9 @@ def print_table(
     console.print(table)
 
 
-def count(n: int, one: str, many: str = "") -> str:
+def count(n: int, singular: str, plural: str = "") -> str:
     """`1 prompt`, `2 prompts`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def say(text: str, **style: Any) -> None:
@@ -147,7 +147,7 @@ def _plain(cell: str) -> str:
 class ProgressCallback(Protocol):
     """Hears how many are done and how many there are, what else is known, and what is being done where that changes."""
 
-    def __call__(self, done: int, wanted: int | None, told: str = "", doing: str | None = None) -> None:
+    def __call__(self, completed: int, total: int | None, note: str = "", doing: str | None = None) -> None:
         """Show it."""
 
 
@@ -167,12 +167,12 @@ def progress_bar(label: str, *, quiet: bool = False) -> Iterator[ProgressCallbac
     with _live_progress(*columns, quiet=quiet) as bar:
         task, now = bar.add_task(printable(label), total=None, told=""), label
 
-        def tell(done: int, wanted: int | None, told: str = "", doing: str | None = None) -> None:
+        def tell(completed: int, total: int | None, note: str = "", doing: str | None = None) -> None:
             nonlocal now
             if doing is not None and doing != now:  # another count: its time begins anew
                 now = doing
                 bar.reset(task, description=printable(doing))
-            bar.update(task, completed=done, total=wanted, told=printable(told))
+            bar.update(task, completed=completed, total=total, told=printable(note))
 
         yield tell
 
@@ -181,7 +181,7 @@ def progress_bar(label: str, *, quiet: bool = False) -> Iterator[ProgressCallbac
 def staged_progress_bar(label: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     """The same for work of several kinds: hears what is being done, how much of it is done, and of how much."""
     with progress_bar(label, quiet=quiet) as tell:
-        yield lambda doing, done, wanted: tell(done, wanted, doing=doing)
+        yield lambda doing, completed, total: tell(completed, total, doing=doing)
 
 
 @contextmanager

@@ -72,9 +72,9 @@ FILES = {
 def draw_posters(folder: Path, prompts: Sequence[Prompt]) -> GenerateReport:
     """The prompts drawn by four houses, with their gallery: `folder`/posters and `folder`/gallery.html."""
     houses = [house_generator(name) for name in HOUSES]
-    made = generate_items(prompts, houses, GenerateSettings(), folder / "posters")
+    report = generate_items(prompts, houses, GenerateSettings(), folder / "posters")
     write_gallery(folder / "posters", folder / "gallery.html")
-    return made
+    return report
 
 
 def judge_posters(folder: Path) -> tuple[CheckReport, FuseReport]:
@@ -124,8 +124,8 @@ def run(folder: Path) -> None:
     prompts = read_prompts("briefs")[::EVERY]
     words = f"Simulated raters: no person gave these answers. Four houses draw {len(prompts)} briefs ... "
     click.echo(words, nl=False)
-    drawn = draw_posters(folder, prompts)
-    click.echo(f"{drawn.made + drawn.reused} posters")
+    report = draw_posters(folder, prompts)
+    click.echo(f"{report.made + report.reused} posters")
     with ProcessPoolExecutor(1, get_context("spawn")) as beside:  # the experts need nothing of what comes before them
         _print_stages(folder, beside.submit(fuse_paintings, folder))
     _print_question("Open:")
@@ -163,8 +163,10 @@ def _print_studio(folder: Path) -> None:
     except ImportError:
         click.echo(f"  no studio: {MissingExtra('serve').remedy}")
         return
-    found = studio.collect_answers(folder)
-    click.echo(f"  {found.answers} answers, each saved before the next; {_share(found.right)} name the better poster")
+    answers = studio.collect_answers(folder)
+    click.echo(
+        f"  {answers.answers} answers, each saved before the next; {_share(answers.right)} name the better poster"
+    )
     click.echo(f"  be one of them: salon serve {folder / 'studio'}")
 
 
@@ -178,18 +180,18 @@ def _print_posters(checked: CheckReport, fused: FuseReport) -> None:
 
 def _print_judges(report: JudgeReport) -> None:
     for judge in report.judges:
-        found, planted = judge.pooled, JUDGES[judge.judge]
+        pooled, planted = judge.pooled, JUDGES[judge.judge]
         click.echo(
-            f"  {judge.judge:<10} accuracy {_share(found.accuracy)}, "
-            f"follows the position {_share(found.position_bias)} (planted {planted['position_bias']:.0%})"
+            f"  {judge.judge:<10} accuracy {_share(pooled.accuracy)}, "
+            f"follows the position {_share(pooled.position_bias)} (planted {planted['position_bias']:.0%})"
         )
 
 
 def _share(figure: Estimate | None) -> str:
     if figure is None:
         return "not known"
-    known = figure.low is not None and figure.high is not None
-    return f"{figure.value:.0%}" + (f" [{figure.low:.0%}, {figure.high:.0%}]" if known else "")
+    has_interval = figure.low is not None and figure.high is not None
+    return f"{figure.value:.0%}" + (f" [{figure.low:.0%}, {figure.high:.0%}]" if has_interval else "")
 
 
 def _print_paintings(checked: CheckReport, fused: FuseReport) -> None:
@@ -222,34 +224,34 @@ def _print_board(folder: Path) -> None:
 def _print_picks(folder: Path) -> None:
     """True quality of the picks; or what is not installed."""
     try:
-        found = importlib.import_module("salon.cli.demo_board").pick_best(folder)
+        picks = importlib.import_module("salon.cli.demo_board").pick_best(folder)
     except (MissingExtra, BadFile) as error:
         click.echo(f"  no picks: {error.needed} ({error.remedy})")
         return
     click.echo(
-        f"  true quality of {found.prompts} picks {found.picks:.2f}, of all drawn {found.everything:.2f}: "
-        f"gain {with_interval(found.gain, 2)}; {_misspelling_words(found)}"
+        f"  true quality of {picks.prompts} picks {picks.picks:.2f}, of all drawn {picks.everything:.2f}: "
+        f"gain {with_interval(picks.gain, 2)}; {_misspelling_words(picks)}"
     )
 
 
-def _misspelling_words(found: DemoPicks) -> str:
+def _misspelling_words(picks: DemoPicks) -> str:
     """How many picks are misspelled; where some are, why."""
-    counts = f"misspelled {found.misspelled} of {found.prompts}, of all {found.drawn_misspelled} of {found.drawn}"
-    if found.unread:
+    counts = f"misspelled {picks.misspelled} of {picks.prompts}, of all {picks.drawn_misspelled} of {picks.drawn}"
+    if picks.unread:
         return f"{counts}: nothing was read"
-    return counts + (": looks count too" if found.misspelled else "")
+    return counts + (": looks count too" if picks.misspelled else "")
 
 
 def board_lines(board: DemoBoard) -> list[str]:
     """A small table, best entry first, and a line on EPS."""
-    results = {one.entry: one for one in board.results}
+    results = {result.entry: result for result in board.results}
     rows: list[tuple[str, ...]] = [("entry", "Capability", "EPS", "Overall", "rank")]
     for place in board.standings.places:
-        one = results[place.entry]
-        axes = (one.capability, *one.eps.values(), one.overall)
-        told = [with_interval(axis.figure, 1) if axis else "" for axis in axes]
+        result = results[place.entry]
+        axes = (result.capability, *result.eps.values(), result.overall)
+        cells = [with_interval(axis.figure, 1) if axis else "" for axis in axes]
         ranks = f"{place.low}-{place.high}" if place.low < place.high else f"{place.rank}"
-        rows.append((place.entry, *(told + [""] * 3)[:3], ranks))
+        rows.append((place.entry, *(cells + [""] * 3)[:3], ranks))
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     if board.missing:
@@ -259,10 +261,10 @@ def board_lines(board: DemoBoard) -> list[str]:
 
 def _validation_words(board: DemoBoard) -> str:
     """How often the model is right on validation pairs, and how often one more designer would be."""
-    found = board.validation
-    if found is None:
+    figures = board.validation
+    if figures is None:
         return "not known"
-    return _share(found.accuracy) + (f", a designer {_share(found.ceiling)}" if found.ceiling else "")
+    return _share(figures.accuracy) + (f", a designer {_share(figures.ceiling)}" if figures.ceiling else "")
 
 
 if __name__ == "__main__":  # a process that it starts must not start it again

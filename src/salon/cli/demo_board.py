@@ -96,8 +96,8 @@ def demo_suite() -> Suite:
     """Some prompts of the suite `posters`, as a suite of their own."""
     whole = open_suite("posters")
     prompts = whole.prompts[::EVERY]
-    asked = {one.prompt.id for one in prompts}
-    tags = {one.tag for one in prompts}
+    prompt_ids = {suite_prompt.prompt.id for suite_prompt in prompts}
+    tags = {suite_prompt.tag for suite_prompt in prompts}
     return with_hashes(
         replace(
             whole,
@@ -106,7 +106,7 @@ def demo_suite() -> Suite:
             ),
             tags=tuple(tag for tag in whole.tags if tag.id in tags),
             prompts=prompts,
-            points=tuple(point for point in whole.points if point.prompt in asked),
+            points=tuple(point for point in whole.points if point.prompt in prompt_ids),
         )
     )
 
@@ -135,7 +135,7 @@ def train_scorer(folder: Path, size: str | None = None) -> tuple[Scorer, HeadFig
 
 
 def _run_entries(suite: Suite, board: Path, scorer: Scorer | None) -> None:
-    generators = make_generators(ENTRIES, [one.prompt for one in suite.prompts])
+    generators = make_generators(ENTRIES, [suite_prompt.prompt for suite_prompt in suite.prompts])
     with open_judges(read_roles([], suite), JudgeTerms(), board) as judges:
         run_suite(suite, board, generators, judges, {"eps": scorer} if scorer else {}, licence=LICENCE)
 
@@ -152,8 +152,8 @@ def _remove_other_model(place: Path, signature: str) -> None:
 def _remove_other_suite(place: Path, suite: Suite) -> None:
     """Remove the board of an earlier demo that had other prompts or another reference."""
     if is_board(place):
-        found = open_board(place).suite
-        if found.card.name == suite.card.name and found.hash != suite.hash:
+        old_suite = open_board(place).suite
+        if old_suite.card.name == suite.card.name and old_suite.hash != suite.hash:
             shutil.rmtree(place)
 
 
@@ -167,8 +167,8 @@ def _publish_site(folder: Path, axis: str, validation: HeadFigures | None) -> De
     board = open_board(folder / "board")
     build_site(board, folder / "board-site")
     results = [read_result(entry_folder(board, name)) for name in _names(board.entries)]
-    found = tuple(result for result in results if result is not None)
-    return DemoBoard(found, standings(found, axis), validation)
+    entry_results = tuple(result for result in results if result is not None)
+    return DemoBoard(entry_results, standings(entry_results, axis), validation)
 
 
 def _names(entries: Sequence[Any]) -> list[str]:
@@ -236,14 +236,14 @@ def pick_best(folder: Path, size: str | None = None) -> DemoPicks:
     report = draw_and_pick(prompts, [house_generator(HOUSE)], drawing, place, scorers, wish, notes=notes)
     write_best(report, place / BEST_FOLDER, place)
     items = {item.id: item for item in open_study(place).nouns("items")}
-    layouts = {id: read_layout(place, items[id]) for one in report.picks for id in (item.item for item in one.items)}
+    layouts = {id: read_layout(place, items[id]) for row in report.picks for id in (item.item for item in row.items)}
     defects = {id: layout.defects for id, layout in layouts.items() if layout is not None}
     worth = {id: fmean(true_quality(some)[criterion] for criterion in QUALITY_CRITERIA) for id, some in defects.items()}
     wrong = {id for id, some in defects.items() if any(defect.kind == "misspelling" for defect in some)}
     of_prompt: dict[str | None, list[float]] = {}
     for id, value in worth.items():
         of_prompt.setdefault(items[id].prompt, []).append(value)
-    picks = [one.pick.chosen for one in report.picks if one.pick is not None and one.pick.chosen is not None]
+    picks = [row.pick.chosen for row in report.picks if row.pick is not None and row.pick.chosen is not None]
     return DemoPicks(
         prompts=len(picks),
         of=CANDIDATES,

@@ -87,21 +87,21 @@ def label(study: Path, output: Path, overwrite: bool, dry_run: bool, as_json: bo
       salon distill label study -o single --source pointwise --max-calls 30725 --model qwen
       salon distill label study -o labels --simulated accuracy=0.8,bias=0.1            try it out, without a model
     """
-    named, settings = settings_from(JudgeSpec, flags), settings_from(DistillLabelSettings, flags)
-    found = read_study_argument(local_path(study))
+    judge_choice, settings = settings_from(JudgeSpec, flags), settings_from(DistillLabelSettings, flags)
+    study_data = read_study_argument(local_path(study))
     with spinner("looking at pictures") as step:
-        plan = plan_labels(found, study, named, settings, step)
-    with open_judge(named, found, study) as vlm:
+        plan = plan_labels(study_data, study, judge_choice, settings, step)
+    with open_judge(judge_choice, study_data, study) as vlm:
         check_labels_target(plan, vlm, output, overwrite=overwrite)
-        priced = dry_run or named.budget is not None
+        priced = dry_run or judge_choice.budget is not None
         cast = forecast_labels(plan, vlm) if priced else LabelForecast(plan.budget.calls, 0, None)
-        warning = check_budget(named.budget, cast.cost_at_most, cast.calls - cast.stored)
+        warning = check_budget(judge_choice.budget, cast.cost_at_most, cast.calls - cast.stored)
         if dry_run:
             _print_forecast(plan, cast, vlm.name, warning, as_json)
             return
         say(f"{vlm.name}: {_calls_sum(plan)}", err=True)
-        for told in [*([warning] if warning else []), *drift_warnings(plan, vlm, named.canaries)]:
-            say(f"note: {told}", fg="yellow", err=True)
+        for message in [*([warning] if warning else []), *drift_warnings(plan, vlm, judge_choice.canaries)]:
+            say(f"note: {message}", fg="yellow", err=True)
         with progress_bar("asking", quiet=as_json) as watch:
             card, tally = write_labels(plan, vlm, output, watch, overwrite=overwrite)
         notes = vlm.notes() if isinstance(vlm, VlmWithNotes) else []
@@ -121,9 +121,9 @@ def _calls_sum(plan: LabelPlan) -> str:
 def _print_forecast(plan: LabelPlan, cast: LabelForecast, name: str, warning: str | None, as_json: bool) -> None:
     if as_json:
         cost = None if cast.cost_at_most is None else float(cast.cost_at_most)
-        told = {"dry_run": True, "judge": name, "source": plan.settings.source, "items": len(plan.items)}
-        told |= {"calls": cast.calls, "stored": cast.stored, "cost_at_most": cost, "sum": plan.budget.words()}
-        print_json(told)
+        record = {"dry_run": True, "judge": name, "source": plan.settings.source, "items": len(plan.items)}
+        record |= {"calls": cast.calls, "stored": cast.stored, "cost_at_most": cost, "sum": plan.budget.words()}
+        print_json(record)
         return
     say(f"{name} would be asked about {len(plan.items):,} items", bold=True)
     priced = "not known: give a price list with --prices"
@@ -160,16 +160,16 @@ def _print_labels(card: LabelCard, tally: CallTally, scores: PseudoScores, outpu
 def _label_rows(card: LabelCard, scores: PseudoScores) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for number, id in enumerate(scores.criteria):
-        known = [value for value in scores.values[:, number] if value == value]
+        values = [value for value in scores.values[:, number] if value == value]
         errors = sorted(error for error in scores.sd[:, number] if error == error)
-        mean = sum(known) / len(known) if known else None
+        mean = sum(values) / len(values) if values else None
         spread = None
-        if mean is not None and len(known) > 1:
-            spread = (sum((value - mean) ** 2 for value in known) / (len(known) - 1)) ** 0.5
+        if mean is not None and len(values) > 1:
+            spread = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5
         middle = errors[len(errors) // 2] if errors else None
         ties = card.ties.get(id)
-        told = (fixed(mean, 2), fixed(spread, 2), fixed(middle, 2), MISSING if ties is None else f"{ties:.0%}")
-        rows.append((id, f"{len(known):,}", *told))
+        cells = (fixed(mean, 2), fixed(spread, 2), fixed(middle, 2), MISSING if ties is None else f"{ties:.0%}")
+        rows.append((id, f"{len(values):,}", *cells))
     return rows
 
 
@@ -255,8 +255,8 @@ def _print_training(report: DistillReport, study: Path) -> None:
         f"of {report.steps} kept"
     )
     validation = importlib.import_module("salon.train.distill_validation")  # statistics, not for --help
-    shown = validation.shown_looks(report.looks, report.best_step)
-    rows = [validation.look_cells(look, report.best_step) for look in shown]
+    looks = validation.shown_looks(report.looks, report.best_step)
+    rows = [validation.look_cells(look, report.best_step) for look in looks]
     if rows:
         title = "validation against the labels, by which it was chosen (it leans upwards)"
         columns = validation.LOOK_COLUMNS
@@ -315,12 +315,12 @@ def ablate(
       salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --pool 20 --opponents 5 --opponents 10
       salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --set steps=100 --set lr=1e-3
     """
-    settings, named = settings_from(AblateSettings, flags), settings_from(JudgeSpec, flags)
+    settings, judge_choice = settings_from(AblateSettings, flags), settings_from(JudgeSpec, flags)
     flow = importlib.import_module("salon.train.ablation")
     fixed = flow.Ablation(
         study=study,
         vlm=vlm,
-        named=named,
+        named=judge_choice,
         test=test,
         against=against,
         labels=_parse_settings(labels),
@@ -337,16 +337,16 @@ def ablate(
 
 def _parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
     """NAME=VALUE; a value that reads as JSON is that, else a word."""
-    made = {}
+    settings = {}
     for pair in pairs:
         name, mark, value = pair.partition("=")
         if not mark or not name:
             raise BadValue("a setting is NAME=VALUE", found=repr(pair), remedy="for instance --set steps=100")
         try:
-            made[name.replace("-", "_")] = json.loads(value)
+            settings[name.replace("-", "_")] = json.loads(value)
         except ValueError:
-            made[name.replace("-", "_")] = value
-    return made
+            settings[name.replace("-", "_")] = value
+    return settings
 
 
 def _print_ablation(report: AblateReport, html: Path | None) -> None:
@@ -456,10 +456,10 @@ def evaluate(
         _check_output(output, table, overwrite=overwrite)
     flow = importlib.import_module("salon.evaluate.scorers")
     rater = settings_from(RaterSettings, flags)
-    asked = flow.Asked(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
+    request = flow.Asked(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
     with spinner("evaluating") as step:
         report: ScoreEvaluation = flow.evaluate_scores(
-            study, asked, settings, device=device, progress=step, on_forecast=forecast_printer(dry_run)
+            study, request, settings, device=device, progress=step, on_forecast=forecast_printer(dry_run)
         )
     write_page(
         lambda: importlib.import_module("salon.evaluate.score_page").score_evaluation_page(report),
@@ -516,22 +516,22 @@ def print_scores(report: ScoreEvaluation, html: Path | None = None) -> None:
     if report.simulated:
         say("SIMULATED: nobody gave these answers.", fg="yellow")
     if report.choice is not None:
-        rows = [(one.name, with_interval(one.srcc), "chosen" if one.name == report.choice.chosen else "")
-                for one in report.choice.candidates]  # fmt: skip
+        rows = [(row.name, with_interval(row.srcc), "chosen" if row.name == report.choice.chosen else "")
+                for row in report.choice.candidates]  # fmt: skip
         title = f"Chosen on {report.choice.items:,} validation items by {report.choice.target}"
         print_table(title, ("checkpoint", "SRCC", ""), rows, left=(0, 2))
         say("")
     for target in report.targets:
         _print_target(target)
-    costs = [(one.name, MISSING if one.label_calls is None else f"{one.label_calls:,}", f"{one.passes:,g}",
-              f"{one.total:,}", one.note) for one in report.cost]  # fmt: skip
+    costs = [(row.name, MISSING if row.label_calls is None else f"{row.label_calls:,}", f"{row.passes:,g}",
+              f"{row.total:,}", row.note) for row in report.cost]  # fmt: skip
     print_table("Cost", ("", "label calls, once", "passes an item", "passes here", ""), costs, left=(0, 4))
     print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
 
 
 def _print_target(target: TargetFigures) -> None:
     columns = ("scorer", "SRCC", "PLCC", "KRCC", "MAE", "RMSE", "scored")
-    rows = [(one.name, *_figures(one.overall)) for one in target.scorers]
+    rows = [(row.name, *_figures(row.overall)) for row in target.scorers]
     level = target.rater_level
     if level is not None:
         rows.append(
@@ -540,40 +540,40 @@ def _print_target(target: TargetFigures) -> None:
     print_table(f"Against {target.name}: {target.items:,} items", columns, rows)
     scales = [
         (
-            one.name,
-            with_interval(one.overall.mean, 2),
-            with_interval(one.overall.sd, 2),
-            with_interval(one.overall.target_mean, 2),
-            with_interval(one.overall.target_sd, 2),
-            one.scale,
+            row.name,
+            with_interval(row.overall.mean, 2),
+            with_interval(row.overall.sd, 2),
+            with_interval(row.overall.target_mean, 2),
+            with_interval(row.overall.target_sd, 2),
+            row.scale,
         )
-        for one in target.scorers
+        for row in target.scorers
     ]
     titles = ("scorer", "mean", "spread", "target's mean", "target's spread", "scale")
     print_table("\nLevel and spread", titles, scales, left=(0, 5))
     for words, of in (("category", "categories"), ("criterion", "criteria")):
-        parts: list[tuple[str, ScorePart]] = [(one.name, part) for one in target.scorers for part in getattr(one, of)]
+        parts: list[tuple[str, ScorePart]] = [(row.name, part) for row in target.scorers for part in getattr(row, of)]
         if len({part.id for _, part in parts}) > 1:
-            told = [(name, part.name, *_figures(part.agreed)) for name, part in parts]
+            table_rows = [(name, part.name, *_figures(part.agreed)) for name, part in parts]
             heads = ("scorer", words, "SRCC", "PLCC", "KRCC", "MAE", "RMSE", "scored")
-            print_table(f"\nBy {words}", heads, told, left=(0, 1))
+            print_table(f"\nBy {words}", heads, table_rows, left=(0, 1))
     if target.differences:
-        told = [
+        table_rows = [
             (
-                f"{one.first} - {one.second}",
-                with_interval(one.srcc),
-                with_interval(one.mae),
-                "yes" if one.apart else "no",
+                f"{row.first} - {row.second}",
+                with_interval(row.srcc),
+                with_interval(row.mae),
+                "yes" if row.apart else "no",
             )
-            for one in target.differences
+            for row in target.differences
         ]
-        print_table("\nOn the same items", ("", "SRCC", "MAE", "told apart"), told, left=(0,))
+        print_table("\nOn the same items", ("", "SRCC", "MAE", "told apart"), table_rows, left=(0,))
     say("")
 
 
 def _figures(agreed: ScoreAgreement) -> tuple[str, ...]:
     numbers = (agreed.srcc, agreed.plcc, agreed.krcc, agreed.mae, agreed.rmse)
-    told = f"{agreed.scored:,} of {agreed.wanted:,}"
+    scored_words = f"{agreed.scored:,} of {agreed.wanted:,}"
     if agreed.scored < agreed.wanted and agreed.scored_srcc is not None:
-        told += f", SRCC of these {fixed(agreed.scored_srcc, 3)}"
-    return (*(with_interval(one) for one in numbers), told)
+        scored_words += f", SRCC of these {fixed(agreed.scored_srcc, 3)}"
+    return (*(with_interval(estimate) for estimate in numbers), scored_words)

@@ -112,43 +112,43 @@ def print_evaluation(report: EvaluateReport, html: Path | None = None) -> None:
 def _print_study(study: StudyFigures) -> None:
     if study.simulated:
         say("SIMULATED: nobody gave these answers.", fg="yellow")
-    told = "all prompts" if study.split == "all" else f"{study.split} prompts"
+    which_prompts = "all prompts" if study.split == "all" else f"{study.split} prompts"
     pairs = f"{count(study.pairs, 'pair')} of {count(study.prompts, 'prompt')}"
-    title = f"{study.study}, {told}: {pairs}, {count(study.votes, 'vote')}"
+    title = f"{study.study}, {which_prompts}: {pairs}, {count(study.votes, 'vote')}"
     columns = ("contestant", "accuracy", "next rater", "oracle", "tau", "slope", "generators", "pairs")
-    print_table(title, columns, [_contestant_row(one) for one in study.contestants])
-    splits = dict.fromkeys(bucket.split for one in study.contestants for bucket in one.buckets)
+    print_table(title, columns, [_contestant_row(row) for row in study.contestants])
+    splits = dict.fromkeys(bucket.split for row in study.contestants for bucket in row.buckets)
     if len(splits) > 1:
         print_table("\nBy split of the panel", ("", *splits), _split_rows(study, list(splits)))
-    if any(len(one.criteria) > 1 for one in study.contestants):
-        for one in study.contestants:
-            rows = [_criterion_row(part) for part in one.criteria]
-            print_table(f"\n{one.name} by criterion", ("criterion", "accuracy", "next rater", "oracle", "pairs"), rows)
+    if any(len(row.criteria) > 1 for row in study.contestants):
+        for row in study.contestants:
+            rows = [_criterion_row(part) for part in row.criteria]
+            print_table(f"\n{row.name} by criterion", ("criterion", "accuracy", "next rater", "oracle", "pairs"), rows)
     if study.comparisons:
         rows = [
             (
-                f"{one.first} - {one.second}",
-                with_interval(one.difference),
-                p_value(one.p),
-                p_value(one.p_holm),
-                f"{one.pairs:,}",
+                f"{row.first} - {row.second}",
+                with_interval(row.difference),
+                p_value(row.p),
+                p_value(row.p_holm),
+                f"{row.pairs:,}",
             )
-            for one in study.comparisons
+            for row in study.comparisons
         ]
         print_table("\nDifferences on the same pairs", ("", "difference", "p", "p, adjusted", "pairs"), rows)
     for words in study.warnings:
         say(f"warning: {words}", fg="yellow")
 
 
-def _contestant_row(one: ContestantFigures) -> tuple[str, ...]:
-    slope = one.calibration.slope if one.calibration else None
+def _contestant_row(contestant: ContestantFigures) -> tuple[str, ...]:
+    slope = contestant.calibration.slope if contestant.calibration else None
     return (
-        one.name,
-        *_accuracy_and_ceilings(one.overall),
-        with_interval(one.tau),
+        contestant.name,
+        *_accuracy_and_ceilings(contestant.overall),
+        with_interval(contestant.tau),
         with_interval(slope, 2),
-        with_interval(one.generators.spearman, 2),
-        f"{one.overall.pairs:,}",
+        with_interval(contestant.generators.spearman, 2),
+        f"{contestant.overall.pairs:,}",
     )
 
 
@@ -168,13 +168,16 @@ def _accuracy_and_ceilings(reached: Any) -> tuple[str, str, str]:
 
 
 def _split_rows(study: StudyFigures, splits: list[str]) -> list[tuple[str, ...]]:
-    each = [(one.name, {bucket.split: bucket for bucket in one.buckets}) for one in study.contestants]
-    rows = [
-        (name, *(with_interval(found[s].accuracy) if s in found else MISSING for s in splits)) for name, found in each
+    each = [
+        (contestant.name, {bucket.split: bucket for bucket in contestant.buckets}) for contestant in study.contestants
     ]
-    known = {split: bucket for _, found in reversed(each) for split, bucket in found.items()}
+    rows = [
+        (name, *(with_interval(by_split[s].accuracy) if s in by_split else MISSING for s in splits))
+        for name, by_split in each
+    ]
+    last_by_split = {split: bucket for _, by_split in reversed(each) for split, bucket in by_split.items()}
     for top, words in (("next_rater", "next rater"), ("oracle", "oracle")):
-        spans = [getattr(known[split], f"{top}_range") for split in splits]
+        spans = [getattr(last_by_split[split], f"{top}_range") for split in splits]
         rows.append((words, *(MISSING if s is None else f"{fixed(s[0], 3)} to {fixed(s[1], 3)}" for s in spans)))
     return rows
 
@@ -187,9 +190,9 @@ def _print_growth(report: EvaluateReport) -> None:
         ]
         columns = ("training prompts", "pairs", "accuracy", "sd over seeds")
         print_table(f"\nLearning curve of {report.learning_curve.model}", columns, rows, left=())
-    for one in report.seeds:
-        spread = f"{fixed(one.mean, 3)}, sd {fixed(one.sd, 3)} (n {one.n}, {fixed(one.low, 3)} to {fixed(one.high, 3)})"
-        say(f"over seeds, {', '.join(one.names)}: {spread}")
+    for spread_over_seeds in report.seeds:
+        spread = f"{fixed(spread_over_seeds.mean, 3)}, sd {fixed(spread_over_seeds.sd, 3)} (n {spread_over_seeds.n}, {fixed(spread_over_seeds.low, 3)} to {fixed(spread_over_seeds.high, 3)})"
+        say(f"over seeds, {', '.join(spread_over_seeds.names)}: {spread}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -238,9 +241,9 @@ def probe(
     """
     settings = settings_from(ProbeSettings, flags)
     if html is not None or figures is not None:
-        named = expand_model(model, criteria)
-        if len(named) > 1:
-            raise InputError("a page is about one scorer", found=f"{len(named)} criteria", remedy="name --criterion")
+        scorers = expand_model(model, criteria)
+        if len(scorers) > 1:
+            raise InputError("a page is about one scorer", found=f"{len(scorers)} criteria", remedy="name --criterion")
     folder, opened = local_path(study).resolve(), open_study(study)
     with spinner("probing") as step:
         reports = probe_study(

@@ -72,18 +72,18 @@ def fuse(
     settings = settings_from(FuseSettings, flags)
     if output is not None:
         check_target(output, overwrite=overwrite)
-    found = read_study_argument(study)
-    known = [found.criterion(id).id for id in criteria]
+    study_data = read_study_argument(study)
+    criterion_ids = [study_data.criterion(id).id for id in criteria]
     with spinner("fusing") as step:
-        report = fuse_study(found, settings, criteria=known, compare=compare, progress=step)
-    write_page(lambda: fuse_page(report, _texts(found, [group.group for group in report.groups])), html, figures)
+        report = fuse_study(study_data, settings, criteria=criterion_ids, compare=compare, progress=step)
+    write_page(lambda: fuse_page(report, _texts(study_data, [group.group for group in report.groups])), html, figures)
     if output is not None:
         write_plain(report.table(), output, overwrite=overwrite)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
-        generators = "generator" in found.table("items").column_names
-        prompts = _texts(found, shown_groups(report))
+        generators = "generator" in study_data.table("items").column_names
+        prompts = _texts(study_data, shown_groups(report))
         print_fuse(report, top=top, html=html, output=output, generators=generators, prompts=prompts)
 
 
@@ -145,8 +145,8 @@ def print_fuse(
 def _ways(report: FuseReport) -> str:
     """How intervals were made; where groups differ, in how many of them."""
     how = Counter(group.errors for group in report.groups).most_common()
-    told = [way if len(how) == 1 else f"{way} ({n:,} of {len(report.groups):,} groups)" for way, n in how[:MOST_WAYS]]
-    return "; ".join(told) + (f"; and {len(how) - MOST_WAYS} more ways" if len(how) > MOST_WAYS else "")
+    ways = [way if len(how) == 1 else f"{way} ({n:,} of {len(report.groups):,} groups)" for way, n in how[:MOST_WAYS]]
+    return "; ".join(ways) + (f"; and {len(how) - MOST_WAYS} more ways" if len(how) > MOST_WAYS else "")
 
 
 def shown_groups(report: FuseReport) -> list[str]:
@@ -157,15 +157,15 @@ def shown_groups(report: FuseReport) -> list[str]:
 def _print_scores(report: FuseReport, top: int, *, generators: bool, prompts: Mapping[str, str]) -> None:
     groups = [list(rows) for _, rows in groupby(report.scores, key=lambda row: (row.criterion, row.group))]
     for rows in groups[:MOST_GROUPS]:
-        shown = rows if top == 0 or len(rows) <= top else rows[:top]
+        top_rows = rows if top == 0 or len(rows) <= top else rows[:top]
         criterion, group = _short(rows[0].criterion), _short(rows[0].group)
         title = criterion if rows[0].group == report.study else f"{criterion} · {group}"
         text = " ".join(prompts.get(rows[0].group, "").split())
         if text and text != rows[0].group:
             title = f"{title}: {_short(text)}"
-        print_table(title, ("rank", report.by, "score", "tier", "n"), [_score(row) for row in shown], left=(1,))
-        if len(shown) < len(rows):
-            say(f"... and {len(rows) - len(shown):,} more (--top 0, --json or -o prints all)", dim=True)
+        print_table(title, ("rank", report.by, "score", "tier", "n"), [_score(row) for row in top_rows], left=(1,))
+        if len(top_rows) < len(rows):
+            say(f"... and {len(rows) - len(top_rows):,} more (--top 0, --json or -o prints all)", dim=True)
         click.echo()
     if len(groups) > MOST_GROUPS:
         more = f"{len(groups) - MOST_GROUPS:,} more groups: -o, --json and --html hold all"
@@ -194,8 +194,13 @@ def _decimals(row: ScoreRow) -> int:
 def _print_groups(report: FuseReport) -> None:
     rows = [_group(group) for group in report.groups[:MOST_GROUPS]]
     columns = ("criterion", "group", "items", "raters", "answers", "ties", "pairs met", "diameter", "tie par.", "fit p")
-    told = [number for number in range(len(columns)) if any(row[number] for row in rows)]
-    print_table("What went in", [columns[n] for n in told], [[row[n] for n in told] for row in rows], left=(0, 1))
+    filled_columns = [number for number in range(len(columns)) if any(row[number] for row in rows)]
+    print_table(
+        "What went in",
+        [columns[n] for n in filled_columns],
+        [[row[n] for n in filled_columns] for row in rows],
+        left=(0, 1),
+    )
     if len(report.groups) > MOST_GROUPS:
         say(f"... and {len(report.groups) - MOST_GROUPS:,} more groups", dim=True)
     click.echo()
@@ -229,8 +234,8 @@ RATER_PARAMETERS = {
 
 def _print_raters(raters: Sequence[RaterFit]) -> None:
     """The raters whose answers the fit explains worst; or what the method learned of them."""
-    judged = [(r.z, r) for r in raters if r.z is not None and r.agreement is not None]
-    surprising = sorted(judged, key=lambda entry: entry[0])
+    z_scores = [(r.z, r) for r in raters if r.z is not None and r.agreement is not None]
+    surprising = sorted(z_scores, key=lambda entry: entry[0])
     rows: list[tuple[str, ...]]
     if surprising:
         rows = [
@@ -241,8 +246,8 @@ def _print_raters(raters: Sequence[RaterFit]) -> None:
         click.echo()
     learned = [name for name in RATER_PARAMETERS if any(getattr(r, name) is not None for r in raters)]
     if learned:
-        shown = sorted(raters, key=lambda r: (getattr(r, learned[0]) is None, getattr(r, learned[0])))[:MOST_RATERS]
-        rows = [(_short(r.rater), f"{r.answers:,}", *(_rater_parameter(r, name) for name in learned)) for r in shown]
+        lowest = sorted(raters, key=lambda r: (getattr(r, learned[0]) is None, getattr(r, learned[0])))[:MOST_RATERS]
+        rows = [(_short(r.rater), f"{r.answers:,}", *(_rater_parameter(r, name) for name in learned)) for r in lowest]
         title = f"Raters, lowest {RATER_PARAMETERS[learned[0]]} first" + (
             f" ({MOST_RATERS} of {len(raters):,})" if len(raters) > MOST_RATERS else ""
         )
@@ -325,36 +330,48 @@ def labels(
     """
     settings = settings_from(LabelSettings, flags)
     check_target(output, overwrite=overwrite)
-    found = read_study_argument(study)
+    study_data = read_study_argument(study)
     with spinner("making labels"):
-        made = make_labels(found, settings, criteria=criteria)
-        write_plain(made.table, output, overwrite=overwrite)
+        label_set = make_labels(study_data, settings, criteria=criteria)
+        write_plain(label_set.table, output, overwrite=overwrite)
     if as_json:
-        line = str(made.report.signature)
-        print_json({"file": str(output), **made.report.model_dump(mode="json"), "signature_line": line})
+        line = str(label_set.report.signature)
+        print_json({"file": str(output), **label_set.report.model_dump(mode="json"), "signature_line": line})
     else:
-        _print_labels(made.report, output)
+        _print_labels(label_set.report, output)
 
 
 def _print_labels(report: LabelReport, output: Path) -> None:
     if report.simulated:
         say("SIMULATED: nobody gave these answers.")
-    judged = "ratings" if report.rows == "ratings" else "votes"
-    columns = ("criterion", "rows", judged, *SPLITS, "even", "both bad")
+    judgment_kind = "ratings" if report.rows == "ratings" else "votes"
+    columns = ("criterion", "rows", judgment_kind, *SPLITS, "even", "both bad")
     rows = [
-        (one.criterion, *(f"{n:,}" for n in (one.rows, one.judgments, *one.splits.values(), one.even, one.both_bad)))
-        for one in report.criteria
-        if one.rows
+        (
+            criterion.criterion,
+            *(
+                f"{n:,}"
+                for n in (
+                    criterion.rows,
+                    criterion.judgments,
+                    *criterion.splits.values(),
+                    criterion.even,
+                    criterion.both_bad,
+                )
+            ),
+        )
+        for criterion in report.criteria
+        if criterion.rows
     ]
-    shown = len(columns) if judged == "votes" else -2  # ratings have no even pairs
-    print_table(None, columns[:shown], [row[:shown] for row in rows])
+    column_count = len(columns) if judgment_kind == "votes" else -2  # ratings have no even pairs
+    print_table(None, columns[:column_count], [row[:column_count] for row in rows])
     _print_buckets(report)
-    silent = [one.criterion for one in report.criteria if not one.rows]
+    silent = [criterion.criterion for criterion in report.criteria if not criterion.rows]
     if silent:
-        say(f"- no {'ratings' if judged == 'ratings' else 'labels'} under {', '.join(silent)}")
+        say(f"- no {'ratings' if judgment_kind == 'ratings' else 'labels'} under {', '.join(silent)}")
     for note in report.notes:
         say(f"- {note}")
-    without = sum(one.without for one in report.criteria)
+    without = sum(criterion.without for criterion in report.criteria)
     if without:
         say(f"- pairs left out because every answer was 'both bad': {without:,}")
     say(f"wrote {output}")
@@ -363,8 +380,8 @@ def _print_labels(report: LabelReport, output: Path) -> None:
 
 def _print_buckets(report: LabelReport) -> None:
     total: Counter[str] = Counter()
-    for one in report.criteria:
-        total.update(one.buckets)
+    for criterion in report.criteria:
+        total.update(criterion.buckets)
     if not total:
         return
     rows = [(name, f"{count:,}", f"{count / total.total():.1%}") for name, count in total.most_common(MOST_BUCKETS)]

@@ -106,19 +106,19 @@ def generate(
       salon generate briefs -g atelier -o study --dry-run                 what would be made?
     """
     settings = settings_from(GenerateSettings, flags)
-    asked = read_prompts(prompts)
-    asked = asked if limit is None else take_category_turns(asked, limit)
-    starts = None if image is None else dict.fromkeys([one.id for one in asked], read_start(image))
+    prompt_list = read_prompts(prompts)
+    prompt_list = prompt_list if limit is None else take_category_turns(prompt_list, limit)
+    starts = None if image is None else dict.fromkeys([prompt.id for prompt in prompt_list], read_start(image))
     if dry_run:
         with TemporaryDirectory(prefix="salon-") as folder:
-            generators = make_generators(names, asked, CallTerms(Path(folder) / "calls", prices, budget))
-            wanted = request_pictures(asked, generators, settings, starts)
-        _print_plan(_plan_pictures(wanted, output.resolve(), settings), len(asked), output, as_json)
+            generators = make_generators(names, prompt_list, CallTerms(Path(folder) / "calls", prices, budget))
+            planned_items = request_pictures(prompt_list, generators, settings, starts)
+        _print_plan(_plan_pictures(planned_items, output.resolve(), settings), len(prompt_list), output, as_json)
         return
-    kept = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
-    generators = make_generators(names, asked, CallTerms(kept, prices, budget))
+    calls_file = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
+    generators = make_generators(names, prompt_list, CallTerms(calls_file, prices, budget))
     with _generation_progress(quiet=as_json) as watch:
-        report = generate_items(asked, generators, settings, output, watch, starts=starts)
+        report = generate_items(prompt_list, generators, settings, output, watch, starts=starts)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -130,10 +130,10 @@ def generate(
 # -- what would be made ----------------------------------------------------------------------------------------------
 
 
-def _plan_pictures(wanted: Sequence[Any], folder: Path, settings: GenerateSettings) -> Matrix:
-    known = read_generations(folder)[0] if folder.is_dir() else {}
-    judged = judged_items(open_study(folder)) if is_study(folder) else set()
-    return sort_requests(wanted, known, folder, judged, retry=settings.retry)
+def _plan_pictures(planned_items: Sequence[Any], folder: Path, settings: GenerateSettings) -> Matrix:
+    records = read_generations(folder)[0] if folder.is_dir() else {}
+    judged_ids = judged_items(open_study(folder)) if is_study(folder) else set()
+    return sort_requests(planned_items, records, folder, judged_ids, retry=settings.retry)
 
 
 def _print_plan(matrix: Matrix, prompts: int, output: Path, as_json: bool) -> None:
@@ -239,8 +239,8 @@ def _print_ready(report: ReadyReport) -> None:
     say(f"{items} by {count(len(report.generators), 'generator')}; sizes {sizes}")
     for kind, number in report.kinds():
         say(f"{kind}: {number:,}", fg="yellow")
-        told = [problem for problem in report.problems if problem.kind == kind]
-        for problem in told[:MOST_FAILURES]:
+        problems = [problem for problem in report.problems if problem.kind == kind]
+        for problem in problems[:MOST_FAILURES]:
             say(f"- {problem.where}: {problem.told}")
         if number > MOST_FAILURES:
             say(f"... and {number - MOST_FAILURES:,} more (--json prints all)")
@@ -299,11 +299,11 @@ def gallery(
         data = study_sheet(study, items=items, count=count, columns=columns, width=sheet_width)
         with whole_file(sheet) as file:
             file.write(data)
-    made = None
+    result = None
     if output is not None:
         with spinner("thumbnails") as step:
-            made = write_gallery(study, output, embed=embed, width=width, progress=step)
-    _print_gallery(study, made, output, sheet, as_json)
+            result = write_gallery(study, output, embed=embed, width=width, progress=step)
+    _print_gallery(study, result, output, sheet, as_json)
 
 
 def _check_sheet(path: Path) -> None:
@@ -314,16 +314,16 @@ def _check_sheet(path: Path) -> None:
 
 
 def _print_gallery(
-    study: Path, made: StudyGallery | None, output: Path | None, sheet: Path | None, as_json: bool
+    study: Path, result: StudyGallery | None, output: Path | None, sheet: Path | None, as_json: bool
 ) -> None:
     if as_json:
-        counts = {} if made is None else {"prompts": len(made.rows), "generators": list(made.generators),
-                                          "pictures": made.pictures, "failed": made.failed}  # fmt: skip
+        counts = {} if result is None else {"prompts": len(result.rows), "generators": list(result.generators),
+                                          "pictures": result.pictures, "failed": result.failed}  # fmt: skip
         files = {name: None if path is None else str(path) for name, path in (("page", output), ("sheet", sheet))}
         print_json({"study": str(study), **files, **counts})
         return
-    if made is not None:
-        failed = f", {made.failed:,} could not be shown" if made.failed else ""
-        say(f"{count(made.pictures, 'picture')} of {count(len(made.rows), 'prompt')}{failed}: {output}")
+    if result is not None:
+        failed = f", {result.failed:,} could not be shown" if result.failed else ""
+        say(f"{count(result.pictures, 'picture')} of {count(len(result.rows), 'prompt')}{failed}: {output}")
     if sheet is not None:
         say(f"sheet: {sheet}")

@@ -77,23 +77,23 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
       salon judge run study --measured pixels --protocol checklist --points points.jsonl
       salon judge run study --model gpt-4o --dry-run                           what would it cost?
     """
-    named, unread = settings_from(JudgeSpec, flags), settings_from(UnreadLimits, flags)
-    plan = build_judge_plan(study, named, **flags)
-    with open_judge(named, plan.study, study, plan.points) as vlm:
+    judge_choice, unread = settings_from(JudgeSpec, flags), settings_from(UnreadLimits, flags)
+    plan = build_judge_plan(study, judge_choice, **flags)
+    with open_judge(judge_choice, plan.study, study, plan.points) as vlm:
         forecast = _forecast(plan, vlm, unread)
-        warning = check_budget(named.budget, forecast["cost_at_most"], forecast["to_ask"])
+        warning = check_budget(judge_choice.budget, forecast["cost_at_most"], forecast["to_ask"])
         if dry_run:
             _print_forecast(forecast | {"notes": plan.notes}, warning, vlm.name, as_json)
-            if named.looks and not as_json:
+            if judge_choice.looks and not as_json:
                 print_probe(plan, vlm, send=False)
             return
         check_may_replace(plan, vlm, overwrite=overwrite)
         warnings = [warning] if warning else []
-        if forecast["to_ask"] and isinstance(vlm, OpenAIChat) and vlm.is_hosted and named.canaries:
-            warnings += _drift_warnings(plan, vlm, named.canaries)
-        for told in warnings:
-            say(f"note: {told}", fg="yellow", err=True)
-        if not as_json and forecast["to_ask"] and named.looks:
+        if forecast["to_ask"] and isinstance(vlm, OpenAIChat) and vlm.is_hosted and judge_choice.canaries:
+            warnings += _drift_warnings(plan, vlm, judge_choice.canaries)
+        for message in warnings:
+            say(f"note: {message}", fg="yellow", err=True)
+        if not as_json and forecast["to_ask"] and judge_choice.looks:
             _print_size(plan, forecast, vlm.name)
             print_probe(plan, vlm, send=True)
         with _judging_progress(quiet=as_json) as watch:
@@ -122,41 +122,44 @@ def _drift_warnings(plan: JudgePlan, vlm: OpenAIChat, canaries: int) -> list[str
 def _forecast(plan: JudgePlan, vlm: Vlm, unread: UnreadLimits) -> dict[str, Any]:
     """A run in figures before it: those of an endpoint with the answers it has in store, and prices."""
     size = plan.estimate()
-    told: dict[str, Any] = {"questions": size.calls, "pictures": size.pictures, "stored": 0, "cost_at_most": None}
-    told["size"] = plan.size()
-    told |= {"tokens_in": size.text_tokens, "tokens_out_at_most": size.answer_tokens}
+    figures: dict[str, Any] = {"questions": size.calls, "pictures": size.pictures, "stored": 0, "cost_at_most": None}
+    figures["size"] = plan.size()
+    figures |= {"tokens_in": size.text_tokens, "tokens_out_at_most": size.answer_tokens}
     if isinstance(vlm, OpenAIChat):
         cast = vlm.forecast(plan.conversations(), None if unread.keep_unread else readable_by(plan, vlm))
-        told |= {"stored": cast.stored, "tokens_in": cast.tokens_in, "tokens_out_at_most": cast.tokens_out}
-        told["cost_at_most"] = cast.cost
-    return told | {"to_ask": told["questions"] - told["stored"]}
+        figures |= {"stored": cast.stored, "tokens_in": cast.tokens_in, "tokens_out_at_most": cast.tokens_out}
+        figures["cost_at_most"] = cast.cost
+    return figures | {"to_ask": figures["questions"] - figures["stored"]}
 
 
-def _print_size(plan: JudgePlan, told: dict[str, Any], name: str) -> None:
+def _print_size(plan: JudgePlan, forecast: dict[str, Any], name: str) -> None:
     """Calls and cost, before anything is asked."""
-    cost = told["cost_at_most"]
+    cost = forecast["cost_at_most"]
     priced = "cost not known without --prices" if cost is None else f"at most {cost:.4f}"
-    say(f"{name}: {plan.size()}; {told['to_ask']:,} to ask, {priced}", err=True)
+    say(f"{name}: {plan.size()}; {forecast['to_ask']:,} to ask, {priced}", err=True)
 
 
-def _print_forecast(told: dict[str, Any], warning: str | None, name: str, as_json: bool) -> None:
-    cost = told["cost_at_most"]
+def _print_forecast(forecast: dict[str, Any], warning: str | None, name: str, as_json: bool) -> None:
+    cost = forecast["cost_at_most"]
     if as_json:
-        print_json(told | {"judge": name, "dry_run": True, "cost_at_most": None if cost is None else float(cost)})
+        print_json(forecast | {"judge": name, "dry_run": True, "cost_at_most": None if cost is None else float(cost)})
         return
-    say(f"{name} would be asked {told['to_ask']:,} of {told['questions']:,} questions: {told['size']}", bold=True)
+    say(
+        f"{name} would be asked {forecast['to_ask']:,} of {forecast['questions']:,} questions: {forecast['size']}",
+        bold=True,
+    )
     priced = "not known: give a price list with --prices" if cost is None else f"at most {cost:.4f}"
     rows = [
-        ("answered already", f"{told['stored']:,}"),
-        ("pictures shown", f"{told['pictures']:,}"),
-        ("tokens read", f"{told['tokens_in']:,}"),
-        ("tokens written", f"at most {told['tokens_out_at_most']:,}"),
+        ("answered already", f"{forecast['stored']:,}"),
+        ("pictures shown", f"{forecast['pictures']:,}"),
+        ("tokens read", f"{forecast['tokens_in']:,}"),
+        ("tokens written", f"at most {forecast['tokens_out_at_most']:,}"),
         ("cost", priced),
     ]
     print_table(None, ("", ""), rows)
     if warning:
         say(f"note: {warning}", fg="yellow")
-    for note in told["notes"]:
+    for note in forecast["notes"]:
         say(f"- {note}")
 
 
@@ -268,17 +271,21 @@ def out_(study: Path, output: Path, as_json: bool, **flags: Any) -> None:
     \b
       salon judge batch out study --model gpt-4o -o questions.jsonl
     """
-    named, model = _endpoint(flags)
-    plan = build_judge_plan(study, named, **flags)
-    with CallStore(calls_file(named, study)) as store, endpoint_vlm(named, model, store) as vlm:
-        made = write_batch(vlm, plan.conversations(), output)
+    judge_choice, model = _endpoint(flags)
+    plan = build_judge_plan(study, judge_choice, **flags)
+    with CallStore(calls_file(judge_choice, study)) as store, endpoint_vlm(judge_choice, model, store) as vlm:
+        batch_files = write_batch(vlm, plan.conversations(), output)
     if as_json:
-        told = {"files": [str(file) for file in made.files], "written": made.written, "stored": made.stored}
-        print_json(told | {"broken": made.broken})
+        record = {
+            "files": [str(file) for file in batch_files.files],
+            "written": batch_files.written,
+            "stored": batch_files.stored,
+        }
+        print_json(record | {"broken": batch_files.broken})
         return
-    say(f"{made.written:,} questions in {', '.join(map(str, made.files)) or 'no file'}", bold=True)
-    say(f"{made.stored:,} have an answer already", dim=True)
-    for reason in made.broken[:MOST_FAULTS]:
+    say(f"{batch_files.written:,} questions in {', '.join(map(str, batch_files.files)) or 'no file'}", bold=True)
+    say(f"{batch_files.stored:,} have an answer already", dim=True)
+    for reason in batch_files.broken[:MOST_FAULTS]:
         say(f"- {reason}", fg="yellow")
 
 
@@ -293,27 +300,27 @@ def in_(study: Path, results: Sequence[Path], as_json: bool, **flags: Any) -> No
     \b
       salon judge batch in study --model gpt-4o results.jsonl
     """
-    named, model = _endpoint(flags)
-    plan = build_judge_plan(study, named, **flags)
-    with CallStore(calls_file(named, study)) as store, endpoint_vlm(named, model, store) as vlm:
-        taken = read_batch(vlm, plan.conversations(), results)
-    faults = [(fault.where, fault.kind, fault.reason) for fault in taken.faults]
+    judge_choice, model = _endpoint(flags)
+    plan = build_judge_plan(study, judge_choice, **flags)
+    with CallStore(calls_file(judge_choice, study)) as store, endpoint_vlm(judge_choice, model, store) as vlm:
+        result = read_batch(vlm, plan.conversations(), results)
+    faults = [(fault.where, fault.kind, fault.reason) for fault in result.faults]
     if as_json:
-        told = {"kept": taken.kept, "known": taken.known, "missing": taken.missing}
-        print_json(told | {"faults": [dict(zip(("where", "kind", "reason"), fault)) for fault in faults]})
+        record = {"kept": result.kept, "known": result.known, "missing": result.missing}
+        print_json(record | {"faults": [dict(zip(("where", "kind", "reason"), fault)) for fault in faults]})
     else:
-        say(f"{taken.kept:,} answers kept, {taken.known:,} known before, {taken.missing:,} still missing", bold=True)
+        say(f"{result.kept:,} answers kept, {result.known:,} known before, {result.missing:,} still missing", bold=True)
         if faults:
             print_table(None, ("line", "", "why it brought no answer"), faults[:MOST_FAULTS], left=(0, 1, 2))
-    if faults or taken.missing:
+    if faults or result.missing:
         click.get_current_context().exit(1)
 
 
 def _endpoint(flags: dict[str, Any]) -> tuple[JudgeSpec, str]:
-    named = settings_from(JudgeSpec, flags)
-    if named.model is None:
+    judge_choice = settings_from(JudgeSpec, flags)
+    if judge_choice.model is None:
         raise BadValue("a batch is for a model at an endpoint: --model is needed", found="none")
-    return named, named.model
+    return judge_choice, judge_choice.model
 
 
 # --------------------------------------------------------------------------------------------------
@@ -340,14 +347,14 @@ def route(study: Path, routes: Path, points: Path | None, output: Path | None, o
     if output is not None:
         check_target(output, overwrite=overwrite)
     chosen = read_routes(routes)
-    asked = routed_points(read_study_argument(local_path(study)), points, None, "")
-    settled = settle_points(asked, chosen, read_point_answers(study, chosen))
+    point_list = routed_points(read_study_argument(local_path(study)), points, None, "")
+    settled = settle_points(point_list, chosen, read_point_answers(study, chosen))
     if output is not None:
-        write_plain(pa.Table.from_pylist([one.model_dump() for one in settled]), output, overwrite=overwrite)
+        write_plain(pa.Table.from_pylist([row.model_dump() for row in settled]), output, overwrite=overwrite)
     if as_json:
-        print_json({"settled": [one.model_dump() | {"disputed": one.disputed} for one in settled]})
+        print_json({"settled": [row.model_dump() | {"disputed": row.disputed} for row in settled]})
         return
-    disputed = sum(one.disputed for one in settled)
+    disputed = sum(row.disputed for row in settled)
     say(f"{len(settled):,} points settled, {disputed:,} of them disputed between judges", bold=True)
     columns = ("tag", "rule", "points", "yes", "no", "open", "disputed")
     print_table(None, columns, _by_tag(settled), left=(0, 1))
@@ -356,11 +363,11 @@ def route(study: Path, routes: Path, points: Path | None, output: Path | None, o
 
 def _by_tag(settled: Sequence[SettledPoint]) -> list[tuple[str, ...]]:
     groups: dict[tuple[str, str], list[SettledPoint]] = defaultdict(list)
-    for one in settled:
-        groups[one.tag or MISSING, one.rule].append(one)
+    for point in settled:
+        groups[point.tag or MISSING, point.rule].append(point)
     rows = []
-    for (tag, rule), some in sorted(groups.items()):
-        counts = [sum(one.answer is answer for one in some) for answer in (True, False, None)]
-        numbers = (len(some), *counts, sum(one.disputed for one in some))
+    for (tag, rule), points in sorted(groups.items()):
+        counts = [sum(point.answer is answer for point in points) for answer in (True, False, None)]
+        numbers = (len(points), *counts, sum(point.disputed for point in points))
         rows.append((tag, rule, *(f"{number:,}" for number in numbers)))
     return rows

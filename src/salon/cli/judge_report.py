@@ -87,19 +87,19 @@ def report(
       salon judge report image_generation.csv             verdicts of GenAI-Bench
     """
     settings = settings_from(ReportSettings, flags)
-    found = read_study_argument(study)
+    study_data = read_study_argument(study)
     folder = study if study.is_dir() else None
-    routing = None if routes is None else Routing(routed_points(found, points, None, ""), read_routes(routes))
+    routing = None if routes is None else Routing(routed_points(study_data, points, None, ""), read_routes(routes))
     with spinner("judging the judges") as step:
-        made = report_judges(
-            found, folder, settings, names=names, scores=scores, routing=routing, check=check,
-            criteria=[found.criterion(id).id for id in criteria], progress=step,
+        judge_report = report_judges(
+            study_data, folder, settings, names=names, scores=scores, routing=routing, check=check,
+            criteria=[study_data.criterion(id).id for id in criteria], progress=step,
         )  # fmt: skip
-    write_page(lambda: report_page(made, found, folder), html, figures)
+    write_page(lambda: report_page(judge_report, study_data, folder), html, figures)
     if as_json:
-        print_json(made.model_dump(mode="json"))
+        print_json(judge_report.model_dump(mode="json"))
     else:
-        print_report(made, html)
+        print_report(judge_report, html)
 
 
 def print_report(report: JudgeReport, html: Path | None = None) -> None:
@@ -115,22 +115,22 @@ def print_report(report: JudgeReport, html: Path | None = None) -> None:
 
 def _print_pairs(report: JudgeReport) -> None:
     titles = ("judge", *PAIR_COLUMNS.values(), "ties counted", "pairs", "a point costs")
-    print_table("Judges against people: means over criteria", titles, [_row(one) for one in report.judges])
-    criteria = {part.criterion: part.name for one in report.judges for part in one.criteria}
+    print_table("Judges against people: means over criteria", titles, [_row(row) for row in report.judges])
+    criteria = {part.criterion: part.name for row in report.judges for part in row.criteria}
     if len(criteria) > 1:
-        rows = [(one.judge, *_by_criterion(one, list(criteria))) for one in report.judges]
+        rows = [(row.judge, *_by_criterion(row, list(criteria))) for row in report.judges]
         print_table("\nAccuracy by criterion", ("judge", *criteria.values()), rows)
     panel = [
         (
-            one.name,
-            f"{one.pairs:,}",
-            f"{one.tied:,}",
-            one.raters,
-            range_with_interval(one.next_rater_range, one.next_rater),
-            range_with_interval(one.oracle_range, one.oracle),
-            one.signal or MISSING,
+            row.name,
+            f"{row.pairs:,}",
+            f"{row.tied:,}",
+            row.raters,
+            range_with_interval(row.next_rater_range, row.next_rater),
+            range_with_interval(row.oracle_range, row.oracle),
+            row.signal or MISSING,
         )
-        for one in report.panel
+        for row in report.panel
     ]
     columns = ("criterion", "pairs", "tied", "votes a pair", "next rater", "oracle", "do people agree?")
     print_table("\nPeople", columns, panel, left=(0, 6))
@@ -140,21 +140,21 @@ def _print_flags(flags: Sequence[FlagPanel]) -> None:
     """What people flagged, and the judges that were asked for flags."""
     rows = [
         (
-            one.name,
-            one.cohort or MISSING,
-            f"{one.items:,}",
-            f"{one.answers:,}",
-            with_interval(one.flagged),
-            with_interval(one.alpha),
+            flag.name,
+            flag.cohort or MISSING,
+            f"{flag.items:,}",
+            f"{flag.answers:,}",
+            with_interval(flag.flagged),
+            with_interval(flag.alpha),
         )
-        for one in flags
+        for flag in flags
     ]
     columns = ("flag", "cohort", "items", "answers", "flagged", "alpha (ordinal)")
     print_table("\nFlags of people", columns, rows, left=(0, 1))
     judged_rows = [
-        (judged.judge, one.name, one.cohort or MISSING, with_interval(judged.separation), f"{judged.items:,}")
-        for one in flags
-        for judged in one.judges
+        (judge.judge, flag.name, flag.cohort or MISSING, with_interval(judge.separation), f"{judge.items:,}")
+        for flag in flags
+        for judge in flag.judges
     ]
     if judged_rows:
         titles = ("judge", "flag", "cohort", "flags what people flag", "items")
@@ -166,19 +166,19 @@ def _print_ticks(ticks: TickReport) -> None:
     """Judges of checklists, several as one, the points they find hardest, and the people."""
     titles = ("judge", *TICK_COLUMNS.values(), "ticks")
     rows: list[tuple[str, ...]] = [
-        (one.judge, *(with_interval(getattr(one.macro, name)) for name in TICK_COLUMNS), f"{one.macro.ticks:,}")
-        for one in ticks.judges
+        (row.judge, *(with_interval(getattr(row.macro, name)) for name in TICK_COLUMNS), f"{row.macro.ticks:,}")
+        for row in ticks.judges
     ]
     print_table("Checklists against people: means over criteria", titles, rows)
     if ticks.together:
         rows = [
-            (one.rule, with_interval(one.macro.accuracy), with_interval(one.macro.unread), with_interval(one.disputed),
-             with_interval(one.settled_accuracy), with_interval(one.disputed_accuracy))
-            for one in ticks.together
+            (row.rule, with_interval(row.macro.accuracy), with_interval(row.macro.unread), with_interval(row.disputed),
+             with_interval(row.settled_accuracy), with_interval(row.disputed_accuracy))
+            for row in ticks.together
         ]  # fmt: skip
         titles = ("rule", "accuracy", "open", "disputed", "when they agree", "when they do not")
         print_table("\nJudges together", titles, rows)
-    hardest = [(one.judge, point) for one in ticks.judges for point in one.points[:HARDEST]]
+    hardest = [(row.judge, point) for row in ticks.judges for point in row.points[:HARDEST]]
     rows = [
         (
             judge,
@@ -193,28 +193,28 @@ def _print_ticks(ticks: TickReport) -> None:
     print_table("\nHardest points", titles, rows, left=(0, 1, 2))
     rows = [
         (
-            one.name,
-            f"{one.ticks:,}",
-            f"{one.tied:,}",
-            one.raters,
-            with_interval(one.pass_rate),
-            with_interval(one.two_people),
-            with_interval(one.kappa),
-            range_with_interval(one.next_rater_range, one.next_rater),
-            range_with_interval(one.oracle_range, one.oracle),
+            row.name,
+            f"{row.ticks:,}",
+            f"{row.tied:,}",
+            row.raters,
+            with_interval(row.pass_rate),
+            with_interval(row.two_people),
+            with_interval(row.kappa),
+            range_with_interval(row.next_rater_range, row.next_rater),
+            range_with_interval(row.oracle_range, row.oracle),
         )
-        for one in ticks.panel
+        for row in ticks.panel
     ]
     titles = ("criterion", "ticks", "tied", "answers", "pass", "two agree", "kappa", "next rater", "oracle")
     print_table("\nPeople who ticked", titles, rows)
 
 
-def _row(one: JudgeFigures) -> tuple[str, ...]:
-    figures = [with_interval(getattr(one.macro, name)) for name in PAIR_COLUMNS]
-    point = None if one.usage is None else one.usage.cost_per_point
-    return (one.judge, *figures, with_interval(one.with_ties), f"{one.macro.pairs:,}", with_interval(point, 4))
+def _row(judge: JudgeFigures) -> tuple[str, ...]:
+    figures = [with_interval(getattr(judge.macro, name)) for name in PAIR_COLUMNS]
+    point = None if judge.usage is None else judge.usage.cost_per_point
+    return (judge.judge, *figures, with_interval(judge.with_ties), f"{judge.macro.pairs:,}", with_interval(point, 4))
 
 
-def _by_criterion(one: JudgeFigures, criteria: Sequence[str]) -> list[str]:
-    found = {part.criterion: part.figures for part in one.criteria}
-    return [with_interval(figures.accuracy if (figures := found.get(id)) else None) for id in criteria]
+def _by_criterion(judge: JudgeFigures, criteria: Sequence[str]) -> list[str]:
+    figures_by_id = {part.criterion: part.figures for part in judge.criteria}
+    return [with_interval(figures.accuracy if (figures := figures_by_id.get(id)) else None) for id in criteria]

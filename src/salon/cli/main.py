@@ -196,8 +196,8 @@ def _with_suggestion(error: click.ClickException) -> click.ClickException:
     kind = error.param.type
     if not isinstance(kind, click.Choice):
         return error
-    found = error.message.partition(" is not one of ")[0].strip("'\"")
-    close = difflib.get_close_matches(found, [str(choice) for choice in kind.choices], n=1)
+    word = error.message.partition(" is not one of ")[0].strip("'\"")
+    close = difflib.get_close_matches(word, [str(choice) for choice in kind.choices], n=1)
     if not close:
         return error
     return click.BadParameter(
@@ -219,14 +219,14 @@ def _allow_any_text() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _print_path_error(found: str, where: object, arguments: Sequence[str]) -> None:
-    told = BadFile(
+def _print_path_error(problem: str, where: object, arguments: Sequence[str]) -> None:
+    error = BadFile(
         "a place that can be read and written is needed",
-        found=found,
+        found=problem,
         where=str(where) if where else None,
         remedy="choose another place, or see to its rights and free space; what was there before is unchanged",
     )
-    _print_error(told.message(), told.as_json() | {"error": "OSError"}, arguments)
+    _print_error(error.message(), error.as_json() | {"error": "OSError"}, arguments)
 
 
 def _print_error(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> None:

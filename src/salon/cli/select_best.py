@@ -157,16 +157,18 @@ def _best_of_drawn(
         raise InputError("--explore goes with --route", found="no routes")
     if drawing and route:
         raise InputError("-g or --route says who draws", found="both of them")
-    asked = read_prompt_argument(place, flags["limit"])
-    wanted = {"seeds": flags["count"], "seed": flags["seed"], "size": flags["size"]}
-    settings = GenerateSettings.parse(wanted, where="options")
+    prompt_list = read_prompt_argument(place, flags["limit"])
+    options = {"seeds": flags["count"], "seed": flags["seed"], "size": flags["size"]}
+    settings = GenerateSettings.parse(options, where="options")
     terms = CallTerms(output.resolve().with_name(f"{output.resolve().name}.calls.sqlite"))
     routing, notes = (
-        (None, ()) if route is None else route_prompts(route, asked, wish.weights, flags["seed"], flags["explore"])
+        (None, ())
+        if route is None
+        else route_prompts(route, prompt_list, wish.weights, flags["seed"], flags["explore"])
     )
-    chosen = list(drawing) if routing is None else list(dict.fromkeys(one.generator for one in routing.values()))
+    chosen = list(drawing) if routing is None else list(dict.fromkeys(choice.generator for choice in routing.values()))
     report = draw_and_pick(
-        asked, make_generators(chosen, asked, terms), settings, output, words, wish, routing=routing, watch=watch,
+        prompt_list, make_generators(chosen, prompt_list, terms), settings, output, words, wish, routing=routing, watch=watch,
         scoring=_scoring(flags, None), notes=notes,
     )  # fmt: skip
     return report, output / BEST_FOLDER, output
@@ -204,9 +206,9 @@ def _print_best(report: BestReport, page: Path) -> None:
     for kind, count in report.not_made.items():
         say(f"- {count:,} of {report.wanted:,} pictures not made: {kind}")
     rows = [
-        (_prompt_label(one), str(row["chosen"] or row["outcome"]), fixed(row["total"]), fixed(row["sd"]),
+        (_prompt_label(pick), str(row["chosen"] or row["outcome"]), fixed(row["total"]), fixed(row["sd"]),
          fixed(row["bound"]), fixed(row["margin"]), f"{row['tied']}", f"{row['items']}")
-        for one, row in zip(report.picks[:_MOST_PROMPTS], report.rows())
+        for pick, row in zip(report.picks[:_MOST_PROMPTS], report.rows())
     ]  # fmt: skip
     print_table(None, ("prompt", "chosen", "total", "sd", "bound", "margin", "tied", "of"), rows, left=(0, 1))
     if len(report.picks) > _MOST_PROMPTS:
@@ -219,12 +221,12 @@ def _print_best(report: BestReport, page: Path) -> None:
     say(f"wrote {page}")
 
 
-def _prompt_label(one: PromptPick) -> str:
+def _prompt_label(pick: PromptPick) -> str:
     """Its id; the words themselves where the id was made from them."""
-    told = " ".join(one.text.split())
-    if told and one.prompt in (TYPED_PROMPT, text_prompt(one.text).id):
-        return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
-    return one.prompt or MISSING
+    text = " ".join(pick.text.split())
+    if text and pick.prompt in (TYPED_PROMPT, text_prompt(pick.text).id):
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return pick.prompt or MISSING
 
 
 # --------------------------------------------------------------------------------------------------
@@ -275,12 +277,12 @@ def reference(
     with staged_progress_bar("reference", quiet=as_json) as watch:
         settings = ScoreSettings(device=device, batch=batch, limit=limit)
         table = study_scores(opened, local_path(study), words, settings, watch)
-    made = reference_from_scores(table, name or opened.name)
-    write_sealed(made, output, overwrite=overwrite)
+    score_reference = reference_from_scores(table, name or opened.name)
+    write_sealed(score_reference, output, overwrite=overwrite)
     if as_json:
-        print_json({"file": str(output), "hash": made.hash, **made.model_dump(mode="json")})
+        print_json({"file": str(output), "hash": score_reference.hash, **score_reference.model_dump(mode="json")})
     else:
-        _print_reference(made, output, simulated=opened.simulated)
+        _print_reference(score_reference, output, simulated=opened.simulated)
 
 
 def _require_new_file(output: Path, overwrite: bool) -> None:
@@ -294,15 +296,16 @@ def _require_new_file(output: Path, overwrite: bool) -> None:
         raise BadFile("the folder of the output must be there", found="none", where=str(output.absolute().parent))
 
 
-def _print_reference(made: ScoreReference, output: Path, *, simulated: bool) -> None:
+def _print_reference(score_reference: ScoreReference, output: Path, *, simulated: bool) -> None:
     if simulated:
         say("SIMULATED: nobody judged these items; means and deviations are of scores all the same.")
     rows = [
-        (one.criterion, f"{one.mean:.4g}", f"{one.sd:.4g}", f"{one.n:,}", f"{one.missing:,}") for one in made.levels
+        (level.criterion, f"{level.mean:.4g}", f"{level.sd:.4g}", f"{level.n:,}", f"{level.missing:,}")
+        for level in score_reference.levels
     ]
-    print_table(f"scores on {made.name}", ("criterion", "mean", "sd", "items", "without"), rows)
+    print_table(f"scores on {score_reference.name}", ("criterion", "mean", "sd", "items", "without"), rows)
     say("missing: items without a score enter neither mean nor deviation", dim=True)
-    say(f"wrote {output}, hash {made.hash}")
+    say(f"wrote {output}, hash {score_reference.hash}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -351,64 +354,71 @@ def explain_command(
       salon select explain a.png b.png --model taste -w typography=3,mood=1 --json
     """
     pictures = [picture] if other is None else [picture, other]
-    judged = None if study is None else open_judged_study(open_study(study), study)
+    reference_study = None if study is None else open_judged_study(open_study(study), study)
     with spinner("explaining"):
-        found = explain(
-            pictures, names=names, models=models, judged=judged,
+        explanation = explain(
+            pictures, names=names, models=models, judged=reference_study,
             prompt=None if prompt is None else Prompt(id="given", text=prompt), weights=weights,
             reference=None if reference is None else read_reference(reference), equal=equal_scales,
             settings=settings_from(ExplainSettings, flags),
         )  # fmt: skip
-    write_page(lambda: explain_page(found, pictures, study), html, figures)
+    write_page(lambda: explain_page(explanation, pictures, study), html, figures)
     if as_json:
-        print_json({**found.model_dump(mode="json"), "signature_line": str(found.signature)})
+        print_json({**explanation.model_dump(mode="json"), "signature_line": str(explanation.signature)})
         return
-    _print_explanation(found)
+    _print_explanation(explanation)
     if html is not None:
         say(f"wrote {html}")
 
 
-def _print_explanation(found: Explanation) -> None:
-    if found.simulated:
+def _print_explanation(explanation: Explanation) -> None:
+    if explanation.simulated:
         say("SIMULATED: nobody gave the study's answers.")
-    if found.difference is not None:
-        say(found.difference.told, bold=True)
-    for one in found.pictures:
-        _print_one(one, found.scale)
-    for note in found.notes:
+    if explanation.difference is not None:
+        say(explanation.difference.told, bold=True)
+    for picture in explanation.pictures:
+        _print_one(picture, explanation.scale)
+    for note in explanation.notes:
         say(f"- {note}")
-    say(found.caution, dim=True)
-    say(str(found.signature), dim=True)
+    say(explanation.caution, dim=True)
+    say(str(explanation.signature), dim=True)
 
 
-def _print_one(one: PictureExplanation, scale: str) -> None:
-    total = "no total" if one.total is None else f"{one.total:.3f}" + (f" ± {one.sd:.3f}" if one.sd else "")
-    say(f"{one.picture}: {total} ({scale})", bold=True)
+def _print_one(picture: PictureExplanation, scale: str) -> None:
+    total = (
+        "no total" if picture.total is None else f"{picture.total:.3f}" + (f" ± {picture.sd:.3f}" if picture.sd else "")
+    )
+    say(f"{picture.picture}: {total} ({scale})", bold=True)
     rows = [
         (part.criterion, fixed(part.value), fixed(part.sigma), f"{part.share:.3f}", fixed(part.adds),
          part.unscored or "")
-        for part in one.contributions
+        for part in picture.contributions
     ]  # fmt: skip
     print_table(None, ("criterion", "value", "sd", "weight", "adds", ""), rows, left=(0, 5))
-    if one.neighbours:
-        counts = {part.criterion for part in one.contributions if part.share > 0}
-        near = [(other.item, f"{other.distance:.3f}", _all_said_words(other.said, counts)) for other in one.neighbours]
+    if picture.neighbours:
+        counts = {part.criterion for part in picture.contributions if part.share > 0}
+        near = [
+            (neighbor.item, f"{neighbor.distance:.3f}", _all_said_words(neighbor.said, counts))
+            for neighbor in picture.neighbours
+        ]
         print_table("judged pictures near it", ("item", "distance", "raters said"), near, left=(0, 2))
-    if one.measurements:
+    if picture.measurements:
         stood = [
             (part.name, fixed(part.value), MISSING if part.below is None else f"{part.below:.0%}",
              part.tells if part.value is not None else f"no value: {part.unmeasured}")
-            for part in one.measurements
+            for part in picture.measurements
         ]  # fmt: skip
         print_table("measured by rule", ("measurement", "value", "study below", ""), stood, left=(0, 3))
 
 
-def _all_said_words(said: Sequence[RaterOpinion], counts: set[str]) -> str:
+def _all_said_words(statements: Sequence[RaterOpinion], counts: set[str]) -> str:
     """Under the criteria that count; under all where raters were asked about others."""
-    return "; ".join(map(_said_words, [one for one in said if one.criterion in counts] or said))
+    return "; ".join(
+        map(_said_words, [statement for statement in statements if statement.criterion in counts] or statements)
+    )
 
 
-def _said_words(one: RaterOpinion) -> str:
-    figure = one.figure
+def _said_words(statement: RaterOpinion) -> str:
+    figure = statement.figure
     around = "" if figure.low is None or figure.high is None else f" [{figure.low:.2f}, {figure.high:.2f}]"
-    return f"{one.criterion} {one.kind} {figure.value:.2f}{around} by {one.raters}"
+    return f"{statement.criterion} {statement.kind} {figure.value:.2f}{around} by {statement.raters}"

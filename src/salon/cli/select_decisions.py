@@ -109,10 +109,10 @@ def gate(
       salon select gate renders/ --use gate.json -o held.csv
     """
     scoring = ScoreSettings(device=device)
-    found: Gate | GateRun
+    result: Gate | GateRun
     with staged_progress_bar("scoring", quiet=as_json) as watch:
         if use is not None:
-            found = _use_gate(place, use, name, prompt, output, overwrite, scoring, watch)
+            result = _use_gate(place, use, name, prompt, output, overwrite, scoring, watch)
         else:
             _require_absent(output, overwrite)
             settings = settings_from(GateSettings, flags)
@@ -120,13 +120,13 @@ def gate(
             gate = gate_for_study(place, word, settings, criterion=criterion, scoring=scoring, watch=watch)
             if output is not None:
                 write_sealed(gate, output, overwrite=overwrite)
-            found = gate
+            result = gate
     if as_json:
-        print_json({**found.model_dump(mode="json"), **({"hash": found.hash} if isinstance(found, Gate) else {})})
-    elif isinstance(found, Gate):
-        _print_gate(found, output)
+        print_json({**result.model_dump(mode="json"), **({"hash": result.hash} if isinstance(result, Gate) else {})})
+    elif isinstance(result, Gate):
+        _print_gate(result, output)
     else:
-        _print_gate_run(found, output, page_beside(place))
+        _print_gate_run(result, output, page_beside(place))
 
 
 def _require_absent(output: Path | None, overwrite: bool) -> None:
@@ -202,9 +202,9 @@ def _print_gate_run(run: GateRun, output: Path | None, page: Path) -> None:
         say(SIMULATED_GATE, fg="yellow")
     if run.unscored:
         say(f"- {run.unscored:,} of them because they have no score")
-    shown = [row for row in run.rows if row.held][:20]
+    held_rows = [row for row in run.rows if row.held][:20]
     print_table(None, ("held", "score", "why"), [(row.item, fixed(row.value),
-                                                  row.why) for row in shown], left=(0, 2))  # fmt: skip
+                                                  row.why) for row in held_rows], left=(0, 2))  # fmt: skip
     say(f"- {run.promise}", dim=True)
     say(f"- {run.missing}", dim=True)
     say(f"gate {run.gate}|{run.signature}", dim=True)
@@ -271,13 +271,13 @@ def route(
             write_sealed(routes, output, overwrite=overwrite)
     chosen = None
     if prompts is not None:
-        asked = read_prompts(prompts)
-        chosen = choose_routes(routes, asked, weights=weights, explore=explore, c=bound, seed=seed)
+        prompt_list = read_prompts(prompts)
+        chosen = choose_routes(routes, prompt_list, weights=weights, explore=explore, c=bound, seed=seed)
     if as_json:
-        told = {**routes.model_dump(mode="json"), "hash": routes.hash}
+        record = {**routes.model_dump(mode="json"), "hash": routes.hash}
         if chosen is not None:
-            told["choices"] = [one.model_dump(mode="json") for one in chosen]
-        print_json(told)
+            record["choices"] = [choice.model_dump(mode="json") for choice in chosen]
+        print_json(record)
         return
     _print_routes(routes, chosen, output)
 
@@ -294,18 +294,18 @@ def _routes(place: Path, weights: str | None, prior: float | None, seed: int) ->
 def _print_routes(routes: Routes, chosen: list[RouteChoice] | None, output: Path | None) -> None:
     say(f"routes from {routes.source}" + (" (simulated raters)" if routes.simulated else ""), bold=True)
     rows = []
-    for one in routes.routes:
-        where = one.category or "all"
-        if not one.arms:
-            rows.append((one.job, where, MISSING, MISSING, one.reason or "no answer"))
+    for row in routes.routes:
+        where = row.category or "all"
+        if not row.arms:
+            rows.append((row.job, where, MISSING, MISSING, row.reason or "no answer"))
             continue
-        top = one.arms[0]
+        top = row.arms[0]
         score = f"{top.score:.3f}" + ("" if top.sd is None else f" ± {top.sd:.3f}")
-        tied = ", ".join(arm.generator for arm in one.arms[1:] if arm.best) or MISSING
-        rows.append((one.job, where, top.generator, score, tied))
+        tied = ", ".join(arm.generator for arm in row.arms[1:] if arm.best) or MISSING
+        rows.append((row.job, where, top.generator, score, tied))
     print_table(None, ("job", "category", "call", "score ± se", "not told from it"), rows, left=(0, 1, 2, 4))
     if chosen is not None:
-        lines = [(one.prompt, one.asked or MISSING, one.generator, one.why) for one in chosen]
+        lines = [(row.prompt, row.asked or MISSING, row.generator, row.why) for row in chosen]
         print_table("\nwho draws what", ("prompt", "category", "generator", "why"), lines, left=(0, 1, 2, 3))
     for words in routes.policies:
         say(f"- {words}", dim=True)
@@ -442,25 +442,25 @@ def feedback(log: Path, output: Path, pictures: Path | None, name: str, overwrit
     \b
       salon select feedback log -o later --pictures uploads
     """
-    made = feedback_study(log, name=name, pictures=pictures)
-    save_feedback(made, output, overwrite=overwrite)
-    agreed = wilson(made.agreed, made.decided, unit="choice") if made.decided else None
+    result = feedback_study(log, name=name, pictures=pictures)
+    save_feedback(result, output, overwrite=overwrite)
+    agreed = wilson(result.agreed, result.decided, unit="choice") if result.decided else None
     if as_json:
-        print_json(_feedback_record(made, output, agreed))
+        print_json(_feedback_record(result, output, agreed))
         return
-    say(f"wrote {output}: {made.choices:,} choices, {made.comparisons:,} comparisons", bold=True)
+    say(f"wrote {output}: {result.choices:,} choices, {result.comparisons:,} comparisons", bold=True)
     if agreed is not None:
         say(f"- {_percent(agreed)} of {agreed.n:,} choices fell on the picture the service had chosen")
-    if made.lost:
-        say(f"- {made.lost:,} choices are left out: their decisions are no longer in the log")
-    say(f"- {len(made.pictures):,} of {made.wanted:,} pictures found" + ("" if pictures else "; name --pictures"))
+    if result.lost:
+        say(f"- {result.lost:,} choices are left out: their decisions are no longer in the log")
+    say(f"- {len(result.pictures):,} of {result.wanted:,} pictures found" + ("" if pictures else "; name --pictures"))
     say("- people saw what the model had picked: these choices lean towards it")
 
 
-def _feedback_record(made: FeedbackStudy, output: Path, agreed: Estimate | None) -> dict[str, Any]:
+def _feedback_record(result: FeedbackStudy, output: Path, agreed: Estimate | None) -> dict[str, Any]:
     return {
-        "study": str(output), "choices": made.choices, "comparisons": made.comparisons, "lost": made.lost,
-        "pictures": len(made.pictures), "wanted": made.wanted, "hash": made.study.hash[:12],
+        "study": str(output), "choices": result.choices, "comparisons": result.comparisons, "lost": result.lost,
+        "pictures": len(result.pictures), "wanted": result.wanted, "hash": result.study.hash[:12],
         "agreement": None if agreed is None else asdict(agreed),
     }  # fmt: skip
 
@@ -481,8 +481,8 @@ def drift(log: Path, reference: Path | None, freeze: Path | None, as_json: bool,
       salon select drift log --freeze reference.json
       salon select drift log --reference reference.json
     """
-    given = None if reference is None else read_drift_reference(reference)
-    monitor = watch_log(log, settings_from(DriftSettings, flags), given)
+    drift_reference = None if reference is None else read_drift_reference(reference)
+    monitor = watch_log(log, settings_from(DriftSettings, flags), drift_reference)
     report = monitor.report()
     if freeze is not None:
         write_drift_reference(monitor.frozen(), freeze)
@@ -497,7 +497,7 @@ def drift(log: Path, reference: Path | None, freeze: Path | None, as_json: bool,
 def _print_drift(report: DriftReport, freeze: Path | None) -> None:
     say(f"{report.decisions:,} decisions of {report.model or 'a model without a name'}", bold=True)
     columns = ("criterion", "state", "windows", "shift, sd", "distance", "p", "alarms at", "PSI", "PSI expected")
-    print_table(None, columns, [_drift_row(one) for one in report.criteria], left=(0, 1))
+    print_table(None, columns, [_drift_row(criterion) for criterion in report.criteria], left=(0, 1))
     _print_agreement(report.agreement)
     if report.other_models:
         say(f"- {report.other_models:,} decisions of other models are left out")
@@ -509,19 +509,25 @@ def _print_drift(report: DriftReport, freeze: Path | None) -> None:
     say(str(report.signature), dim=True)
 
 
-def _drift_row(one: CriterionDrift) -> tuple[str, ...]:
-    state = one.status if one.first_alarm is None else f"{one.status}, first in window {one.first_alarm}"
-    numbers = (one.shift, one.distance, one.p, one.level, one.psi, one.psi_expected)
-    shown = [MISSING if number is None else f"{number:.3g}" for number in numbers]
-    return (one.criterion, state, str(one.looks), *shown)
+def _drift_row(criterion: CriterionDrift) -> tuple[str, ...]:
+    state = (
+        criterion.status
+        if criterion.first_alarm is None
+        else f"{criterion.status}, first in window {criterion.first_alarm}"
+    )
+    numbers = (criterion.shift, criterion.distance, criterion.p, criterion.level, criterion.psi, criterion.psi_expected)
+    cells = [MISSING if number is None else f"{number:.3g}" for number in numbers]
+    return (criterion.criterion, state, str(criterion.looks), *cells)
 
 
-def _print_agreement(one: AgreementDrift) -> None:
-    if one.overall is None:
+def _print_agreement(agreement: AgreementDrift) -> None:
+    if agreement.overall is None:
         say("- no later choices to agree with")
         return
-    chance = "" if one.chance is None else f", blind {one.chance:.0%}"
-    say(f"- agreement with {one.overall.n:,} later choices: {_percent(one.overall)}{chance}; {one.status}")
+    chance = "" if agreement.chance is None else f", blind {agreement.chance:.0%}"
+    say(
+        f"- agreement with {agreement.overall.n:,} later choices: {_percent(agreement.overall)}{chance}; {agreement.status}"
+    )
 
 
 def _percent(figure: Estimate) -> str:

@@ -168,10 +168,10 @@ def _print_served(studio: Studio, address: str, link: str | None, as_json: bool)
 
 
 def _ask_password(folder: Path) -> None:
-    given = click.prompt("New password of the owner", hide_input=True, confirmation_prompt=True)
+    new = click.prompt("New password of the owner", hide_input=True, confirmation_prompt=True)
     from salon.web.auth import new_password
 
-    new_password(folder, given)
+    new_password(folder, new)
     say("kept its hash; the password itself is nowhere")
 
 
@@ -182,12 +182,12 @@ def _report_config(settings: WebSettings, db: str | None, as_json: bool) -> None
     from salon.web.app import check_config
 
     with spinner("looking at pictures") as step:
-        found = check_config(settings, db, progress=step)
-    good = all(line.ok for line in found)
+        checks = check_config(settings, db, progress=step)
+    good = all(line.ok for line in checks)
     if as_json:
-        print_json({"ok": good, "checks": [vars(line) for line in found]})
+        print_json({"ok": good, "checks": [vars(line) for line in checks]})
     else:
-        rows = [("ok" if line.ok else "NO", line.name, line.words) for line in found]
+        rows = [("ok" if line.ok else "NO", line.name, line.words) for line in checks]
         print_table(None, ("", "what", "found"), rows, left=(0, 1, 2))
         say("everything is in order" if good else "not everything is in order", bold=True)
     if not good:
@@ -221,12 +221,12 @@ def invite(study: Path, cohort: str | None, count: int, db: str | None, base_url
     address = check_web_settings(WebSettings(folder=folder, base_url=base_url or read_address(folder))).address
     with written_inside(folder / DATABASE), open_studio(folder, db, cohort=cohort) as studio:
         cohort = cohort or _only_cohort(studio)
-        made = studio.invite(cohort, count)
-    links = [{"rater": one.rater, "link": f"{address}/enter/{one.token}"} for one in made]
+        invitations = studio.invite(cohort, count)
+    links = [{"rater": row.rater, "link": f"{address}/enter/{row.token}"} for row in invitations]
     if as_json:
         print_json({"cohort": cohort, "links": links})
         return
-    print_table(None, ("rater", "link"), [(one["rater"], one["link"]) for one in links], left=(0, 1))
+    print_table(None, ("rater", "link"), [(row["rater"], row["link"]) for row in links], left=(0, 1))
 
 
 def _only_cohort(studio: Studio) -> str:
@@ -253,24 +253,24 @@ def status(study: Path, db: str | None, as_json: bool) -> None:
     from salon.collect.studio.setup import open_studio
 
     with open_studio(_folder(study), db, create=False) as studio:
-        found = studio.progress()
-        judgments = sum(sum(one.judgments.values()) for one in found)
+        progress = studio.progress()
+        judgments = sum(sum(rater.judgments.values()) for rater in progress)
         name = studio.name
     if as_json:
-        print_json({"study": name, "judgments": judgments, "raters": [vars(one) for one in found]})
+        print_json({"study": name, "judgments": judgments, "raters": [vars(rater) for rater in progress]})
         return
-    say(f"{name}: {judgments:,} judgments of {len(found)} raters", bold=True)
+    say(f"{name}: {judgments:,} judgments of {len(progress)} raters", bold=True)
     rows = [
         (
-            one.rater,
-            one.cohort or "",
-            one.status,
-            f"{one.answered:,}",
-            f"{one.total:,}",
-            f"{one.hours:.1f}",
-            _day(one.last_at),
+            rater.rater,
+            rater.cohort or "",
+            rater.status,
+            f"{rater.answered:,}",
+            f"{rater.total:,}",
+            f"{rater.hours:.1f}",
+            _day(rater.last_at),
         )
-        for one in found
+        for rater in progress
     ]
     columns = ("rater", "cohort", "status", "answered", "of about", "hours", "last answer (UTC)")
     print_table(None, columns, rows, left=(0, 1, 2))
@@ -324,12 +324,14 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
     folder = _folder(study)
     with written_inside(folder / DATABASE), open_database(db or database_file(folder), create=True) as database:
         put_back(file, database)
-        found = database.read_study()
-    judgments = {kind: count for kind, count in found.counts.items() if kind not in ("prompts", "items", "raters")}
+        study_data = database.read_study()
+    judgments = {kind: count for kind, count in study_data.counts.items() if kind not in ("prompts", "items", "raters")}
     if as_json:
-        print_json({"study": found.name, "restored": str(file), "counts": found.counts})
+        print_json({"study": study_data.name, "restored": str(file), "counts": study_data.counts})
         return
-    say(f"restored {found.name!r}: {sum(judgments.values()):,} judgments of {found.counts.get('raters', 0):,} raters")
+    say(
+        f"restored {study_data.name!r}: {sum(judgments.values()):,} judgments of {study_data.counts.get('raters', 0):,} raters"
+    )
 
 
 def _folder(study: Path) -> Path:
@@ -392,10 +394,10 @@ def erase(study: str, rater: str, yes: bool, as_json: bool) -> None:
 
 def _erased_words(holding: RaterData) -> str:
     """`12 comparisons and their row in the tables; 30 answers in the studio`."""
-    told = []
+    parts = []
     if holding.judgments is not None:
-        given = [f"{number:,} {kind if number > 1 else kind[:-1]}" for kind, number in holding.judgments.items()]
-        told.append(f"{', '.join(given) or 'no judgments'} and their row among the raters")
+        counts = [f"{number:,} {kind if number > 1 else kind[:-1]}" for kind, number in holding.judgments.items()]
+        parts.append(f"{', '.join(counts) or 'no judgments'} and their row among the raters")
     if holding.answers is not None:
-        told.append(f"{count(holding.answers, 'answered question')} in the studio, profile, consent, visits and links")
-    return "; ".join(told)
+        parts.append(f"{count(holding.answers, 'answered question')} in the studio, profile, consent, visits and links")
+    return "; ".join(parts)

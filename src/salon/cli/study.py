@@ -67,13 +67,21 @@ def init(
     """
     _refuse_to_replace(study, overwrite)
     chosen = [found for pattern in criteria for found in matching_criteria(pattern)]
-    made = Study.build(name or default_name(study), dict.fromkeys(chosen), tables={}, compare_within=compare_within)
-    save_study(made, study, overwrite=overwrite)
+    new_study = Study.build(
+        name or default_name(study), dict.fromkeys(chosen), tables={}, compare_within=compare_within
+    )
+    save_study(new_study, study, overwrite=overwrite)
     if as_json:
-        print_json({"study": str(study), "name": made.name, "criteria": [criterion.id for criterion in made.criteria]})
+        print_json(
+            {
+                "study": str(study),
+                "name": new_study.name,
+                "criteria": [criterion.id for criterion in new_study.criteria],
+            }
+        )
         return
-    say(f"started {study} with {count(len(made.criteria), 'criterion', 'criteria')}")
-    if not made.criteria:
+    say(f"started {study} with {count(len(new_study.criteria), 'criterion', 'criteria')}")
+    if not new_study.criteria:
         say("built in: " + ", ".join(builtin_criteria()))
 
 
@@ -275,18 +283,18 @@ def export(
         check_target(output, overwrite=overwrite)
         _print_rankings(salon.derive_rankings(open_place(study), equal=equal), output, overwrite, as_json)
         return
-    found = open_place(study)
+    study_data = open_place(study)
     _refuse_to_replace(output, overwrite)
     if isinstance(study, Path) and output.exists() and output.resolve() == study.resolve():
         raise BadFile("the output must be another place than the study", found=str(output))
     if excel_safe and to != "csv":
         raise BadValue("--excel-safe is for CSV tables", found=f"--to {to}", remedy="--to csv --excel-safe")
     if to in FIELD_FILES:
-        _print_field(export_field(found, output, to), output, as_json)
+        _print_field(export_field(study_data, output, to), output, as_json)
         return
     pictures = images or (study if isinstance(study, Path) else None)
-    export_study(found, output, to, overwrite=overwrite, images=pictures, excel_safe=excel_safe)
-    _print_written(found, output, as_json, to=to)
+    export_study(study_data, output, to, overwrite=overwrite, images=pictures, excel_safe=excel_safe)
+    _print_written(study_data, output, as_json, to=to)
 
 
 def _print_rankings(derived: DerivedRankings, output: Path, overwrite: bool, as_json: bool) -> None:
@@ -305,12 +313,12 @@ def _numbers(counts: dict[str, int]) -> list[tuple[str, str]]:
     return [(name, f"{number:,}") for name, number in counts.items()]
 
 
-def _print_field(written: FieldExport, output: Path, as_json: bool) -> None:
+def _print_field(result: FieldExport, output: Path, as_json: bool) -> None:
     if as_json:
-        print_json({"folder": str(output), "files": written.rows, "left_out": dict(written.left_out)})
+        print_json({"folder": str(output), "files": result.rows, "left_out": dict(result.left_out)})
         return
-    print_table(None, ("file", "records"), [(name, f"{rows:,}") for name, rows in written.rows.items()])
-    for reason, number in written.left_out.items():
+    print_table(None, ("file", "records"), [(name, f"{rows:,}") for name, rows in result.rows.items()])
+    for reason, number in result.left_out.items():
         say(f"left out: {number:,} {reason}")
     say(f"wrote {output}")
 

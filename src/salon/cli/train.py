@@ -132,16 +132,18 @@ def _compare(
 def _print_comparison(report: HeadComparison, output: Path) -> None:
     if report.simulated:
         say("SIMULATED: nobody gave these answers.")
-    splits = [one.split for one in report.panel.buckets]
+    splits = [row.split for row in report.panel.buckets]
     say(f"heads on {report.encoder}: {report.pairs:,} validation pairs of {count(report.prompts, 'prompt')}", bold=True)
     rows = [("chance", *["0.500"] * (1 + len(splits)))]
-    for one in (report.panel, *report.rows):
-        known = {bucket.split: bucket.accuracy for bucket in one.buckets}
-        rows.append((one.name, with_interval(one.accuracy), *(with_interval(known.get(split)) for split in splits)))
+    for row in (report.panel, *report.rows):
+        accuracies = {bucket.split: bucket.accuracy for bucket in row.buckets}
+        rows.append(
+            (row.name, with_interval(row.accuracy), *(with_interval(accuracies.get(split)) for split in splits))
+        )
     print_table("accuracy by how the panel split", ("heads", "all", *splits), rows)
-    for one in report.rows:
-        if one.reason:
-            say(f"- {one.name}: {one.reason}")
+    for row in report.rows:
+        if row.reason:
+            say(f"- {row.name}: {row.reason}")
     for note in report.notes:
         say(f"- {note}")
     say(f"wrote {output}")
@@ -152,16 +154,16 @@ def _print_comparison(report: HeadComparison, output: Path) -> None:
 def training_progress(passes: int, *, quiet: bool) -> Iterator[tuple[Callable[[int], None], Callable[[Epoch], None]]]:
     """A bar for two counts: how many more pictures are vectors, then each pass."""
     with progress_bar("pictures", quiet=quiet) as tell:
-        done = 0
+        pictures = 0
 
         def encoded(count: int) -> None:
-            nonlocal done
-            done += count
-            tell(done, None)
+            nonlocal pictures
+            pictures += count
+            tell(pictures, None)
 
         def watch(epoch: Epoch) -> None:
-            told = f"validation loss {epoch.validation_loss:.3f}, accuracy {epoch.validation_accuracy:.3f}"
-            tell(epoch.number, passes, told, "passes")
+            note = f"validation loss {epoch.validation_loss:.3f}, accuracy {epoch.validation_accuracy:.3f}"
+            tell(epoch.number, passes, note, "passes")
 
         yield encoded, watch
 
@@ -180,7 +182,7 @@ def _print_heads(report: TrainReport, study: Path) -> None:
         f"trained on {counts['train pairs']:,} pairs of {count(counts['train prompts'], 'prompt')}; "
         f"{counts['test pairs']:,} pairs of {count(counts['test prompts'], 'prompt')} are kept for the test", dim=True,
     )  # fmt: skip
-    for rater, eta in sorted(report.rater_reliability.items(), key=lambda one: one[1]):
+    for rater, eta in sorted(report.rater_reliability.items(), key=lambda pair: pair[1]):
         say(f"- rater {rater}: reliability {eta:.2f}")
     say(f"- ended because: {report.stopped}")
     print_notes((*report.notes, report.validation[0].missing), report.validation)
@@ -205,13 +207,13 @@ def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[str, ...]]:
     """Rows of a table: criterion, pairs, accuracy and ceiling with intervals, loss."""
     return [
         (
-            one.criterion or "all",
-            f"{one.pairs:,}",
-            with_interval(one.accuracy),
-            with_interval(one.ceiling),
-            fixed(one.loss),
+            row.criterion or "all",
+            f"{row.pairs:,}",
+            with_interval(row.accuracy),
+            with_interval(row.ceiling),
+            fixed(row.loss),
         )
-        for one in figures
+        for row in figures
     ]
 
 

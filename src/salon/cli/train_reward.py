@@ -54,16 +54,16 @@ def chosen_settings(settings: type[S], flags: Mapping[str, Any], command: Comman
         return settings_from(settings, flags)
     recipe = find_recipe(name, command)
     context = click.get_current_context()
-    given = {
+    on_command_line = {
         flag: value for flag, value in flags.items()
         if flag != "recipe" and context.get_parameter_source(flag) is not ParameterSource.DEFAULT
     }  # fmt: skip
     if not quiet:
-        rows = recipe.lines(given)
+        rows = recipe.lines(on_command_line)
         print_table(f"recipe {recipe.label}: {recipe.about}", ("setting", "value", "source"), rows, left=(0, 2))
         for note in recipe.notes:
             say(f"- {note}", dim=True)
-    return settings_from(settings, {**flags, **recipe.values(given)})
+    return settings_from(settings, {**flags, **recipe.values(on_command_line)})
 
 
 def show_plan(kind: str, source: str, settings: Any, flags: Mapping[str, Any], *, as_json: bool) -> None:
@@ -220,7 +220,7 @@ def _print_reward(report: RewardReport, source: Path) -> None:
         title = f"also on {name}, by which nothing was chosen"
         print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(figures))
     say("- " + ", ".join(f"{count:,} {what}" for what, count in report.counts.items()))
-    print_notes((*report.notes, *{one.missing for one in report.validation}), report.validation)
+    print_notes((*report.notes, *{row.missing for row in report.validation}), report.validation)
     say(f"- {report.seconds:,.1f} s of training")
     say(f"wrote {report.model}")
     say(str(report.signature), dim=True)
@@ -254,14 +254,14 @@ def pairs(kind: str, files: Sequence[Path], output: Path, images: Path | None, a
       salon train pairs imagereward test.json -o test.parquet --train 0 --validation 0 --test 1
       salon train pairs pickapic train-*.parquet --images pickapic -o pickapic/pairs.parquet
     """
-    written = write_pairs(kind, files, output, settings_from(TrainingPairSettings, flags), images=images)
+    result = write_pairs(kind, files, output, settings_from(TrainingPairSettings, flags), images=images)
     if as_json:
-        print_json({"output": str(output), "kind": kind, **written.model_dump(mode="json")})
+        print_json({"output": str(output), "kind": kind, **result.model_dump(mode="json")})
         return
-    splits = ", ".join(f"{count:,} {name}" for name, count in written.splits.items())
-    say(f"wrote {written.rows:,} pairs to {output}: {splits}", bold=True)
-    for reason, count in written.left_out.items():
+    splits = ", ".join(f"{count:,} {name}" for name, count in result.splits.items())
+    say(f"wrote {result.rows:,} pairs to {output}: {splits}", bold=True)
+    for reason, count in result.left_out.items():
         say(f"- left out: {count:,} {reason}")
-    if written.sorted:
-        say(f"- choice_dist gave path2 more votes in {written.sorted:,} pairs: sorted, as the released code does")
+    if result.sorted:
+        say(f"- choice_dist gave path2 more votes in {result.sorted:,} pairs: sorted, as the released code does")
     say(f"next: salon train reward {output} -o MODEL", dim=True)
