@@ -419,8 +419,9 @@ def _print_records(study: PanelStudy, raters: Sequence[RaterResult]) -> None:
     """How many records stand behind an accuracy, and which of them need a word."""
     rater_columns = [(rater.rater, on) for rater in raters if (on := rater.on(study.study)) is not None]
     ties = sum(criterion.tied for criterion in study.criteria)
+    records = rater_columns[0][1].panel_pairs
     say(
-        f"{study.study}: {rater_columns[0][1].panel_pairs:,} records; repeated pairs, each of which counts: {study.repeats:,}; "
+        f"{study.study}: {records:,} records; repeated pairs, each of which counts: {study.repeats:,}; "
         f"pairs without a winner, left out: {ties:,}; equal numbers: "
         + ", ".join(f"{name} {on.equal or 0:,}" for name, on in rater_columns)
     )

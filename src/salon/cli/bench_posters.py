@@ -166,7 +166,7 @@ def _beside(report: PosterReport) -> dict[str, str]:
     """Columns that only some reports have, and their titles."""
     columns = {"at_best": "at best", "oracle": "oracle"}
     metrics = [metric for task in report.tasks for metric in task.metrics]
-    return {name: title for name, title in columns.items() if any(getattr(one, name) is not None for one in metrics)}
+    return {name: title for name, title in columns.items() if any(getattr(row, name) is not None for row in metrics)}
 
 
 def _print_points(report: PosterReport) -> None:
@@ -334,11 +334,11 @@ def _print_comparison(report: ComparisonReport, html: Path | None) -> None:
         "≠ not comparable: judged by different protocols",
         dim=True,
     )
-    for one in report.judged:
-        if one.tasks:
-            judges = f", {', '.join(one.judges)}" if one.judges else ""
-            say(f"{one.contestant} judged by: {one.title}{judges}")
-    lines = "\n".join(f"{one.contestant}: {one.signature}" for one in report.reports)
+    for item in report.judged:
+        if item.tasks:
+            judges = f", {', '.join(item.judges)}" if item.judges else ""
+            say(f"{item.contestant} judged by: {item.title}{judges}")
+    lines = "\n".join(f"{item.contestant}: {item.signature}" for item in report.reports)
     print_closing(report.policies, lines, html=html)
 
 

@@ -43,7 +43,7 @@ from salon.report.numbers import MISSING
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
-    "--task", "named", multiple=True, metavar="NAME",
+    "--task", "words", multiple=True, metavar="NAME",
     help="Only this task, or the tasks of a group: OCR, Font, Layout, Understanding, Rating, Generation (repeatable)  "
     "[default: all that can be made]",
 )  # fmt: skip
@@ -57,7 +57,7 @@ from salon.report.numbers import MISSING
 @seed_option
 @json_option
 def make(
-    folder: Path, named: tuple[str, ...], items: int, workers: int | None, resume: bool, seed: int, as_json: bool
+    folder: Path, words: tuple[str, ...], items: int, workers: int | None, resume: bool, seed: int, as_json: bool
 ) -> None:
     """Draw a task set into FOLDER: pictures, and files in PosterIQ's public layout with the truth in them.
 
@@ -86,7 +86,7 @@ def make(
       salon bench posters make fonts --task font_matching --task font_effect -n 90 --seed 7
     """
     makers = importlib.import_module("salon.bench.posters.make")  # drawing only for those who draw
-    names = _tasks(named, makers.MADE)
+    names = _tasks(words, makers.MADE)
     with progress_bar("drawing", quiet=as_json) as watch:
         files = makers.make_tasks(folder, names, items, seed, resume=resume, progress=watch, processes=workers)
     if as_json:
@@ -199,8 +199,8 @@ def run(
             )
         else:
             report = run_named(
-                files, judge_choice, picture_folder, out, boxes=boxes, max_tokens=max_tokens, limit=limit, picture_first=picture_first,
-                watch=watch,
+                files, judge_choice, picture_folder, out, boxes=boxes, max_tokens=max_tokens, limit=limit,
+                picture_first=picture_first, watch=watch,
             )  # fmt: skip
     if as_json:
         print_json(report.model_dump(mode="json"))

@@ -135,8 +135,9 @@ def _print_board(board: RewardBoard) -> None:
 def _print_orders(tables: RewardTables) -> None:
     rows = [
         [
-            order.scorer, with_interval(order.spearman, 2), with_interval(order.kendall, 2), with_interval(order.nmse, 3),
-            f"{len(order.generators)}", f"{order.prompts:,}", f"{order.pairs:,}", order.reason or "",
+            order.scorer, with_interval(order.spearman, 2), with_interval(order.kendall, 2),
+            with_interval(order.nmse, 3), f"{len(order.generators)}", f"{order.prompts:,}", f"{order.pairs:,}",
+            order.reason or "",
         ]
         for order in tables.orders
     ]  # fmt: skip

@@ -197,8 +197,8 @@ def _print_rehearsal(rehearsal: Rehearsal) -> None:
     say(SIMULATED)
     say(f"- the plan: {_calls(rehearsal.planned_one_order)}; all pairs: {rehearsal.exhaustive:,}")
     say(
-        f"- {rehearsal.opponents} opponents: SRCC with the truth {rehearsal.srcc:.3f} [{rehearsal.srcc_low:.3f}, {rehearsal.srcc_high:.3f}]"
-        f" after {rehearsal.asked:,} calls in one order"
+        f"- {rehearsal.opponents} opponents: SRCC with the truth {rehearsal.srcc:.3f} "
+        f"[{rehearsal.srcc_low:.3f}, {rehearsal.srcc_high:.3f}] after {rehearsal.asked:,} calls in one order"
     )
     if rehearsal.coverage is not None:
         say(f"- 95% intervals hold the true score of {rehearsal.coverage:.1%} of the placed items")

@@ -152,8 +152,8 @@ def _print_ceilings(report: CheckReport) -> None:
             splits = ", ".join(f"{name} {share.value:.1%}" for name, share in together.pooled.buckets.items())
             say(
                 f"Over {together.criteria} criteria the mean panel is {fixed(together.mean_panel)}, from "
-                f"{fixed(together.lowest_panel)} ({together.lowest}) to {fixed(together.highest_panel)} ({together.highest}); "
-                f"{together.pooled.pairs:,} pairs split {splits}.",
+                f"{fixed(together.lowest_panel)} ({together.lowest}) to {fixed(together.highest_panel)} "
+                f"({together.highest}); {together.pooled.pairs:,} pairs split {splits}.",
                 dim=True,
             )
         click.echo()

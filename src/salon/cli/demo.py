@@ -236,7 +236,9 @@ def _print_picks(folder: Path) -> None:
 
 def _misspelling_words(picks: DemoPicks) -> str:
     """How many picks are misspelled; where some are, why."""
-    counts = f"misspelled {picks.misspelled} of {picks.prompts}, of all {picks.drawn_misspelled} of {picks.drawn}"
+    counts = (
+        f"misspelled {picks.misspelled} of {picks.prompts}, of all {picks.candidates_misspelled} of {picks.candidates}"
+    )
     if picks.unread:
         return f"{counts}: nothing was read"
     return counts + (": looks count too" if picks.misspelled else "")

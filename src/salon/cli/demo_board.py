@@ -214,9 +214,9 @@ class DemoPicks:
     """Of the truly best of each."""
     misspelled: int
     """Picks with a misspelling."""
-    drawn_misspelled: int
+    candidates_misspelled: int
     """Drawings with one."""
-    drawn: int
+    candidates: int
     unread: str = ""
     """Why nothing was read, where the picks are by look alone."""
 
@@ -252,8 +252,8 @@ def pick_best(folder: Path, size: str | None = None) -> DemoPicks:
         gain=mean_interval([worth[id] - fmean(of_prompt[items[id].prompt]) for id in picks]),
         best=fmean(max(values) for values in of_prompt.values()),
         misspelled=len(wrong & set(picks)),
-        drawn_misspelled=len(wrong),
-        drawn=len(worth),
+        candidates_misspelled=len(wrong),
+        candidates=len(worth),
         unread=unread,
     )
 

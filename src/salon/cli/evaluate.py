@@ -190,9 +190,10 @@ def _print_growth(report: EvaluateReport) -> None:
         ]
         columns = ("training prompts", "pairs", "accuracy", "sd over seeds")
         print_table(f"\nLearning curve of {report.learning_curve.model}", columns, rows, left=())
-    for spread_over_seeds in report.seeds:
-        spread = f"{fixed(spread_over_seeds.mean, 3)}, sd {fixed(spread_over_seeds.sd, 3)} (n {spread_over_seeds.n}, {fixed(spread_over_seeds.low, 3)} to {fixed(spread_over_seeds.high, 3)})"
-        say(f"over seeds, {', '.join(spread_over_seeds.names)}: {spread}")
+    for seeds in report.seeds:
+        low, high = fixed(seeds.low, 3), fixed(seeds.high, 3)
+        spread = f"{fixed(seeds.mean, 3)}, sd {fixed(seeds.sd, 3)} (n {seeds.n}, {low} to {high})"
+        say(f"over seeds, {', '.join(seeds.names)}: {spread}")
 
 
 # --------------------------------------------------------------------------------------------------

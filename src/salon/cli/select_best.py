@@ -168,8 +168,8 @@ def _best_of_drawn(
     )
     chosen = list(drawing) if routing is None else list(dict.fromkeys(choice.generator for choice in routing.values()))
     report = draw_and_pick(
-        prompt_list, make_generators(chosen, prompt_list, terms), settings, output, words, wish, routing=routing, watch=watch,
-        scoring=_scoring(flags, None), notes=notes,
+        prompt_list, make_generators(chosen, prompt_list, terms), settings, output, words, wish, routing=routing,
+        watch=watch, scoring=_scoring(flags, None), notes=notes,
     )  # fmt: skip
     return report, output / BEST_FOLDER, output
 

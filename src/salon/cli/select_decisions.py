@@ -525,9 +525,8 @@ def _print_agreement(agreement: AgreementDrift) -> None:
         say("- no later choices to agree with")
         return
     chance = "" if agreement.chance is None else f", blind {agreement.chance:.0%}"
-    say(
-        f"- agreement with {agreement.overall.n:,} later choices: {_percent(agreement.overall)}{chance}; {agreement.status}"
-    )
+    share = f"{_percent(agreement.overall)}{chance}"
+    say(f"- agreement with {agreement.overall.n:,} later choices: {share}; {agreement.status}")
 
 
 def _percent(figure: Estimate) -> str:

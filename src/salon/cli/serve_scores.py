@@ -191,8 +191,8 @@ def _print_tokens(folder: Path, as_json: bool) -> None:
     if as_json:
         print_json({"tokens": [token.model_dump(mode="json", exclude={"sha256"}) for token in tokens]})
         return
-    print_table(None, ("token", "scopes", "made"), [(token.name, ", ".join(token.scopes), token.made_at) for token in tokens],
-                left=(0, 1, 2))  # fmt: skip
+    rows = [(token.name, ", ".join(token.scopes), token.made_at) for token in tokens]
+    print_table(None, ("token", "scopes", "made"), rows, left=(0, 1, 2))
 
 
 def _print_record(record: dict[str, Any], text: str, as_json: bool) -> None:

@@ -329,9 +329,8 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"study": study_data.name, "restored": str(file), "counts": study_data.counts})
         return
-    say(
-        f"restored {study_data.name!r}: {sum(judgments.values()):,} judgments of {study_data.counts.get('raters', 0):,} raters"
-    )
+    raters = study_data.counts.get("raters", 0)
+    say(f"restored {study_data.name!r}: {sum(judgments.values()):,} judgments of {raters:,} raters")
 
 
 def _folder(study: Path) -> Path:

@@ -66,7 +66,7 @@ def init(
       salon init posters --criteria taste/...          all criteria of the family
     """
     _refuse_to_replace(study, overwrite)
-    chosen = [found for pattern in criteria for found in matching_criteria(pattern)]
+    chosen = [match for pattern in criteria for match in matching_criteria(pattern)]
     new_study = Study.build(
         name or default_name(study), dict.fromkeys(chosen), tables={}, compare_within=compare_within
     )

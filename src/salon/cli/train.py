@@ -224,7 +224,7 @@ def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[str, ...]]:
 _FIXED: dict[str, Any] = {
     name: (field.annotation, field) for name, field in HeadSettings.model_fields.items() if name not in GRID
 }
-_OTHERS: type[BaseModel] = create_model("_OTHERS", **_FIXED)
+_FixedSettings: type[BaseModel] = create_model("_FixedSettings", **_FIXED)
 """The settings of `salon train heads` but those that are varied."""
 
 
@@ -233,7 +233,7 @@ _OTHERS: type[BaseModel] = create_model("_OTHERS", **_FIXED)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for runs and model.")
 @click.option("--criterion", "criteria", multiple=True, help="Only the criterion with this id (repeatable).")
 @options_from(SweepSettings)
-@options_from(_OTHERS)
+@options_from(_FixedSettings)
 @engine_options
 @json_option
 def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **flags: Any) -> None:

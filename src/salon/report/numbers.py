@@ -68,8 +68,8 @@ def score_decimals(x: Number | None) -> int:
 
 def common_decimals(intervals: Iterable[tuple[Number | None, Number | None]], default: int = 3) -> int:
     """One number of decimals for a whole column, that of its median width, so that its points line up."""
-    known = [decimals_for(low, high, default) for low, high in intervals if low is not None and high is not None]
-    return sorted(known)[len(known) // 2] if known else default
+    decimals = [decimals_for(low, high, default) for low, high in intervals if low is not None and high is not None]
+    return sorted(decimals)[len(decimals) // 2] if decimals else default
 
 
 def interval(low: Number | None, high: Number | None, decimals: int | None = None) -> str:
@@ -209,5 +209,5 @@ def _p_decimals(p: float) -> int:
 
 
 def _crosses_landmark(p: float, places: int) -> bool:
-    shown = float(round_half_up(p, places))
-    return any((p < mark) != (shown < mark) for mark in P_LANDMARKS)
+    printed = float(round_half_up(p, places))
+    return any((p < mark) != (printed < mark) for mark in P_LANDMARKS)

@@ -100,13 +100,13 @@ def standalone_svg(drawing: str) -> str:
 
 def anchors(titles: Sequence[str], otherwise: str = "section") -> list[str]:
     """One id per heading, in ASCII, no two alike."""
-    seen: dict[str, int] = {}
-    found = []
+    counts: dict[str, int] = {}
+    ids = []
     for title in titles:
         name = slug(title) or otherwise
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name}--{seen[name]}")
-    return found
+        counts[name] = counts.get(name, 0) + 1
+        ids.append(name if counts[name] == 1 else f"{name}--{counts[name]}")
+    return ids
 
 
 @cache
@@ -123,12 +123,12 @@ def _policy(script: str) -> str:
 
 def _regions_apart(html: str) -> str:
     """Regions of one name get numbers from the second on, for who goes from one to the next by ear."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
 
-    def named(found: re.Match[str]) -> str:
-        seen[found[1]] += 1
-        number = f" ({seen[found[1]]})" if seen[found[1]] > 1 else ""
-        return f'role="region" aria-label="{found[1]}{number}"'
+    def named(match: re.Match[str]) -> str:
+        counts[match[1]] += 1
+        number = f" ({counts[match[1]]})" if counts[match[1]] > 1 else ""
+        return f'role="region" aria-label="{match[1]}{number}"'
 
     return re.sub(r'role="region" aria-label="([^"]*)"', named, html)
 
@@ -303,7 +303,7 @@ class PaperFigure:
 
 def paper_figures(sections: Sequence[Section]) -> list[PaperFigure]:
     """Every chart of a page, in its order."""
-    charts = [found for section in sections for found in _charts(section.blocks)]
+    charts = [chart for section in sections for chart in _charts(section.blocks)]
     names = anchors([figure.name for figure, *_ in charts])
     return [
         PaperFigure(
@@ -376,21 +376,21 @@ def _rules() -> tuple[_Rule, ...]:
 @cache
 def _styles(tag: str, classes: str) -> Mapping[str, str]:
     """What the style sheet says of an element, variables replaced."""
-    said: dict[str, str] = {}
+    declarations: dict[str, str] = {}
     for rule in _rules():
         if rule.holds(tag, classes):
-            said |= rule.declarations
-    if font := said.pop("font", ""):
-        said.setdefault("font-size", font.split()[0])
-    return {name: _value(value, said).removesuffix("px") for name, value in said.items()}
+            declarations |= rule.declarations
+    if font := declarations.pop("font", ""):
+        declarations.setdefault("font-size", font.split()[0])
+    return {name: _value(value, declarations).removesuffix("px") for name, value in declarations.items()}
 
 
-def _value(value: str, said: Mapping[str, str]) -> str:
+def _value(value: str, declarations: Mapping[str, str]) -> str:
     """`value` with its variables replaced: those of the element first, then colors."""
 
     def known(match: re.Match[str]) -> str:
-        own = said.get(f"--{match[1]}")
-        return _COLORS[match[1]] if own is None else _value(own, said)
+        own = declarations.get(f"--{match[1]}")
+        return _COLORS[match[1]] if own is None else _value(own, declarations)
 
     return re.sub(r"var\(--([\w-]+)\)", known, value)
 
@@ -400,9 +400,9 @@ def _plain_elements(element: ElementTree.Element) -> list[ElementTree.Element]:
     styles = _styles(element.tag, element.get("class", ""))
     if element.tag == "title" or styles.get("fill") == "transparent":
         return []
-    given = {name: value for name, value in element.attrib.items() if name in _GEOMETRY | _PAINTED}
+    attributes = {name: value for name, value in element.attrib.items() if name in _GEOMETRY | _PAINTED}
     painted = {name: value for name, value in styles.items() if name in _PAINTED}
-    copy = ElementTree.Element(element.tag, {**given, **painted})
+    copy = ElementTree.Element(element.tag, {**attributes, **painted})
     if element.tag == "text":
         copy.text = "".join([element.text or "", *(child.tail or "" for child in element)])
     else:

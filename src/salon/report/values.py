@@ -37,10 +37,10 @@ __all__ = [
 
 def lookup(document: object, key: str) -> object:
     """The value at `key` in nested mappings, sequences and result objects."""
-    found = document
+    value_at = document
     for part in _parts(key):
-        found = _lookup_step(found, part, key)
-    return found
+        value_at = _lookup_step(value_at, part, key)
+    return value_at
 
 
 def value(raw: object, key: str | None, words: str) -> Markup:
@@ -65,11 +65,11 @@ def estimate_value(estimate: object, key: str | None, decimals: int | None = Non
     keys = [None if key is None else join(key, part) for part in ("value", "low", "high")]
     if not isinstance(estimate, Mapping) and not hasattr(estimate, "value"):
         keys[0] = key
-    shown = value(mid, keys[0], numbers.fixed(mid, places))
+    middle = value(mid, keys[0], numbers.fixed(mid, places))
     if low is None and high is None:
-        return shown
+        return middle
     ends = [value(v, k, numbers.fixed(v, places)) for v, k in zip((low, high), keys[1:])]
-    return shown + element("span", " [", ends[0], ", ", ends[1], "]", class_="interval")
+    return middle + element("span", " [", ends[0], ", ", ends[1], "]", class_="interval")
 
 
 def estimate_parts(estimate: object) -> tuple[float | None, float | None, float | None]:
@@ -96,9 +96,9 @@ def numbers_in(html: str) -> list[tuple[str, str]]:
 def disagreements(html: str, document: object) -> list[str]:
     """Sentences for every keyed number of the page that is not the document's; empty when all agree."""
     return [
-        f"{key}: page {shown}, document {_json(lookup(document, key))}"
-        for key, shown in numbers_in(html)
-        if shown != _json(lookup(document, key))
+        f"{key}: page {page_value}, document {_json(lookup(document, key))}"
+        for key, page_value in numbers_in(html)
+        if page_value != _json(lookup(document, key))
     ]
 
 
@@ -108,9 +108,9 @@ class _KeyReader(HTMLParser):
         self.found: list[tuple[str, str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        named = dict(attrs)
-        if "data-key" in named:
-            self.found.append((named["data-key"] or "", named.get("data-value") or ""))
+        attributes = dict(attrs)
+        if "data-key" in attributes:
+            self.found.append((attributes["data-key"] or "", attributes.get("data-value") or ""))
 
 
 def _json(raw: object) -> str:
@@ -184,7 +184,11 @@ def located(document: D, key: str = "") -> D:
         return cast(D, LocatedInt(document, key))
     if isinstance(document, BaseModel):
         fields = ((name, getattr(document, name)) for name in type(document).model_fields)
-        parts = {name: located(held, _under(key, name)) for name, held in fields if not isinstance(held, _UNNUMBERED)}
+        parts = {
+            name: located(field_value, _under(key, name))
+            for name, field_value in fields
+            if not isinstance(field_value, _UNNUMBERED)
+        }
         return document.model_copy(update=parts)
     if isinstance(document, Mapping):
         return cast(D, {k: located(v, _under(key, k)) if _writable(k) else v for k, v in document.items()})

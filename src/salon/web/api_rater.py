@@ -165,8 +165,8 @@ def step_shape(step: StudioStep, *, rater: str, images: Images, code: str | None
         return RestShape(until=step.until)
     if isinstance(step, EntryStep):
         return NeedsShape(what=step.what, seconds_left=step.seconds_left, again=step.again)
-    done = isinstance(step, NoMoreQuestions) and step.reason in ("done", "enough answers")
-    return FinishedShape(reason=step.reason, completion_code=code if done else None)
+    is_complete = isinstance(step, NoMoreQuestions) and step.reason in ("done", "enough answers")
+    return FinishedShape(reason=step.reason, completion_code=code if is_complete else None)
 
 
 def rater_shape(progress: RaterProgress) -> RaterShape:
@@ -279,13 +279,13 @@ async def ready(task: TaskId, request: Request) -> Response:
 
 
 @router.post("/tasks/{task}/answer", response_model=SavedShape)
-async def answer(task: TaskId, given: Given, key: Key, request: Request) -> Response:
+async def answer(task: TaskId, sent_answer: Given, key: Key, request: Request) -> Response:
     """Save an answer and say what comes next. It is on the disk when this says so; the same key never saves two."""
 
     def work(studio: Studio, rater: str) -> SavedShape:
-        if any(value is None for value in given.answers.values()):
+        if any(value is None for value in sent_answer.answers.values()):
             raise BadValue("an answer, or a reason to skip, is needed", found="null", where="the answer")
-        saved, step = studio.answer(rater, task, given, key=key, client=client_class(request.headers))
+        saved, step = studio.answer(rater, task, sent_answer, key=key, client=client_class(request.headers))
         return SavedShape(saved=len(saved.ids), repeated=saved.repeated, next=_shape(step, rater, request))
 
     return await _answer_rater(request, work)

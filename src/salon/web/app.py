@@ -136,9 +136,9 @@ def _check_study(folder: Path) -> str:
 def _check_studio_toml(folder: Path) -> str:
     there = (folder / FILE).exists()
     settings, plan = first_plan(folder)
-    asked = describe_questions(folder, settings, study_to_collect(folder).criteria)
-    written = () if there else ("will be written at the first start",)
-    return "; ".join([*asked, *map(str, workloads(plan)), *written])
+    lines = describe_questions(folder, settings, study_to_collect(folder).criteria)
+    notes = () if there else ("will be written at the first start",)
+    return "; ".join([*lines, *map(str, workloads(plan)), *notes])
 
 
 def _check_database(url: str | Path, folder: Path) -> str:
@@ -157,8 +157,8 @@ def _check_database(url: str | Path, folder: Path) -> str:
 
 def _newer_items(study: Study, folder: Path) -> str:
     """What the folder has and the studio does not: its items are those of its first start."""
-    known = {item.id for item in study.nouns("items")}
-    fresh = sum(item.id not in known for item in open_study(folder).nouns("items"))
+    ids = {item.id for item in study.nouns("items")}
+    fresh = sum(item.id not in ids for item in open_study(folder).nouns("items"))
     return (
         f" · {fresh:,} newer items of the folder are not shown: collect them as a study of their own" if fresh else ""
     )

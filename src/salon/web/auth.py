@@ -122,9 +122,9 @@ class SessionAuth:
             self.database.revoke(session.who.link)
 
     def _is_right(self, password: str) -> bool:
-        known = self._password or _UNKNOWN_PASSWORD_HASH
+        password_hash = self._password or _UNKNOWN_PASSWORD_HASH
         try:
-            return self._hasher.verify(known, password) and self._password is not None
+            return self._hasher.verify(password_hash, password) and self._password is not None
         except (VerificationError, InvalidHashError):
             return False
 
@@ -259,11 +259,11 @@ async def check_csrf(request: Request) -> None:
     check_origin(request, keeper.settings)
     if bearer_token(request.headers) is not None:
         return  # no browser adds this header by itself
-    wanted = keeper.csrf_of(request)
-    if wanted is None:
+    session_token = keeper.csrf_of(request)
+    if session_token is None:
         return  # nobody is signed in: there is no session to abuse, and the route says 401
-    given = request.headers.get("x-csrf-token") or await _form_field(request)
-    if not hmac.compare_digest(wanted.encode(), given.encode("utf-8", "replace")):
+    sent_token = request.headers.get("x-csrf-token") or await _form_field(request)
+    if not hmac.compare_digest(session_token.encode(), sent_token.encode("utf-8", "replace")):
         raise NotFromHere(
             "a page of this studio is needed", found="one without its token", remedy="load the page again, and retry"
         )

@@ -159,13 +159,13 @@ def public_error(error: Exception, request_id: str) -> SalonError:
 
 def error_response(error: Exception, path: str, request_id: str, language: str | None = "en") -> Response:
     """The one answer to an error: JSON below /api and /v1, a page elsewhere; a `language` of None is a service's."""
-    said = public_error(error, request_id)
-    status = status_of(said)
-    wait = _wait(said)
+    error_to_show = public_error(error, request_id)
+    status = status_of(error_to_show)
+    wait = _wait(error_to_show)
     headers = {} if wait is None else {"Retry-After": str(wait)}
     if path.startswith(_JSON) or path == "/api":
-        return JSONResponse(said.as_json() | {"request": request_id}, status, headers)
-    response = _page(said, status, request_id, language)
+        return JSONResponse(error_to_show.as_json() | {"request": request_id}, status, headers)
+    response = _page(error_to_show, status, request_id, language)
     response.headers.update(headers)
     return response
 
@@ -182,8 +182,8 @@ def install_error_handlers(app: FastAPI) -> None:
 
     async def answer(request: Request, error: Exception) -> Response:
         await request.close()  # with files of a form that was refused
-        named = _as_salon_error(error, str(request.app.openapi_url))
-        return error_response(named, request.url.path, request.state.request_id, language_of(request.scope))
+        salon_error = _as_salon_error(error, str(request.app.openapi_url))
+        return error_response(salon_error, request.url.path, request.state.request_id, language_of(request.scope))
 
     for kind in (SalonError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, answer)
@@ -221,15 +221,17 @@ def _page(error: SalonError, status: int, request_id: str, language: str | None)
     A service has no raters, and no links to open again: its page holds the error's own words alone.
     """
     t = PageWords(language or "en")
-    known = status if f"status.{status}_title" in t else 500 if status >= HTTPStatus.INTERNAL_SERVER_ERROR else 400
-    said = [] if isinstance(error, Fault) else [_sentence(part) for part in (error.needed, error.remedy) if part]
+    status_with_words = (
+        status if f"status.{status}_title" in t else 500 if status >= HTTPStatus.INTERNAL_SERVER_ERROR else 400
+    )
+    sentences = [] if isinstance(error, Fault) else [_sentence(part) for part in (error.needed, error.remedy) if part]
     return render_page(
         "message.html",
         language=language or "en",
         status=status,
-        title=t(f"status.{known}_title"),
-        words=t(f"status.{known}_words") if language else " ".join(said),
-        said=" ".join(said) if language else "",
+        title=t(f"status.{status_with_words}_title"),
+        words=t(f"status.{status_with_words}_words") if language else " ".join(sentences),
+        said=" ".join(sentences) if language else "",
         code=status,
         request_id=request_id,
     )

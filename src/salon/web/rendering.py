@@ -33,15 +33,15 @@ def markdown(text: str) -> Markup:
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["markdown"] = markdown
-    return made
+    environment.filters["markdown"] = markdown
+    return environment
 
 
 @cache
@@ -57,8 +57,8 @@ _FOLDER = Path(__file__).parent / "sentences"
 
 
 def _read(language: str) -> dict[str, str]:
-    found = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
-    return {f"{part}.{key}": sentence for part, some in found.items() for key, sentence in some.items()}
+    parts = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
+    return {f"{part}.{key}": sentence for part, some in parts.items() for key, sentence in some.items()}
 
 
 _MORE = {language: _read(language) for language in languages()}

@@ -177,5 +177,5 @@ def limit_logging() -> None:
     """Keep what an attacker can provoke from filling the disk."""
     for name in ("salon.web", "uvicorn.error"):
         logger = logging.getLogger(name)
-        if not any(isinstance(known, RepeatLimit) for known in logger.filters):
+        if not any(isinstance(log_filter, RepeatLimit) for log_filter in logger.filters):
             logger.addFilter(RepeatLimit())

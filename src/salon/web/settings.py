@@ -70,8 +70,8 @@ class WebSettings(Noun):
     @property
     def hosts(self) -> frozenset[str]:
         """Host names under which the studio answers."""
-        named = {urlsplit(self.address).hostname or ""}
-        return frozenset(named | set(_LOOPBACK_NAMES) if is_loopback(self.host) else named)
+        names = {urlsplit(self.address).hostname or ""}
+        return frozenset(names | set(_LOOPBACK_NAMES) if is_loopback(self.host) else names)
 
     @property
     def origin(self) -> str:

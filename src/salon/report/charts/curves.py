@@ -134,8 +134,8 @@ def _curve(curve: Curve, x: LinearScale, y: LinearScale, index: int, percent: bo
     path = "M" + "L".join(f"{x(a):.2f} {y(b):.2f}" for a, b in zip(curve.x, curve.y))
     dots = []
     for a, b in zip(curve.x, curve.y):
-        shown = numbers.percent(b, 1) if percent else numbers.significant(b)
-        tip = f"{_lead(curve)}{shown} at {_at(a)}"
+        value_text = numbers.percent(b, 1) if percent else numbers.significant(b)
+        tip = f"{_lead(curve)}{value_text} at {_at(a)}"
         dot = element("circle", element("title", tip), cx=x(a), cy=y(b), r=3, class_=f"{style} dot", **number_marks(b))
         dots.append(dot)
     return group(element("path", d=path, class_=f"{style} curve"), *dots)
@@ -144,9 +144,9 @@ def _curve(curve: Curve, x: LinearScale, y: LinearScale, index: int, percent: bo
 def _band(curve: Curve, x: LinearScale, y: LinearScale, index: int) -> Markup:
     """From each point with an interval to the next; a whisker where neither neighbour has one."""
     ends = zip(curve.x, curve.low or (), curve.high or ())
-    known = [None if low is None or high is None else (x(at), y(low), y(high)) for at, low, high in ends]
+    ends_in_pixels = [None if low is None or high is None else (x(at), y(low), y(high)) for at, low, high in ends]
     parts = []
-    for apart, run in groupby(known, lambda end: end is None):
+    for apart, run in groupby(ends_in_pixels, lambda end: end is None):
         part = [] if apart else [end for end in run if end is not None]
         if len(part) == 1:
             at, low, high = part[0]
@@ -184,12 +184,12 @@ def _check_curves(curves: Sequence[Curve]) -> None:
 
 
 def _curve_words(curves: Sequence[Curve], percent: bool) -> str:
-    told = []
+    lines = []
     for c in curves:
         ends = [numbers.percent(v) if percent else numbers.significant(v) for v in (c.y[0], c.y[-1])]
         span = [_at(v) for v in (c.x[0], c.x[-1])]
-        told.append(f"{_lead(c)}{ends[0]} at {span[0]}, {ends[1]} at {span[1]}")
-    return "; ".join(told) + "."
+        lines.append(f"{_lead(c)}{ends[0]} at {span[0]}, {ends[1]} at {span[1]}")
+    return "; ".join(lines) + "."
 
 
 # --------------------------------------------------------------------------------------------------
@@ -407,18 +407,20 @@ def _scatter_dot(row: ScatterMark, x: LinearScale, y: LinearScale, decimals: int
 
 def names_beside(dots: Sequence[tuple[float, float]], names: Sequence[str], frame: Box) -> list[Markup | None]:
     """Names right, left, above or below their dots, where they touch no dot and no earlier name; None without room."""
-    taken = [_around(*dot) for dot in dots]
-    written: list[Markup | None] = []
+    boxes_taken = [_around(*dot) for dot in dots]
+    labels: list[Markup | None] = []
     for name, (at_x, at_y) in zip(names, dots):
         words = fit(name, LONGEST_LABEL)
         boxes = [
             (left, base - FONT + 2, left + text_width(words), base + 3)
             for left, base in _choices(at_x, at_y, text_width(words))
         ]
-        free = [box for box in boxes if _inside(box, frame) and not any(_touch(box, other) for other in taken)]
-        taken += free[:1]
-        written.append(text(free[0][0], free[0][3] - 3, words, "label haloed small-halo") if free else None)
-    return written
+        free = [
+            box for box in boxes if _inside(box, frame) and not any(_touch(box, occupied) for occupied in boxes_taken)
+        ]
+        boxes_taken += free[:1]
+        labels.append(text(free[0][0], free[0][3] - 3, words, "label haloed small-halo") if free else None)
+    return labels
 
 
 def _choices(x: float, y: float, wide: float) -> Iterable[tuple[float, float]]:
@@ -437,8 +439,8 @@ def _inside(box: Box, frame: Box) -> bool:
     return box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
 
 
-def _touch(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _touch(first: Box, second: Box) -> bool:
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
 
 
 def _upright(mark: tuple[str, float] | None, x: LinearScale, frame: Box) -> Markup | None:
@@ -456,9 +458,9 @@ def _level(mark: tuple[str, float] | None, y: LinearScale, frame: Box) -> Markup
 
 
 def _scatter_words(rows: Sequence[ScatterMark], decimals: int) -> str:
-    told = [
+    lines = [
         f"{row.label}: {numbers.estimate(*row.x, decimals)} across, {numbers.estimate(*row.y, decimals)} up"
         for row in rows[:MOST_READ]
     ]
     rest = [f"and {len(rows) - MOST_READ} more"] if len(rows) > MOST_READ else []
-    return "; ".join([*told, *rest]) + "."
+    return "; ".join([*lines, *rest]) + "."

@@ -77,11 +77,11 @@ def create_scoring_app(
     errors.install_error_handlers(app)
     for router in _ROUTERS:
         app.include_router(router)
-    known = frozenset(str(getattr(route, "path", "")) for router in _ROUTERS for route in router.routes)
+    paths = frozenset(str(getattr(route, "path", "")) for router in _ROUTERS for route in router.routes)
     app.mount("/static", rendering.StaticAssets())
     app.openapi = openapi_with_bodies(app)  # type: ignore[method-assign]  # as FastAPI documents it
     headers = dict(HEADERS) | _POLICY
     app.add_middleware(RequestGuard, settings=settings, may_upload=places.enter, uploads=WITH_PICTURES, headers=headers)
     app.add_middleware(SlotRelease, places=places)
-    app.add_middleware(MeterMiddleware, meter=meter, known=known)
+    app.add_middleware(MeterMiddleware, meter=meter, paths=paths)
     return app
