@@ -10,15 +10,15 @@ from typing import Any
 import click
 
 from salon.bench.arena import FOLDER as ARENA
-from salon.bench.arena import AdjustedBoard, ArenaBoard, ArenaPlace, ArenaSnapshot, RoutingTable, WinMatrix
+from salon.bench.arena import AdjustedBoard, ArenaBoard, ArenaPlace, ArenaSnapshot
 from salon.bench.arena_fit import ArenaSettings, arena_snapshot
 from salon.bench.board import is_board
 from salon.bench.rater_evaluation import open_scorers, rater_tables, read_tests, released_test_tables
 from salon.bench.rater_tables import FOLDER as RATERS
-from salon.bench.rater_tables import PanelStudy, RaterResult, RaterTables
+from salon.bench.rater_tables import RaterResult, RaterTables
 from salon.bench.site.raters_page import raters_report
 from salon.bench.snapshots import Snapshot, publish_snapshot
-from salon.cli.console import count, html_option, json_option, print_json, print_table, say, spinner, write_page
+from salon.cli.console import Cell, count, html_option, json_option, print_json, print_table, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadFile, BadValue
@@ -89,7 +89,7 @@ def arena(
         )
     snapshot, message = _publish_snapshot(board, ARENA, snapshot)
     if as_json:
-        print_json(snapshot.model_dump(mode="json"))
+        print_json(snapshot)
     else:
         print_arena(snapshot)
         _say_published(message)
@@ -151,7 +151,7 @@ def raters(
     tables, message = _publish_snapshot(board, RATERS, tables)
     write_page(lambda: raters_report(tables), html, figures)
     if as_json:
-        print_json(tables.model_dump(mode="json"))
+        print_json(tables)
     else:
         print_raters(tables)
         _say_published(message)
@@ -242,16 +242,18 @@ def print_arena(snapshot: ArenaSnapshot) -> None:
     if len(snapshot.boards) > MOST_BOARDS:
         say(f"\n... and {len(snapshot.boards) - MOST_BOARDS:,} more boards: --json or --board holds all", dim=True)
     click.echo()
-    _print_routing(snapshot.routing)
-    _print_warnings(snapshot)
-    for policy in snapshot.policies:
-        say(f"policy: {policy}")
-    say(f"intervals: {100 * snapshot.level:g}%", dim=True)
-    say(snapshot.signature_line, dim=True)
-
-
-def _print_warnings(snapshot: ArenaSnapshot) -> None:
-    """Each once, with the boards it is about."""
+    rows = [
+        (
+            job.name,
+            job.category or "all",
+            job.recommended or MISSING,
+            MISSING if job.margin is None else with_interval(job.margin, 2),
+            ", ".join(job.best[1:]) or ("" if job.best else job.reason or MISSING),
+        )
+        for job in snapshot.routing.jobs
+    ]
+    columns = ("job", "category", "generator", "lead in logits", "cannot be told from it")
+    print_table("Which generator for which job", columns, rows, left=(0, 1, 2, 4))
     about: dict[str, list[str]] = {}
     for board in snapshot.boards:
         for words in board.warnings:
@@ -259,6 +261,10 @@ def _print_warnings(snapshot: ArenaSnapshot) -> None:
     for words, labels in about.items():
         where = "" if len(labels) == len(snapshot.boards) else f" ({', '.join(labels)})"
         say(f"warning: {words}{where}", fg="yellow")
+    for policy in snapshot.policies:
+        say(f"policy: {policy}")
+    say(f"intervals: {100 * snapshot.level:g}%", dim=True)
+    say(snapshot.signature_line, dim=True)
 
 
 def _print_board(board: ArenaBoard) -> None:
@@ -273,14 +279,21 @@ def _print_board(board: ArenaBoard) -> None:
     if board.adjusted is not None:
         _print_effects(board.adjusted)
     if board.matrix is not None and len(board.matrix.generators) <= MOST_COLUMNS and board.category is None:
-        _print_matrix(board.matrix)
+        rows = []
+        for row in board.matrix.generators:
+            cells = []
+            for column in board.matrix.generators:
+                duel = board.matrix.duel(row, column)
+                cells.append("" if duel is None else _percent(duel.share))
+            rows.append((row, *cells))
+        print_table("Wins of the row over the column, %", ("", *board.matrix.generators), rows)
     say(_coverage(board), dim=True)
 
 
-def _place(place: ArenaPlace, adjusted: dict[str, ArenaPlace]) -> tuple[str, ...]:
+def _place(place: ArenaPlace, adjusted: dict[str, ArenaPlace]) -> tuple[Cell, ...]:
     points = MISSING if place.points is None else with_interval(place.points, 0)
     tier = MISSING if place.tier is None else str(place.tier)
-    cells = (_rank(place), place.generator, points, with_interval(place.score, 2), tier, f"{place.n:,}")
+    cells = (_rank(place), place.generator, points, with_interval(place.score, 2), tier, place.n)
     adjusted_place = adjusted.get(place.generator)
     if not adjusted:
         return cells
@@ -308,18 +321,6 @@ def _print_effects(adjusted: AdjustedBoard) -> None:
     say(f"adjusted by {adjusted.method}, from {adjusted.answers:,} answers{left}", dim=True)
 
 
-def _print_matrix(matrix: WinMatrix) -> None:
-    """Shares of the row against the column, in percent."""
-    rows = []
-    for row in matrix.generators:
-        cells = []
-        for column in matrix.generators:
-            duel = matrix.duel(row, column)
-            cells.append("" if duel is None else _percent(duel.share))
-        rows.append((row, *cells))
-    print_table("Wins of the row over the column, %", ("", *matrix.generators), rows)
-
-
 def _percent(share: Estimate, digits: int = 0) -> str:
     scaled = share.transform(lambda end: 100 * end)
     return with_interval(scaled, digits)
@@ -338,21 +339,6 @@ def _coverage(board: ArenaBoard) -> str:
     return f"{how}; {used} by {coverage.raters.words} on {coverage.prompts:,} prompts; {pairs_met}{tail}"
 
 
-def _print_routing(routing: RoutingTable) -> None:
-    rows = [
-        (
-            job.name,
-            job.category or "all",
-            job.recommended or MISSING,
-            MISSING if job.margin is None else with_interval(job.margin, 2),
-            ", ".join(job.best[1:]) or ("" if job.best else job.reason or MISSING),
-        )
-        for job in routing.jobs
-    ]
-    columns = ("job", "category", "generator", "lead in logits", "cannot be told from it")
-    print_table("Which generator for which job", columns, rows, left=(0, 1, 2, 4))
-
-
 # -- raters ------------------------------------------------------------------------------------------------------------
 
 
@@ -360,71 +346,56 @@ def print_raters(tables: RaterTables) -> None:
     """Agreement by criterion beside ceilings, accuracy by study, and the order of generators."""
     for study in tables.studies:
         if study.count == "pairs":
-            _print_agreement(study, tables.raters)
-    _print_accuracy(tables)
+            rater_columns = [(rater.rater, on) for rater in tables.raters if (on := rater.on(study.study)) is not None]
+            rows = [
+                (
+                    criterion.name,
+                    *(on.criteria.get(criterion.criterion) for _, on in rater_columns),
+                    criterion.next_rater,
+                    criterion.oracle,
+                    criterion.pairs - criterion.tied,
+                    criterion.signal or criterion.no_ceiling or MISSING,
+                )
+                for criterion in study.criteria
+            ]
+            rows.append(("mean", *(on.macro for _, on in rater_columns), "", "", "", ""))
+            simulated = ", SIMULATED" if study.simulated else ""
+            majority = count(study.raters, "person or crowd", "people")
+            title = f"{study.study}: agreement with the majority of {majority}{simulated}"
+            columns = (
+                "criterion",
+                *(name for name, _ in rater_columns),
+                "one more person",
+                "knows the odds",
+                "pairs",
+                "their signal",
+            )
+            if len(rater_columns) > len(study.criteria):
+                turned = list(zip(columns, *rows, strict=True))
+                print_table(title, ("rater", *turned[0][1:]), turned[1:])
+            else:
+                print_table(title, columns, rows, left=(0, len(columns) - 1))
+            click.echo()
+    rows = [(rater.rater, *(_accuracy(rater, study.study) for study in tables.studies)) for rater in tables.raters]
+    rows.append(("ceiling: one more person", *(_share(study.next_rater) for study in tables.studies)))
+    print_table("Preference accuracy, %", ("rater", *(study.study for study in tables.studies)), rows)
+    for study in tables.studies:
+        if study.count == "records":
+            rater_columns = [(rater.rater, on) for rater in tables.raters if (on := rater.on(study.study)) is not None]
+            ties = sum(criterion.tied for criterion in study.criteria)
+            records = rater_columns[0][1].panel_pairs
+            say(
+                f"{study.study}: {records:,} records; repeated pairs, each of which counts: {study.repeats:,}; "
+                f"pairs without a winner, left out: {ties:,}; equal numbers: "
+                + ", ".join(f"{name} {on.equal or 0:,}" for name, on in rater_columns)
+            )
+    click.echo()
     _print_order(tables)
     for warning in tables.warnings:
         say(f"warning: {warning}", fg="yellow")
     for policy in tables.policies:
         say(f"policy: {policy}")
     say(tables.signature_line, dim=True)
-
-
-def _print_agreement(study: PanelStudy, raters: Sequence[RaterResult]) -> None:
-    """Every rater, and what could be reached, by criterion; whichever are more stand below each other."""
-    rater_columns = [(rater.rater, on) for rater in raters if (on := rater.on(study.study)) is not None]
-    rows = [
-        (
-            criterion.name,
-            *(with_interval(on.criteria.get(criterion.criterion), 3) for _, on in rater_columns),
-            with_interval(criterion.next_rater, 3),
-            with_interval(criterion.oracle, 3),
-            f"{criterion.pairs - criterion.tied:,}",
-            criterion.signal or criterion.no_ceiling or MISSING,
-        )
-        for criterion in study.criteria
-    ]
-    rows.append(("mean", *(with_interval(on.macro, 3) for _, on in rater_columns), "", "", "", ""))
-    simulated = ", SIMULATED" if study.simulated else ""
-    title = (
-        f"{study.study}: agreement with the majority of {count(study.raters, 'person or crowd', 'people')}{simulated}"
-    )
-    columns = (
-        "criterion",
-        *(name for name, _ in rater_columns),
-        "one more person",
-        "knows the odds",
-        "pairs",
-        "their signal",
-    )
-    if len(rater_columns) > len(study.criteria):
-        turned = list(zip(columns, *rows, strict=True))
-        print_table(title, ("rater", *turned[0][1:]), turned[1:])
-    else:
-        print_table(title, columns, rows, left=(0, len(columns) - 1))
-    click.echo()
-
-
-def _print_accuracy(tables: RaterTables) -> None:
-    rows = [(rater.rater, *(_accuracy(rater, study.study) for study in tables.studies)) for rater in tables.raters]
-    rows.append(("ceiling: one more person", *(_share(study.next_rater) for study in tables.studies)))
-    print_table("Preference accuracy, %", ("rater", *(study.study for study in tables.studies)), rows)
-    for study in tables.studies:
-        if study.count == "records":
-            _print_records(study, tables.raters)
-    click.echo()
-
-
-def _print_records(study: PanelStudy, raters: Sequence[RaterResult]) -> None:
-    """How many records stand behind an accuracy, and which of them need a word."""
-    rater_columns = [(rater.rater, on) for rater in raters if (on := rater.on(study.study)) is not None]
-    ties = sum(criterion.tied for criterion in study.criteria)
-    records = rater_columns[0][1].panel_pairs
-    say(
-        f"{study.study}: {records:,} records; repeated pairs, each of which counts: {study.repeats:,}; "
-        f"pairs without a winner, left out: {ties:,}; equal numbers: "
-        + ", ".join(f"{name} {on.equal or 0:,}" for name, on in rater_columns)
-    )
 
 
 def _accuracy(rater: RaterResult, study: str) -> str:
@@ -450,9 +421,9 @@ def _print_order(tables: RaterTables) -> None:
                     rater.rater,
                     on.study,
                     *cells,
-                    with_interval(order.nmse, 3),
+                    order.nmse,
                     f"{order.generators}",
-                    f"{order.pairs:,}",
+                    order.pairs,
                     why,
                 )
             )

@@ -134,9 +134,21 @@ def run(
                 unread=settings_from(UnreadLimits, flags), watch=watch,
             )  # fmt: skip
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_run(report, board)
+        print_standings(open_board(board))
+        for entry in report.entries:
+            if entry.missing:
+                kinds = ", ".join(f"{count:,} {kind}" for kind, count in entry.missing.items())
+                say(f"- {entry.entry}: pictures missing, each a failure: {kinds}")
+            for why in entry.open:
+                say(f"- {entry.entry} is provisional: {printable(why)}", fg="yellow")
+        unread = sum(judge.unread for entry in report.entries for judge in entry.judges)
+        answers = sum(judge.questions for entry in report.entries for judge in entry.judges)
+        stored = sum(judge.stored for entry in report.entries for judge in entry.judges)
+        cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
+        say(f"{answers:,} answers, {stored:,} known before, {unread:,} unread{cost}; {report.seconds:.1f} s", dim=True)
+        say(f"next: {_next_step(report, board)}", dim=True)
     if not report.is_complete:
         click.get_current_context().exit(1)
 
@@ -200,9 +212,9 @@ def _print_plan(plan: SuitePlan, as_json: bool, *, hosted: bool) -> None:
                     "",
                     "",
                     judge.role,
-                    f"{judge.questions:,}",
-                    f"{judge.stored:,}",
-                    who or _calls_words(judge.to_ask, judge.paid),
+                    judge.questions,
+                    judge.stored,
+                    who or (f"{judge.to_ask:,} paid calls" if judge.paid else f"{judge.to_ask:,}, free"),
                 )
             )
     print_table(
@@ -219,27 +231,7 @@ def _print_plan(plan: SuitePlan, as_json: bool, *, hosted: bool) -> None:
         say("what hosted generators cost is not in it; --picture-budget bounds it")
 
 
-def _calls_words(calls: int, paid: bool) -> str:
-    return f"{calls:,} paid calls" if paid else f"{calls:,}, free"
-
-
 # -- what was done -----------------------------------------------------------------------------------------------------
-
-
-def _print_run(report: SuiteRun, board: Path) -> None:
-    print_standings(open_board(board))
-    for entry in report.entries:
-        if entry.missing:
-            kinds = ", ".join(f"{count:,} {kind}" for kind, count in entry.missing.items())
-            say(f"- {entry.entry}: pictures missing, each a failure: {kinds}")
-        for why in entry.open:
-            say(f"- {entry.entry} is provisional: {printable(why)}", fg="yellow")
-    unread = sum(judge.unread for entry in report.entries for judge in entry.judges)
-    answers = sum(judge.questions for entry in report.entries for judge in entry.judges)
-    stored = sum(judge.stored for entry in report.entries for judge in entry.judges)
-    cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
-    say(f"{answers:,} answers, {stored:,} known before, {unread:,} unread{cost}; {report.seconds:.1f} s", dim=True)
-    say(f"next: {_next_step(report, board)}", dim=True)
 
 
 def _next_step(report: SuiteRun, board: Path) -> str:
@@ -262,7 +254,9 @@ def print_standings(board: Board) -> None:
     results = published_results(board)
     card = board.suite.card
     say(f"{card.title}: {len(results):,} published entries of {len(board.entries):,}", bold=True)
-    axes = _axes(board, results)
+    candidates = [CAPABILITY, *(rule.id for rule in board.suite.card.preferences), OVERALL]
+    has = [{CAPABILITY, *axes.eps, *([OVERALL] if axes.overall else [])} for axes in results]
+    axes = [axis for axis in candidates if has and all(axis in axes for axes in has)]
     places = {axis: {result.entry: result for result in standings(results, axis).places} for axis in axes}
     titles = TITLES | {rule.id: rule.title for rule in card.preferences}
     columns = ["entry", *(cell for axis in axes for cell in (titles[axis], "rank"))]
@@ -284,13 +278,6 @@ def _prompts(prompt_counts: dict[str, int], titles: dict[str, str]) -> str:
     if len(set(prompt_counts.values())) == 1:
         return f"{next(iter(prompt_counts.values()))} prompts"
     return "prompts: " + ", ".join(f"{titles[axis]} {n}" for axis, n in prompt_counts.items())
-
-
-def _axes(board: Board, results: list[EntryResult]) -> list[str]:
-    """Capability, the columns of EPS and Overall, those that every entry has."""
-    candidates = [CAPABILITY, *(rule.id for rule in board.suite.card.preferences), OVERALL]
-    has = [{CAPABILITY, *axes.eps, *([OVERALL] if axes.overall else [])} for axes in results]
-    return [axis for axis in candidates if has and all(axis in axes for axes in has)]
 
 
 def _cells(place: Standing) -> tuple[str, str]:
@@ -361,7 +348,15 @@ def add(board: Path, place: Path, suite: str | None, as_json: bool, **terms: str
       salon bench add board pictures/flux --name flux --licence CC-BY-4.0
       salon bench add board pictures/flux --name flux --licence CC0-1.0 --suite broad
     """
-    _require_board_or_suite(board, suite)
+    if is_board(board) and suite is not None:
+        raise BadValue("a board has its suite already", found=f"--suite {suite}", where=str(board))
+    if not is_board(board) and suite is None:
+        raise BadFile(
+            "a board is needed",
+            found="a folder without a board.json" if board.exists() else "nothing there",
+            where=str(board),
+            remedy="--suite SUITE makes a new one",
+        )
     board_suite = open_board(board).suite if is_board(board) else open_suite(suite or "")
     with (
         progress_bar("looking at pictures", quiet=as_json) as watch,
@@ -372,14 +367,6 @@ def add(board: Path, place: Path, suite: str | None, as_json: bool, **terms: str
     _print_pictures(f"{submission.entry.name} is on {board}", submission, as_json, {"board": str(board)})
     if not as_json:
         say(f"next: salon bench run {board} has its points judged; until then it is not published", dim=True)
-
-
-def _require_board_or_suite(board: Path, suite: str | None) -> None:
-    if is_board(board) and suite is not None:
-        raise BadValue("a board has its suite already", found=f"--suite {suite}", where=str(board))
-    if not is_board(board) and suite is None:
-        raise BadFile("a board is needed", found="a folder without a board.json" if board.exists() else "nothing there",
-                      where=str(board), remedy="--suite SUITE makes a new one")  # fmt: skip
 
 
 def _print_pictures(headline: str, submission: Submission, as_json: bool, more: dict[str, Any]) -> None:

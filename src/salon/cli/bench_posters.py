@@ -10,7 +10,7 @@ from typing import Any, Literal
 import click
 from click.core import ParameterSource
 
-from salon.bench.posters.comparison import ComparisonReport, ComparisonValue, PosterContestant, compare_files, is_apart
+from salon.bench.posters.comparison import ComparisonValue, PosterContestant, compare_files, is_apart
 from salon.bench.posters.comparison_report import compared_page
 from salon.bench.posters.compat import with_released
 from salon.bench.posters.files import (
@@ -26,7 +26,17 @@ from salon.bench.posters.paper_tables import PaperCell, PosterPaperTable
 from salon.bench.posters.results import MetricResult, PosterReport, PosterScoreSettings, TaskResult
 from salon.bench.posters.score import score_files
 from salon.bench.posters.score_report import report_page
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, spinner, write_page
+from salon.cli.console import (
+    Cell,
+    html_option,
+    json_option,
+    print_closing,
+    print_json,
+    print_table,
+    say,
+    spinner,
+    write_page,
+)
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile
@@ -103,7 +113,7 @@ def score(
             report = with_released(report, opened, pictures)
     write_page(lambda: report_page(report, pictures), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         print_report(report, html)
 
@@ -127,12 +137,12 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
         (
             task.title if i == 0 else "",
             metric.title + (" ↓" if metric.better == "low" else ""),
-            with_interval(metric.figure),
+            metric.figure,
             *(fixed(getattr(metric, name)) for name in beside),
             fixed(metric.chance),
             fixed(metric.fixed),
             *_released(metric, released),
-            f"{_n(metric, task):,}",
+            task.items if metric.figure is None else metric.figure.n,
         )
         for task in report.tasks
         for i, metric in enumerate(task.metrics)
@@ -143,7 +153,7 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
     best = any(row.at_best is not None for row in report.groups)
     absent = {row.group: f"without {', '.join(row.absent)}" if row.absent else "" for row in report.groups}
     groups = [
-        (row.group, with_interval(row.figure), *((fixed(row.at_best),) if best else ()), f"{row.metrics}",
+        (row.group, row.figure, *((fixed(row.at_best),) if best else ()), f"{row.metrics}",
          *((fixed(row.released),) if released else ()), absent[row.group])
         for row in report.groups
     ]  # fmt: skip
@@ -154,8 +164,23 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
         say(f"\nOverall {with_interval(report.overall)}{released_words}", bold=True)
     if report.gap is not None:
         say(f"Simple less hard OCR {with_interval(report.gap)}")
-    _print_points(report)
-    _print_missing(report)
+    rows = [
+        (task.title if i == 0 else "", kind.kind, kind.met, kind.points, kind.owed,
+         fixed(kind.oracle), f"{kind.agree:,} of {kind.both:,}" if kind.both else MISSING)
+        for task in report.tasks
+        for i, kind in enumerate(task.points)
+    ]  # fmt: skip
+    if rows:
+        columns = ("points by kind", "", "met", "points", "verdicts owed", "oracle", "oracle agrees")
+        print_table("", columns, rows, left=(0, 1))
+    rows = [
+        (task.title, *_counts(task))
+        for task in report.tasks
+        if (bool(task.missing or task.unread or task.bad_boxes or task.owed or task.no_picture))
+    ]
+    if rows:
+        columns = ("worth nothing", "missing", "unread", "bad boxes", "verdicts owed", "no picture", "why unread")
+        print_table("", columns, rows, left=(0, 6))
     if report.judges:
         judges = (f"{card.judge} ({card.verdicts:,} verdicts, {card.protocol} protocol)" for card in report.judges)
         say("judged by " + ", ".join(judges))
@@ -169,47 +194,18 @@ def _beside(report: PosterReport) -> dict[str, str]:
     return {name: title for name, title in columns.items() if any(getattr(row, name) is not None for row in metrics)}
 
 
-def _print_points(report: PosterReport) -> None:
-    """Key points of generated posters, by kind."""
-    rows = [
-        (task.title if i == 0 else "", kind.kind, with_interval(kind.met), f"{kind.points:,}", f"{kind.owed:,}",
-         fixed(kind.oracle), f"{kind.agree:,} of {kind.both:,}" if kind.both else MISSING)
-        for task in report.tasks
-        for i, kind in enumerate(task.points)
-    ]  # fmt: skip
-    if rows:
-        columns = ("points by kind", "", "met", "points", "verdicts owed", "oracle", "oracle agrees")
-        print_table("", columns, rows, left=(0, 1))
-
-
-def _print_missing(report: PosterReport) -> None:
-    """What is worth nothing because it is not there, by task."""
-    rows = [(task.title, *_counts(task)) for task in report.tasks if _is_lacking(task)]
-    if rows:
-        columns = ("worth nothing", "missing", "unread", "bad boxes", "verdicts owed", "no picture", "why unread")
-        print_table("", columns, rows, left=(0, 6))
-
-
-def _is_lacking(task: TaskResult) -> bool:
-    return bool(task.missing or task.unread or task.bad_boxes or task.owed or task.no_picture)
-
-
-def _counts(task: TaskResult) -> tuple[str, ...]:
+def _counts(task: TaskResult) -> tuple[Cell, ...]:
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in task.unread.items())
     numbers = (task.missing, sum(task.unread.values()), task.bad_boxes, task.owed, task.no_picture)
-    return (*(MISSING if n is None else f"{n:,}" for n in numbers), reasons)
+    return (*numbers, reasons)
 
 
-def _released(metric: MetricResult, is_shown: bool) -> tuple[str, ...]:
+def _released(metric: MetricResult, is_shown: bool) -> tuple[Cell, ...]:
     if not is_shown:
         return ()
     if metric.released_crash:
         return f"crash: {metric.released_crash}", MISSING
-    return fixed(metric.released), MISSING if metric.released_n is None else f"{metric.released_n:,}"
-
-
-def _n(metric: MetricResult, task: TaskResult) -> int:
-    return task.items if metric.figure is None else metric.figure.n
+    return fixed(metric.released), metric.released_n
 
 
 # --------------------------------------------------------------------------------------------------
@@ -256,9 +252,31 @@ def compare(
     picture_folder = pictures or next((place for folder in folders if (place := _answered_set(folder))), None)
     write_page(lambda: compared_page(report, picture_folder, [one.pictures for one in contestants]), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_comparison(report, html)
+        names = report.contestants
+        for table in report.tables:
+            _print_paper(table, report.compat)
+        groups = [(row.title, *map(_value_cell, row.values)) for row in report.groups]
+        print_table("\nGroups", ("group", *names), groups, left=(0,))
+        rows = [
+            (row.title, row.metric + (" ↓" if row.better == "low" else ""), *map(_value_cell, row.values),
+             MISSING if row.chance is None else fixed(row.chance, 3))
+            for row in report.rows
+        ]  # fmt: skip
+        print_table("\nTasks", ("task", "metric", *names, "chance"), rows, left=(0, 1))
+        say(
+            "* the best of its row or column   ~ not told apart from the best\n"
+            "? not ranked: verdicts are owed   / not ranked: others were asked more tasks\n"
+            "≠ not comparable: judged by different protocols",
+            dim=True,
+        )
+        for item in report.judged:
+            if item.tasks:
+                judges = f", {', '.join(item.judges)}" if item.judges else ""
+                say(f"{item.contestant} judged by: {item.title}{judges}")
+        lines = "\n".join(f"{item.contestant}: {item.signature}" for item in report.reports)
+        print_closing(report.policies, lines, html=html)
 
 
 def _contestant(folder: Path, settings: PosterScoreSettings) -> PosterContestant:
@@ -314,32 +332,6 @@ def _print_paper(table: PosterPaperTable, compat: str | None) -> None:
 def _paper_cell(cell: PaperCell) -> str:
     mark = "?" if cell.owed else "≠" if cell.other_protocol else "/" if cell.partial else "*" if cell.best else " "
     return MISSING if cell.value is None else f"{fixed(cell.value, 3)} {mark}"
-
-
-def _print_comparison(report: ComparisonReport, html: Path | None) -> None:
-    names = report.contestants
-    for table in report.tables:
-        _print_paper(table, report.compat)
-    groups = [(row.title, *map(_value_cell, row.values)) for row in report.groups]
-    print_table("\nGroups", ("group", *names), groups, left=(0,))
-    rows = [
-        (row.title, row.metric + (" ↓" if row.better == "low" else ""), *map(_value_cell, row.values),
-         MISSING if row.chance is None else fixed(row.chance, 3))
-        for row in report.rows
-    ]  # fmt: skip
-    print_table("\nTasks", ("task", "metric", *names, "chance"), rows, left=(0, 1))
-    say(
-        "* the best of its row or column   ~ not told apart from the best\n"
-        "? not ranked: verdicts are owed   / not ranked: others were asked more tasks\n"
-        "≠ not comparable: judged by different protocols",
-        dim=True,
-    )
-    for item in report.judged:
-        if item.tasks:
-            judges = f", {', '.join(item.judges)}" if item.judges else ""
-            say(f"{item.contestant} judged by: {item.title}{judges}")
-    lines = "\n".join(f"{item.contestant}: {item.signature}" for item in report.reports)
-    print_closing(report.policies, lines, html=html)
 
 
 def _value_cell(value: ComparisonValue) -> str:

@@ -14,14 +14,13 @@ from salon.bench.posters import contestants as engines
 from salon.bench.posters import pixel_contestant as measured
 from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.files import PosterFile, find_files, picture_root
-from salon.bench.posters.generate import PosterGenerationReport, generate_named
+from salon.bench.posters.generate import generate_named
 from salon.bench.posters.judge import judge_named, people_study
 from salon.bench.posters.judge_protocol import read_protocol
 from salon.bench.posters.run import (
     CUT_OFF,
     MAX_TOKENS,
     RunForecast,
-    RunReport,
     Spend,
     forecast_named,
     run_blind,
@@ -203,9 +202,27 @@ def run(
                 picture_first=picture_first, watch=watch,
             )  # fmt: skip
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_run(report, out)
+        say(
+            f"{report.contestant}: {report.answered:,} answers, {report.kept:,} there already, of {report.asked:,}",
+            bold=True,
+        )
+        rows = [(f"no answer: {reason}", count) for reason, count in report.failed.items()]
+        rows += [(f"not asked: {task}", count) for task, count in report.not_asked.items()]
+        rows += [("left for another run", report.left)] if report.left else []
+        if rows:
+            print_table(None, ("", ""), rows)
+        if report.failed.get(CUT_OFF):
+            endpoint = report.spend is not None
+            how = ", which asks with more tokens, up to --most-tokens" if endpoint else " with a larger --max-tokens"
+            say(f"cut off: run again{how}", fg="yellow")
+        if report.spend is not None:
+            _print_spend(report.spend)
+        if report.stopped:
+            say(f"stopped: {report.stopped}", fg="yellow")
+        say(f"wrote {out}")
+        say(f"salon bench posters score {out}", dim=True)
     if report.failed or report.stopped:
         click.get_current_context().exit(1)
 
@@ -215,8 +232,8 @@ def _print_forecast(forecast: RunForecast, as_json: bool) -> None:
         print_json(forecast.model_dump(mode="json") | {"dry_run": True})
         return
     rows = [
-        (task.task, f"{task.items:,}", f"{task.answered:,}", f"{task.stored:,}", f"{task.no_picture:,}",
-         f"{task.calls:,}", f"{task.tokens_in:,}", f"{task.tokens_out:,}", money(task.cost))
+        (task.task, task.items, task.answered, task.stored, task.no_picture,
+         task.calls, task.tokens_in, task.tokens_out, money(task.cost))
         for task in forecast.tasks
     ]  # fmt: skip
     columns = ("task", "items", "answered", "in store", "no picture", "calls", "tokens in", "tokens out", "cost")
@@ -240,40 +257,18 @@ def money(amount: float | None) -> str:
 
 def _print_spend(spend: Spend) -> None:
     rows = [
-        ("requests sent", f"{spend.requests:,}"),
-        ("answers bought before", f"{spend.from_store:,}"),
-        ("asked again with more tokens", f"{spend.asked_again:,}"),
-        ("requests without an answer, maybe charged", f"{spend.lost:,}"),
-        ("tokens read", f"{spend.tokens_in:,}"),
-        ("tokens written", f"{spend.tokens_out:,}"),
+        ("requests sent", spend.requests),
+        ("answers bought before", spend.from_store),
+        ("asked again with more tokens", spend.asked_again),
+        ("requests without an answer, maybe charged", spend.lost),
+        ("tokens read", spend.tokens_in),
+        ("tokens written", spend.tokens_out),
     ]
     print_table("Spent", ("", ""), rows)
     if spend.cost is None:
         say("cost not known: give a price list with --prices")
     else:
         say(f"cost {money(spend.cost)} {spend.currency}; over all runs {money(spend.cost_in_all)} {spend.currency}")
-
-
-def _print_run(report: RunReport, out: Path) -> None:
-    say(
-        f"{report.contestant}: {report.answered:,} answers, {report.kept:,} there already, of {report.asked:,}",
-        bold=True,
-    )
-    rows = [(f"no answer: {reason}", f"{count:,}") for reason, count in report.failed.items()]
-    rows += [(f"not asked: {task}", f"{count:,}") for task, count in report.not_asked.items()]
-    rows += [("left for another run", f"{report.left:,}")] if report.left else []
-    if rows:
-        print_table(None, ("", ""), rows)
-    if report.failed.get(CUT_OFF):
-        endpoint = report.spend is not None
-        how = ", which asks with more tokens, up to --most-tokens" if endpoint else " with a larger --max-tokens"
-        say(f"cut off: run again{how}", fg="yellow")
-    if report.spend is not None:
-        _print_spend(report.spend)
-    if report.stopped:
-        say(f"stopped: {report.stopped}", fg="yellow")
-    say(f"wrote {out}")
-    say(f"salon bench posters score {out}", dim=True)
 
 
 @click.command(cls=SectionedCommand)
@@ -313,12 +308,12 @@ def judge(folder: Path, pictures: Path | None, protocol: Path | None, as_json: b
         released = None if protocol is None else read_protocol(protocol)
         report = judge_named(files, judge_choice, home, pictures=pictures or home, protocol=released, watch=watch)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         words = f" in {report.protocol} words" if protocol is not None else ""
         say(f"{report.judge}: {report.asked:,} questions{words}, {report.kept:,} verdicts there already", bold=True)
-        rows = [(f"no reply: {reason}", f"{count:,}") for reason, count in report.no_reply.items()]
-        rows += [("items with nothing to judge", f"{report.nothing_to_judge:,}")] if report.nothing_to_judge else []
+        rows = [(f"no reply: {reason}", count) for reason, count in report.no_reply.items()]
+        rows += [("items with nothing to judge", report.nothing_to_judge)] if report.nothing_to_judge else []
         if rows:
             print_table(None, ("", ""), rows)
         if report.spend is not None:
@@ -335,13 +330,13 @@ def _measure(files: list[PosterFile], judge_choice: JudgeSpec, pictures: Path, a
             files, judge_choice.measured, pictures=pictures, workers=judge_choice.workers, watch=watch
         )
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         beside = " beside the score" if report.judge == "layout" else ""
         say(f"{report.judge}: {report.answered:,} verdicts{beside}, {report.kept:,} there already", bold=True)
-        rows = [(f"no reply: {reason}", f"{count:,}") for reason, count in report.no_reply.items()]
-        rows += [("verdicts it cannot give", f"{report.not_asked:,}")] if report.not_asked else []
-        rows += [("items without a poster", f"{report.nothing_to_judge:,}")] if report.nothing_to_judge else []
+        rows = [(f"no reply: {reason}", count) for reason, count in report.no_reply.items()]
+        rows += [("verdicts it cannot give", report.not_asked)] if report.not_asked else []
+        rows += [("items without a poster", report.nothing_to_judge)] if report.nothing_to_judge else []
         if rows:
             print_table(None, ("", ""), rows)
     if report.no_reply:
@@ -417,25 +412,24 @@ def generate(
         report = generate_named(opened, name, output, settings, CallTerms(calls_file, prices, budget),
                                 watch=lambda progress: tell(progress.done, progress.wanted))  # fmt: skip
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_generated(report, output)
+        say(
+            f"{report.generator}: {report.made:,} posters, {report.kept:,} there already, of {report.wanted:,}",
+            bold=True,
+        )
+        rows = [(f"no poster: {reason}", count) for reason, count in report.failed.items()]
+        rows += [(f"asks for none: {task}", count) for task, count in report.not_asked.items()]
+        if rows:
+            print_table(None, ("", ""), rows)
+        if report.cost is not None:
+            say(f"cost {report.cost:,.4f}")
+        for note in report.notes:
+            say(f"- {note}")
+        say(f"wrote {output}")
+        say(f"salon bench posters judge {output} --measured pixels", dim=True)
     if report.failed:
         click.get_current_context().exit(1)
-
-
-def _print_generated(report: PosterGenerationReport, output: Path) -> None:
-    say(f"{report.generator}: {report.made:,} posters, {report.kept:,} there already, of {report.wanted:,}", bold=True)
-    rows = [(f"no poster: {reason}", f"{count:,}") for reason, count in report.failed.items()]
-    rows += [(f"asks for none: {task}", f"{count:,}") for task, count in report.not_asked.items()]
-    if rows:
-        print_table(None, ("", ""), rows)
-    if report.cost is not None:
-        say(f"cost {report.cost:,.4f}")
-    for note in report.notes:
-        say(f"- {note}")
-    say(f"wrote {output}")
-    say(f"salon bench posters judge {output} --measured pixels", dim=True)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -467,7 +461,7 @@ def people(
     home = picture_root(folder)
     report = people_study(find_files([folder]), pictures or home, output, judge=judge, n=verdicts, seed=seed)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
         return
     say(f"{report.drawn:,} of {report.of:,} verdicts of {report.judge}, {report.yes:,} of them yes", bold=True)
     for task, count in report.by_task.items():

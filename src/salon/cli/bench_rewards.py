@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from salon.bench.rewards import (
-    RewardBoard,
     RewardPlace,
     RewardTables,
     RewardTableSettings,
@@ -78,15 +77,41 @@ def rewards(
         check_generator(tables, generator)
     write_page(lambda: reward_page(tables, generator), html, figures)
     if as_json:
-        print_json(tables.model_dump(mode="json"))
+        print_json(tables)
         return
     if generator is None:
         for board in tables.boards:
-            _print_board(board)
+            title = f"{board.scorer}, {board.category or 'all categories'}: {board.prompts:,} prompts"
+            if board.left_out:
+                title += f", {board.left_out:,} left out"
+            rows = [
+                [
+                    place.generator,
+                    _rank(place),
+                    with_interval(place.mean, None),
+                    with_interval(place.lead, None),
+                    _lacks(place),
+                ]
+                for place in board.places
+            ]
+            print_table(title, ["generator", "rank", "mean", "lead over the others", "missing"], rows)
+            if board.reason:
+                say(f"- {board.reason}", fg="yellow")
     else:
         _print_report(tables, generator)
     if tables.orders:
-        _print_orders(tables)
+        rows = [
+            [
+                order.scorer, with_interval(order.spearman, 2), with_interval(order.kendall, 2),
+                order.nmse, f"{len(order.generators)}", order.prompts, order.pairs,
+                order.reason or "",
+            ]
+            for order in tables.orders
+        ]  # fmt: skip
+        columns = ["scorer", "Spearman", "Kendall", "NMSE", "generators", "prompts", "pairs", ""]
+        print_table(f"Order of generators, to that of {tables.orders[0].people}", columns, rows, left=(0, 7))
+        if tables.orders[0].left_out:
+            say(f"- not in both, so in no order: {', '.join(tables.orders[0].left_out)}", fg="yellow")
     for scorer in tables.scorers:
         for reason, count in scorer.unscored.items():
             say(f"warning: {scorer.name} gives no number to {count:,} pictures: {reason}", fg="yellow")
@@ -117,34 +142,6 @@ def _tables(
     with spinner("scoring") as step:
         scored = score_study_pictures(study, paths, names, scoring, step)
     return reward_tables(study, None, settings, by_category=by_category, scored=scored, people=people)
-
-
-def _print_board(board: RewardBoard) -> None:
-    title = f"{board.scorer}, {board.category or 'all categories'}: {board.prompts:,} prompts"
-    if board.left_out:
-        title += f", {board.left_out:,} left out"
-    rows = [
-        [place.generator, _rank(place), with_interval(place.mean, None), with_interval(place.lead, None), _lacks(place)]
-        for place in board.places
-    ]
-    print_table(title, ["generator", "rank", "mean", "lead over the others", "missing"], rows)
-    if board.reason:
-        say(f"- {board.reason}", fg="yellow")
-
-
-def _print_orders(tables: RewardTables) -> None:
-    rows = [
-        [
-            order.scorer, with_interval(order.spearman, 2), with_interval(order.kendall, 2),
-            with_interval(order.nmse, 3), f"{len(order.generators)}", f"{order.prompts:,}", f"{order.pairs:,}",
-            order.reason or "",
-        ]
-        for order in tables.orders
-    ]  # fmt: skip
-    columns = ["scorer", "Spearman", "Kendall", "NMSE", "generators", "prompts", "pairs", ""]
-    print_table(f"Order of generators, to that of {tables.orders[0].people}", columns, rows, left=(0, 7))
-    if tables.orders[0].left_out:
-        say(f"- not in both, so in no order: {', '.join(tables.orders[0].left_out)}", fg="yellow")
 
 
 def _print_report(tables: RewardTables, generator: str) -> None:

@@ -11,14 +11,13 @@ from typing import Any
 import click
 
 from salon.bench.board import Board, entry_folder, is_board, open_board, read_published, read_result
-from salon.bench.diff import AxisMove, BoardDiff, BoardSide, EntryDiff, What, board_diff
+from salon.bench.diff import AxisMove, BoardDiff, BoardSide, What, board_diff
 from salon.bench.judging import MEASURED, suite_roles
 from salon.bench.reference import check_field, field_reference, with_reference
 from salon.bench.result import entry_result
 from salon.bench.suite import Suite, check_suite
 from salon.bench.suite_drafts import copy_suite, example_suite, hide_prompts, suite_from_prompts, write_draft
 from salon.bench.suite_folder import builtin_suites, is_suite, lock_suite, open_suite, save_suite
-from salon.bench.verify import VerifyReport
 from salon.bench.verify import verify as verified
 from salon.cli.console import count, json_option, print_json, print_table, say, spinner
 from salon.errors import BadFile, BadValue
@@ -45,21 +44,25 @@ def list_(place: str | None, as_json: bool) -> None:
         _show("suites", [_suite_row(open_suite(name)) for name in builtin_suites()], as_json, left=("hash", "about"))
     elif is_board(Path(place)):
         board = open_board(Path(place))
-        _show("entries", _entry_rows(board), as_json, left=("status", "licence", "by"), title=_board_title(board))
+        card = board.suite.card
+        board_title = (
+            f"{board.name}: {len(board.entries):,} entries of {card.name}/{card.version} ({board.card.suite[:16]})"
+        )
+        _show("entries", _entry_rows(board), as_json, left=("status", "licence", "by"), title=board_title)
     else:
         suite = open_suite(place)
         roles = {name: len(points) for name, points in suite_roles(suite).items()}
         more = {"judges": roles, "oracle": suite.card.oracle}
-        _show("tags", _tag_rows(suite), as_json, left=("group", "name"), title=_suite_title(suite), more=more)
+        state = "frozen" if suite.frozen else "not frozen"
+        title = f"{suite.card.title} ({suite.card.name}/{suite.card.version}, {state}, {suite.hash[:16]})"
+        private = f", {len(suite.private):,} of them private" if suite.private else ""
+        suite_title = f"{title}: {len(suite.prompts):,} prompts{private}"
+        _show("tags", _tag_rows(suite), as_json, left=("group", "name"), title=suite_title, more=more)
         if not as_json:
-            _say_judges(roles, suite.card.oracle)
-
-
-def _say_judges(roles: Mapping[str, int], oracle: str | None) -> None:
-    for name, points in roles.items():
-        kind = "oracle, beside the board" if name == oracle else "judge"
-        free = ", needs no --judge" if name in MEASURED else f", named with --judge {name}=KIND:NAME"
-        say(f"{kind}: {name}, {points:,} points{free}")
+            for name, points in roles.items():
+                kind = "oracle, beside the board" if name == suite.card.oracle else "judge"
+                free = ", needs no --judge" if name in MEASURED else f", named with --judge {name}=KIND:NAME"
+                say(f"{kind}: {name}, {points:,} points{free}")
 
 
 def _show(
@@ -100,13 +103,6 @@ def _suite_row(suite: Suite) -> dict[str, Any]:
     }
 
 
-def _suite_title(suite: Suite) -> str:
-    state = "frozen" if suite.frozen else "not frozen"
-    title = f"{suite.card.title} ({suite.card.name}/{suite.card.version}, {state}, {suite.hash[:16]})"
-    private = f", {len(suite.private):,} of them private" if suite.private else ""
-    return f"{title}: {len(suite.prompts):,} prompts{private}"
-
-
 def _tag_rows(suite: Suite) -> list[dict[str, Any]]:
     prompts = Counter(row.tag for row in suite.prompts)
     tags = {row.prompt.id: row.tag for row in suite.prompts}
@@ -116,11 +112,6 @@ def _tag_rows(suite: Suite) -> list[dict[str, Any]]:
          "name": row.name}
         for row in suite.tags
     ]  # fmt: skip
-
-
-def _board_title(board: Board) -> str:
-    card = board.suite.card
-    return f"{board.name}: {len(board.entries):,} entries of {card.name}/{card.version} ({board.card.suite[:16]})"
 
 
 def _entry_rows(board: Board) -> list[dict[str, Any]]:
@@ -237,19 +228,15 @@ def verify(place: str, suite: str | None, as_json: bool) -> None:
     with spinner("verifying"):
         report = verified(place, entry_result, suite=suite)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_checks(report)
+        wrong = sum(not check.holds for check in report.checks)
+        answer = "everything holds" if report.holds else f"{wrong:,} of {len(report.checks):,} checks fail"
+        say(f"{report.place}, a {report.kind}: {answer}", bold=True, fg="green" if report.holds else "red")
+        rows = [(check.where, check.what, "yes" if check.holds else "NO", check.told) for check in report.checks]
+        print_table(None, ("of", "checked", "holds", "found"), rows, left=(0, 1, 2, 3))
     if not report.holds:
         click.get_current_context().exit(1)
-
-
-def _print_checks(report: VerifyReport) -> None:
-    wrong = sum(not check.holds for check in report.checks)
-    answer = "everything holds" if report.holds else f"{wrong:,} of {len(report.checks):,} checks fail"
-    say(f"{report.place}, a {report.kind}: {answer}", bold=True, fg="green" if report.holds else "red")
-    rows = [(check.where, check.what, "yes" if check.holds else "NO", check.told) for check in report.checks]
-    print_table(None, ("of", "checked", "holds", "found"), rows, left=(0, 1, 2, 3))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -297,7 +284,17 @@ def freeze(
         complete = opened if reference is None else with_reference(opened, reference)
         check_suite(complete, where=suite)
         frozen = save_suite(replace(complete, frozen=True), output)
-    _print_frozen(frozen, output or Path(suite), as_json)
+    target = output or Path(suite)
+    if as_json:
+        print_json({"suite": str(target), "hash": frozen.hash, "files": frozen.hashes})
+        return
+    say(f"{target}: {frozen.card.name}/{frozen.card.version} is frozen as {frozen.hash}", bold=True)
+    print_table(None, ("file", "hash"), [(name, hash[:16]) for name, hash in frozen.hashes.items()], left=(0, 1))
+    if frozen.reference is not None:
+        names = ", ".join(entry.name for entry in frozen.reference.field)
+        say(f"reference: the median of {len(frozen.reference.field):,} entries ({names})")
+    elif frozen.card.preferences:
+        say("no reference: entries have Capability, and no EPS, until a suite is frozen with --field BOARD")
 
 
 def _field(place: Path, suite: str) -> Board:
@@ -334,19 +331,6 @@ def _own_folder(suite: str) -> Path:
     return Path(suite)
 
 
-def _print_frozen(frozen: Suite, target: Path, as_json: bool) -> None:
-    if as_json:
-        print_json({"suite": str(target), "hash": frozen.hash, "files": frozen.hashes})
-        return
-    say(f"{target}: {frozen.card.name}/{frozen.card.version} is frozen as {frozen.hash}", bold=True)
-    print_table(None, ("file", "hash"), [(name, hash[:16]) for name, hash in frozen.hashes.items()], left=(0, 1))
-    if frozen.reference is not None:
-        names = ", ".join(entry.name for entry in frozen.reference.field)
-        say(f"reference: the median of {len(frozen.reference.field):,} entries ({names})")
-    elif frozen.card.preferences:
-        say("no reference: entries have Capability, and no EPS, until a suite is frozen with --field BOARD")
-
-
 # --------------------------------------------------------------------------------------------------
 # salon bench diff: two boards, or two suites, and what moved between them.
 # --------------------------------------------------------------------------------------------------
@@ -378,16 +362,30 @@ def diff(before: str, after: str, as_json: bool) -> None:
     """
     board_changes = board_diff(_side(before), _side(after))
     if as_json:
-        print_json(board_changes.model_dump(mode="json"))
+        print_json(board_changes)
         return
     _print_suites(board_changes)
     for what, words in UNCHANGED_WORDS.items():
         if names := board_changes.named(what):
             say(f"{len(names):,} {'entry' if len(names) == 1 else 'entries'} {words}: {', '.join(names)}")
     for entry in board_changes.entries:
-        _print_standing(entry)
+        if entry.before != entry.after and entry.before and entry.after:
+            why = f": {entry.retracted}" if entry.retracted else ""
+            say(f"{entry.entry}: {entry.before} before, {entry.after} now{why}", fg="yellow")
         if entry.what == "moved":
-            _print_moves(entry)
+            say(f"{entry.entry} moved", bold=True)
+            rows = [
+                (move.axis, _figure(move.before), _figure(move.after), _signed(move.change), _causes(move))
+                for move in entry.axes
+                if move.before != move.after or move.prompts
+            ]
+            print_table(None, ("axis", "before", "after", "change", "why"), rows, left=(0, 4))
+            for move in entry.axes:
+                for prompt in move.prompts[:MOST_PROMPTS]:
+                    words = "; ".join(reason.told for reason in prompt.reasons)
+                    say(f"  {move.axis}, {prompt.prompt}: {_signed(prompt.moved)}: {words}")
+                if len(move.prompts) > MOST_PROMPTS:
+                    say(f"  {move.axis}: and {len(move.prompts) - MOST_PROMPTS:,} more prompts (--json prints all)")
 
 
 def _side(place: str) -> BoardSide:
@@ -414,28 +412,6 @@ def _print_suites(board_changes: BoardDiff) -> None:
     say(f"the suite {before} became {after}", bold=True)
     for reason in board_changes.suite:
         say(f"- {reason.cause}: {reason.told}")
-
-
-def _print_standing(entry: EntryDiff) -> None:
-    if entry.before != entry.after and entry.before and entry.after:
-        why = f": {entry.retracted}" if entry.retracted else ""
-        say(f"{entry.entry}: {entry.before} before, {entry.after} now{why}", fg="yellow")
-
-
-def _print_moves(entry: EntryDiff) -> None:
-    say(f"{entry.entry} moved", bold=True)
-    rows = [
-        (move.axis, _figure(move.before), _figure(move.after), _signed(move.change), _causes(move))
-        for move in entry.axes
-        if move.before != move.after or move.prompts
-    ]
-    print_table(None, ("axis", "before", "after", "change", "why"), rows, left=(0, 4))
-    for move in entry.axes:
-        for prompt in move.prompts[:MOST_PROMPTS]:
-            words = "; ".join(reason.told for reason in prompt.reasons)
-            say(f"  {move.axis}, {prompt.prompt}: {_signed(prompt.moved)}: {words}")
-        if len(move.prompts) > MOST_PROMPTS:
-            say(f"  {move.axis}: and {len(move.prompts) - MOST_PROMPTS:,} more prompts (--json prints all)")
 
 
 def _causes(move: AxisMove) -> str:

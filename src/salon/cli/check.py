@@ -82,7 +82,7 @@ def check(
         report = check_study(study_data, settings, criteria=criterion_ids, anchors=anchor_figures, progress=step)
     write_page(lambda: check_page(report), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         print_check(report, html)
     if gate and not (report.criteria and all(criterion.agree == "yes" for criterion in report.criteria)):
@@ -151,7 +151,7 @@ def anchor(file: Path | str, kind: str | None, name: str | None, as_json: bool, 
     for warning in report.warnings:
         say(f"warning: {warning}", fg="yellow", err=True)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         print_anchor(report)
 
@@ -176,7 +176,7 @@ def plan(ctx: click.Context, /, as_json: bool, **flags: Any) -> None:
     with spinner("planning") as step:
         report: PlanReport = make_plan(settings, null_for, progress=step)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         print_plan(report)
 
@@ -209,7 +209,7 @@ def budget(
         _refuse(on_command_line & {*ThinSettings.model_fields, "criteria"}, "these flags need a STUDY")
         with spinner("simulating comparisons"):
             simulated = simulated_budget(settings_from(SimulatedBudgetSettings, flags), seed)
-        return print_json(simulated.model_dump(mode="json")) if as_json else print_budget(simulated)
+        return print_json(simulated) if as_json else print_budget(simulated)
     _refuse(
         on_command_line & {*SimulatedBudgetSettings.model_fields},
         "these flags are for a simulated budget, without STUDY",
@@ -221,7 +221,7 @@ def budget(
             study_data, settings_from(ThinSettings, flags), criteria=criterion_ids, seed=seed, progress=step
         )
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         print_thinning(report)
 

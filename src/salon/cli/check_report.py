@@ -11,7 +11,7 @@ from salon.check.anchor import AnchorReport
 from salon.check.check import FLAGS_NOT_RANKED, unranked_flags
 from salon.check.plan import LEAST_ITEMS, BudgetReport, PlanReport, ThinReport, ThinRow
 from salon.check.results import STATISTICS, CeilingFigures, CheckReport, CriterionFigures, Interval
-from salon.cli.console import count, print_table, say
+from salon.cli.console import Cell, count, print_table, say
 from salon.report.numbers import MISSING, estimate, exact, fixed, p_value, range_with_interval, with_interval
 from salon.stats.nulls import Null
 
@@ -42,13 +42,44 @@ def print_check(report: CheckReport, html: Path | None) -> None:
         )
         say(f"  {criterion.sentence}")
     click.echo()
-    _print_statistics(report)
+    rows = [_statistics_row(criterion) for criterion in report.criteria]
+    print_table(
+        "Agreement", ("criterion", "prompts", *(str(field.title) for field in STATISTICS.values()), "alpha"), rows
+    )
+    nulls = {_null_row(criterion) for criterion in report.criteria if criterion.null is not None}
+    for row in sorted(nulls):
+        say(f"random raters: {row}", dim=True)
+    click.echo()
     _print_tests(report)
-    _print_ceilings(report)
+    rows = []
+    for criterion in report.criteria:
+        ceilings = criterion.ceilings
+        if ceilings is not None:
+            rows.append((criterion.name, *(_ceiling(ceilings, name) for name in CEILINGS)))
+    if report.together is not None:
+        rows.append(("all pairs together", *(_ceiling(report.together.pooled, name) for name in CEILINGS)))
+    if rows:
+        columns = ("criterion", *CEILINGS.values())
+        print_table("Ceilings: accuracy against the panel's majority; chance is 0.5", columns, rows)
+        say(
+            "Quote next rater and oracle: ranges over all laws of pair odds that fit the votes, with the range's "
+            "interval. The panel (TASTE's LOO) and the cap are no bounds.",
+            dim=True,
+        )
+        if (together := report.together) is not None:
+            splits = ", ".join(f"{name} {share.value:.1%}" for name, share in together.pooled.buckets.items())
+            say(
+                f"Over {together.criteria} criteria the mean panel is {fixed(together.mean_panel)}, from "
+                f"{fixed(together.lowest_panel)} ({together.lowest}) to {fixed(together.highest_panel)} "
+                f"({together.highest}); {together.pooled.pairs:,} pairs split {splits}.",
+                dim=True,
+            )
+        click.echo()
     _print_flags(report)
     _print_protocols(report)
     _print_raters(report)
-    for policy, names in _policies(report).items():
+    policies = _policies(report)
+    for policy, names in policies.items():
         say(f"policy: {policy}{_criteria_suffix(names, report)}")
     say(f"intervals: {report.level:.0%}, prompts drawn again; computed in {report.seconds:.1f} s", dim=True)
     say(report.signature_line, dim=True)
@@ -72,23 +103,12 @@ def _policies(report: CheckReport) -> dict[str, list[str]]:
     return names_by_policy
 
 
-def _print_statistics(report: CheckReport) -> None:
-    rows = [_statistics_row(criterion) for criterion in report.criteria]
-    print_table(
-        "Agreement", ("criterion", "prompts", *(str(field.title) for field in STATISTICS.values()), "alpha"), rows
-    )
-    nulls = {_null_row(criterion) for criterion in report.criteria if criterion.null is not None}
-    for row in sorted(nulls):
-        say(f"random raters: {row}", dim=True)
-    click.echo()
-
-
-def _statistics_row(criterion: CriterionFigures) -> tuple[str, ...]:
+def _statistics_row(criterion: CriterionFigures) -> tuple[Cell, ...]:
     stats = criterion.statistics
     values = {name: _with_ends(getattr(stats, name), stats.intervals.get(name)) for name in STATISTICS}
     if stats.mean_tau is None:
         values["mean_tau"] = "votes " + with_interval(criterion.pair_agreement, None)
-    return (criterion.name, f"{criterion.prompts:,}", *values.values(), with_interval(criterion.alpha, None))
+    return (criterion.name, criterion.prompts, *values.values(), with_interval(criterion.alpha, None))
 
 
 def _null_row(criterion: CriterionFigures) -> str:
@@ -105,7 +125,7 @@ def _with_ends(value: float | None, interval: Interval | None) -> str:
 
 
 def _print_tests(report: CheckReport) -> None:
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[Cell, ...]] = []
     criteria_by_remark: dict[str, list[str]] = {}
     for criterion in report.criteria:
         for test in criterion.tests:
@@ -132,33 +152,6 @@ def _criteria_suffix(names: list[str], report: CheckReport) -> str:
     return f" [{', '.join(names)}]" if len(names) <= 4 else f" [{len(names)} criteria]"
 
 
-def _print_ceilings(report: CheckReport) -> None:
-    rows = []
-    for criterion in report.criteria:
-        ceilings = criterion.ceilings
-        if ceilings is not None:
-            rows.append((criterion.name, *(_ceiling(ceilings, name) for name in CEILINGS)))
-    if report.together is not None:
-        rows.append(("all pairs together", *(_ceiling(report.together.pooled, name) for name in CEILINGS)))
-    if rows:
-        columns = ("criterion", *CEILINGS.values())
-        print_table("Ceilings: accuracy against the panel's majority; chance is 0.5", columns, rows)
-        say(
-            "Quote next rater and oracle: ranges over all laws of pair odds that fit the votes, with the range's "
-            "interval. The panel (TASTE's LOO) and the cap are no bounds.",
-            dim=True,
-        )
-        if (together := report.together) is not None:
-            splits = ", ".join(f"{name} {share.value:.1%}" for name, share in together.pooled.buckets.items())
-            say(
-                f"Over {together.criteria} criteria the mean panel is {fixed(together.mean_panel)}, from "
-                f"{fixed(together.lowest_panel)} ({together.lowest}) to {fixed(together.highest_panel)} "
-                f"({together.highest}); {together.pooled.pairs:,} pairs split {splits}.",
-                dim=True,
-            )
-        click.echo()
-
-
 def _ceiling(ceilings: CeilingFigures, name: str) -> str:
     figure, span = getattr(ceilings, name), getattr(ceilings, f"{name}_range", None)
     return with_interval(figure, None) if span is None else range_with_interval(span, figure)
@@ -172,8 +165,8 @@ def _print_flags(report: CheckReport) -> None:
         (
             flag.name,
             flag.cohort or MISSING,
-            f"{flag.items:,}",
-            f"{flag.answers:,}",
+            flag.items,
+            flag.answers,
             ", ".join(f"{label} {share.value:.0%}" for label, share in zip(flag.labels, flag.shares)),
             with_interval(flag.alpha, None),
         )
@@ -211,7 +204,7 @@ def _print_raters(report: CheckReport) -> None:
     flagged = [row for row in report.raters if row.flags]
     if flagged:
         rows = [
-            (row.rater, f"{row.judgments:,}", with_interval(row.mean_tau, None), "; ".join(row.flags))
+            (row.rater, row.judgments, with_interval(row.mean_tau, None), "; ".join(row.flags))
             for row in flagged[:MOST_RATERS]
         ]
         print_table("Raters to look at", ("rater", "judgments", "tau to the rest", "why"), rows, left=(0, 3))
@@ -281,7 +274,7 @@ def print_plan(report: PlanReport) -> None:
         f"{report.model} raters with mean tau {report.mean_tau:.3f} (parameter {report.parameter:.4g})",
         bold=True,
     )
-    rows: list[tuple[str, ...]]
+    rows: list[tuple[Cell, ...]]
     rows = [(row.test, with_interval(row.alone, None), with_interval(row.holm, None)) for row in report.power]
     print_table("Chance that each test rejects random raters", ("test", "alone", "after Holm"), rows)
     for row in report.power:
@@ -298,7 +291,7 @@ def print_plan(report: PlanReport) -> None:
         for row in report.smallest
     ]
     print_table("Smallest design for the T test, after Holm", ("power", "of", "needed", "searched"), rows, left=(0, 1))
-    rows = [(f"{n:,}", with_interval(power, None)) for n, power in zip(report.curve.prompts, report.curve.power)]
+    rows = [(n, with_interval(power, None)) for n, power in zip(report.curve.prompts, report.curve.power)]
     click.echo()
     print_table("Power of the T test by number of prompts, after Holm", ("prompts", "power"), rows, left=())
     say(report.signature_line, dim=True)
@@ -331,8 +324,8 @@ def print_budget(report: BudgetReport) -> None:
     table = [
         (
             f"{row.fraction:.0%}",
-            f"{row.pairs:,}",
-            f"{row.judgments:,}",
+            row.pairs,
+            row.judgments,
             with_interval(row.to_full, None),
             with_interval(row.to_truth, None),
             f"{row.diameter:.1f}",
@@ -364,7 +357,7 @@ def print_thinning(report: ThinReport) -> None:
     say(report.signature_line, dim=True)
 
 
-def _thinned_row(row: ThinRow) -> tuple[str, ...]:
+def _thinned_row(row: ThinRow) -> tuple[Cell, ...]:
     return (
         f"{row.fraction:.0%}",
         f"{row.of_all:.0%}",

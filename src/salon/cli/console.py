@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import click
 from rich.console import Console
@@ -24,6 +24,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
+if TYPE_CHECKING:
+    from salon.stats.result import Estimate
+
+Cell: TypeAlias = "str | float | Estimate | None"
 UNBOUNDED = 10_000
 _TERMINAL_CONTROLS = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters and turns of the reading direction that JSON leaves as they are."""
@@ -82,15 +86,25 @@ def result_console() -> Console:
 
 
 def print_json(record: Any) -> None:
-    """One JSON object; NaN and infinity are never written. Marks that a terminal would obey are written as escapes."""
+    """Print one JSON object, from a result or a mapping.
+
+    NaN and infinity are never written. Characters that a terminal would obey are written as escapes.
+    """
+    if hasattr(record, "model_dump"):
+        record = record.model_dump(mode="json")
     text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False)
     click.echo(_TERMINAL_CONTROLS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text))
 
 
 def print_table(
-    title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
+    title: str | None, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, left: Sequence[int] = (0,)
 ) -> None:
-    """A table whose first column (or those in `left`) stands left and numbers stand right."""
+    """Print a table whose first column (or those in `left`) is aligned left, the others right.
+
+    A cell is text, a count, an estimate (written with its interval) or None (written as a dash).
+    """
+    cell_text = importlib.import_module("salon.report.numbers").cell_text
+    text_rows = [[cell_text(cell) for cell in row] for row in rows]
     if title:
         say(title, bold=True)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -99,11 +113,11 @@ def print_table(
         table.add_column(
             _plain(name), justify="left" if number in left else "right", header_style="dim", no_wrap=not last
         )
-    for row in rows:
-        table.add_row(*(_plain(cell) for cell in row))
+    for row in text_rows:
+        table.add_row(*map(_plain, row))
     console = result_console()
     if len(columns) - 1 in left:  # a last column of words may wrap inside its own column
-        table.columns[-1].min_width = min(_LEAST_WORDS_WIDTH, max((len(row[-1]) for row in rows), default=0))
+        table.columns[-1].min_width = min(_LEAST_WORDS_WIDTH, max((len(row[-1]) for row in text_rows), default=0))
         needed = Console(width=UNBOUNDED).measure(table).minimum
     else:
         needed = Console(width=UNBOUNDED).measure(table).maximum

@@ -142,7 +142,13 @@ def _print_stages(folder: Path, paintings: Future[tuple[CheckReport, FuseReport]
     _print_question("Five designers rank the posters. Do they share a taste? ...")
     _print_posters(*judge_posters(folder))
     _print_question("Two judges are asked about the same pairs, in both orders. What is their word worth? ...")
-    _print_judges(ask_judges(folder))
+    report = ask_judges(folder)
+    for judge in report.judges:
+        pooled, planted = judge.pooled, JUDGES[judge.judge]
+        click.echo(
+            f"  {judge.judge:<10} accuracy {_share(pooled.accuracy)}, "
+            f"follows the position {_share(pooled.position_bias)} (planted {planted['position_bias']:.0%})"
+        )
     _print_question("Experts compare and rate the same paintings. Which score has each? ...")
     _print_paintings(*paintings.result())
     _print_question("A model learns what the designers prefer, and a board is measured with it. Who leads? ...")
@@ -176,15 +182,6 @@ def _print_posters(checked: CheckReport, fused: FuseReport) -> None:
         if rows:  # flags have no order of houses
             best = min(rows, key=lambda row: row.rank)
             click.echo(f"  {criterion.name:<26} {criterion.answer:<36} best house: {best.generator}")
-
-
-def _print_judges(report: JudgeReport) -> None:
-    for judge in report.judges:
-        pooled, planted = judge.pooled, JUDGES[judge.judge]
-        click.echo(
-            f"  {judge.judge:<10} accuracy {_share(pooled.accuracy)}, "
-            f"follows the position {_share(pooled.position_bias)} (planted {planted['position_bias']:.0%})"
-        )
 
 
 def _share(figure: Estimate | None) -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -40,7 +39,6 @@ from salon.judge.scoring import ScoreSettings
 from salon.render.quality import true_quality
 from salon.select.best_of import BEST_FOLDER, BestSettings, draw_and_pick, write_best
 from salon.select.scores import reference_from_scores, study_scores
-from salon.select.weights import ScoreReference
 from salon.stats.ranks import mean_interval
 from salon.stats.result import Estimate
 from salon.store.folder import open_study, save_study
@@ -81,9 +79,18 @@ def make_board(folder: Path) -> DemoBoard:
     try:
         scorer, validation = train_scorer(folder)
     except MissingExtra as error:
-        return _without_eps(suite, folder, f"{error.needed} ({error.remedy})")
+        why = f"{error.needed} ({error.remedy})"
+        _remove_other_suite(folder / "board", suite)
+        _run_entries(suite, folder / "board", None)
+        return replace(_publish_site(folder, CAPABILITY, None), missing=why)
     _remove_other_suite(folder / "field", suite)
-    _remove_other_model(folder / "field", str(scorer.signature))
+    place = folder / "field"
+    signature = str(scorer.signature)
+    if is_board(place):
+        board = open_board(place)
+        logits = [read_logits(entry_folder(board, entry.name)) for entry in board.entries]
+        if any(set(table.column("scorer").to_pylist()) - {signature} for table in logits):
+            shutil.rmtree(place)
     _run_entries(suite, folder / "field", scorer)
     field = open_board(folder / "field")
     frozen = with_reference(suite, field_reference(field, NOTE))
@@ -140,15 +147,6 @@ def _run_entries(suite: Suite, board: Path, scorer: Scorer | None) -> None:
         run_suite(suite, board, generators, judges, {"eps": scorer} if scorer else {}, licence=LICENCE)
 
 
-def _remove_other_model(place: Path, signature: str) -> None:
-    """Remove the field of an earlier demo whose model was another: its scores are no longer this demo's."""
-    if is_board(place):
-        board = open_board(place)
-        logits = [read_logits(entry_folder(board, entry.name)) for entry in board.entries]
-        if any(set(table.column("scorer").to_pylist()) - {signature} for table in logits):
-            shutil.rmtree(place)
-
-
 def _remove_other_suite(place: Path, suite: Suite) -> None:
     """Remove the board of an earlier demo that had other prompts or another reference."""
     if is_board(place):
@@ -157,22 +155,12 @@ def _remove_other_suite(place: Path, suite: Suite) -> None:
             shutil.rmtree(place)
 
 
-def _without_eps(suite: Suite, folder: Path, why: str) -> DemoBoard:
-    _remove_other_suite(folder / "board", suite)
-    _run_entries(suite, folder / "board", None)
-    return replace(_publish_site(folder, CAPABILITY, None), missing=why)
-
-
 def _publish_site(folder: Path, axis: str, validation: HeadFigures | None) -> DemoBoard:
     board = open_board(folder / "board")
     build_site(board, folder / "board-site")
-    results = [read_result(entry_folder(board, name)) for name in _names(board.entries)]
+    results = [read_result(entry_folder(board, name)) for name in ([entry.name for entry in board.entries])]
     entry_results = tuple(result for result in results if result is not None)
     return DemoBoard(entry_results, standings(entry_results, axis), validation)
-
-
-def _names(entries: Sequence[Any]) -> list[str]:
-    return [entry.name for entry in entries]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -229,7 +217,11 @@ def pick_best(folder: Path, size: str | None = None) -> DemoPicks:
     scorers = [f"model:{folder / 'model'}@{CRITERION}", READER]
     unread, wish = "", BestSettings()
     try:
-        wish = BestSettings(reference=_judged_reference(folder / "lessons", scorers))
+        lessons = folder / "lessons"
+        everyone = [make_scorer(name) for name in scorers]  # a model that is missing is said before posters that are
+        table = study_scores(open_study(lessons), lessons, (), ScoreSettings(limit=REFERENCE_ITEMS), scorers=everyone)
+        judged_reference = reference_from_scores(table, f"{REFERENCE_ITEMS} posters that the designers judged")
+        wish = BestSettings(reference=judged_reference)
     except (MissingExtra, TooFew, NotIdentified) as error:
         unread, scorers = error.needed, scorers[:1]
     notes = [PICK_NOTE, *([f"picked by look alone, so a misspelled headline may win: {unread}"] if unread else [])]
@@ -256,10 +248,3 @@ def pick_best(folder: Path, size: str | None = None) -> DemoPicks:
         candidates=len(worth),
         unread=unread,
     )
-
-
-def _judged_reference(lessons: Path, scorers: list[str]) -> ScoreReference:
-    """Mean and sd of each scorer over some posters that the designers judged."""
-    everyone = [make_scorer(name) for name in scorers]  # a model that is missing is said before posters that are
-    table = study_scores(open_study(lessons), lessons, (), ScoreSettings(limit=REFERENCE_ITEMS), scorers=everyone)
-    return reference_from_scores(table, f"{REFERENCE_ITEMS} posters that the designers judged")

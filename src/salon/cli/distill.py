@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from salon.cli.console import (
+    Cell,
     html_option,
     json_option,
     print_closing,
@@ -55,7 +56,6 @@ from salon.train.distill_label import (
     write_labels,
 )
 from salon.train.distill_label_settings import DistillLabelSettings
-from salon.train.distill_label_sources import CallTally
 from salon.train.distill_settings import DistillSettings
 
 if TYPE_CHECKING:
@@ -108,7 +108,25 @@ def label(study: Path, output: Path, overwrite: bool, dry_run: bool, as_json: bo
     if as_json:
         print_json(card.model_dump(mode="json") | {"folder": str(output), "stored": tally.stored, "notes": notes})
     else:
-        _print_labels(card, tally, read_pseudo_scores(output), output, notes)
+        scores = read_pseudo_scores(output)
+        if card.simulated:
+            say("SIMULATED: no model gave these answers.")
+        say(f"{card.judge}, {card.source}: {card.labelled:,} of {card.items:,} items labelled", bold=True)
+        if card.source == "majority":
+            assert scores.pairs is not None  # majority labels are pairs
+            say(f"- {len(scores.pairs):,} labels of pairs and criteria, {(scores.pairs.p == 0.5).mean():.0%} level")
+        else:
+            label_rows = _label_rows(card, scores)
+            print_table(None, ("criterion", "items", "mean", "spread", "median sd", "ties"), label_rows)
+        say(f"- {card.calls_made:,} calls ({card.calls_planned:,} planned), {tally.stored:,} from the store")
+        if card.unread:
+            say("- not read: " + ", ".join(f"{id} {count:,}" for id, count in card.unread.items()))
+        for warning in card.warnings:
+            say(f"warning: {warning}", fg="yellow", err=True)
+        for note in (*card.policies, *notes):
+            say(f"- {note}", dim=True)
+        say(f"wrote {output}")
+        say(card.signature, dim=True)
     if card.calls_failed:
         click.get_current_context().exit(1)
 
@@ -129,7 +147,7 @@ def _print_forecast(plan: LabelPlan, cast: LabelForecast, name: str, warning: st
     priced = "not known: give a price list with --prices"
     rows = [
         ("calls", _calls_sum(plan)),
-        ("answered already", f"{cast.stored:,}"),
+        ("answered already", cast.stored),
         ("cost", priced if cast.cost_at_most is None else f"at most {cast.cost_at_most:.4f}"),
     ]
     print_table(None, ("", ""), rows, left=(0, 1))
@@ -137,28 +155,8 @@ def _print_forecast(plan: LabelPlan, cast: LabelForecast, name: str, warning: st
         say(f"note: {warning}", fg="yellow")
 
 
-def _print_labels(card: LabelCard, tally: CallTally, scores: PseudoScores, output: Path, notes: list[str]) -> None:
-    if card.simulated:
-        say("SIMULATED: no model gave these answers.")
-    say(f"{card.judge}, {card.source}: {card.labelled:,} of {card.items:,} items labelled", bold=True)
-    if card.source == "majority":
-        assert scores.pairs is not None  # majority labels are pairs
-        say(f"- {len(scores.pairs):,} labels of pairs and criteria, {(scores.pairs.p == 0.5).mean():.0%} level")
-    else:
-        print_table(None, ("criterion", "items", "mean", "spread", "median sd", "ties"), _label_rows(card, scores))
-    say(f"- {card.calls_made:,} calls ({card.calls_planned:,} planned), {tally.stored:,} from the store")
-    if card.unread:
-        say("- not read: " + ", ".join(f"{id} {count:,}" for id, count in card.unread.items()))
-    for warning in card.warnings:
-        say(f"warning: {warning}", fg="yellow", err=True)
-    for note in (*card.policies, *notes):
-        say(f"- {note}", dim=True)
-    say(f"wrote {output}")
-    say(card.signature, dim=True)
-
-
-def _label_rows(card: LabelCard, scores: PseudoScores) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
+def _label_rows(card: LabelCard, scores: PseudoScores) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
     for number, id in enumerate(scores.criteria):
         values = [value for value in scores.values[:, number] if value == value]
         errors = sorted(error for error in scores.sd[:, number] if error == error)
@@ -169,7 +167,7 @@ def _label_rows(card: LabelCard, scores: PseudoScores) -> list[tuple[str, ...]]:
         middle = errors[len(errors) // 2] if errors else None
         ties = card.ties.get(id)
         cells = (fixed(mean, 2), fixed(spread, 2), fixed(middle, 2), MISSING if ties is None else f"{ties:.0%}")
-        rows.append((id, f"{len(values):,}", *cells))
+        rows.append((id, len(values), *cells))
     return rows
 
 
@@ -330,9 +328,27 @@ def ablate(
         report: AblateReport = flow.ablate(fixed, output, settings, progress=step)
     write_page(lambda: importlib.import_module("salon.train.ablation").ablation_page(report), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_ablation(report, html)
+        if report.simulated:
+            say("SIMULATED: nobody gave the answers that are tested against.", fg="yellow")
+        rows = [
+            (
+                FACTOR_WORDS.get(row.factor, row.factor),
+                row.value,
+                row.srcc,
+                row.difference,
+                row.plcc,
+                row.mae,
+                with_interval(row.spread, 2),
+                row.calls,
+                f"{row.seeds:,}" + (f" ({row.failed} failed)" if row.failed else ""),
+            )
+            for row in report.rows
+        ]
+        heads = ("", "value", "SRCC", "less reference", "PLCC", "MAE", "spread", "label calls", "seeds")
+        print_table(f"{report.test}, against {report.target}: {report.items:,} items", heads, rows, left=(0, 1))
+        print_closing(report.policies, report.signature_line, html=html)
 
 
 def _parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
@@ -347,28 +363,6 @@ def _parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
         except ValueError:
             settings[name.replace("-", "_")] = value
     return settings
-
-
-def _print_ablation(report: AblateReport, html: Path | None) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave the answers that are tested against.", fg="yellow")
-    rows = [
-        (
-            FACTOR_WORDS.get(row.factor, row.factor),
-            row.value,
-            with_interval(row.srcc),
-            with_interval(row.difference),
-            with_interval(row.plcc),
-            with_interval(row.mae),
-            with_interval(row.spread, 2),
-            f"{row.calls:,}",
-            f"{row.seeds:,}" + (f" ({row.failed} failed)" if row.failed else ""),
-        )
-        for row in report.rows
-    ]
-    heads = ("", "value", "SRCC", "less reference", "PLCC", "MAE", "spread", "label calls", "seeds")
-    print_table(f"{report.test}, against {report.target}: {report.items:,} items", heads, rows, left=(0, 1))
-    print_closing(report.policies, report.signature_line, html=html)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -453,7 +447,9 @@ def evaluate(
     """
     settings = settings_from(ScoreEvaluationSettings, flags)
     if output is not None:
-        _check_output(output, table, overwrite=overwrite)
+        if table is None:
+            raise BadValue("-o writes one table", found="no --table", remedy="--table category, scale or criterion")
+        check_target(output, overwrite=overwrite, endings=(*TABLE_ENDINGS, *_TEXTS))
     flow = importlib.import_module("salon.evaluate.scorers")
     rater = settings_from(RaterSettings, flags)
     request = flow.Asked(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
@@ -469,7 +465,7 @@ def evaluate(
     if table is not None and output is not None:
         _write_table(paper_table(report, table), output, overwrite=overwrite)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     elif table is not None:
         print_paper_table(report, paper_table(report, table))
         print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
@@ -494,13 +490,6 @@ def print_paper_table(report: ScoreEvaluation, table: ScorePaperTable) -> None:
     print_table(table.title, heads, rows, left=(0, 1) if table.has_labels else (0,))
 
 
-def _check_output(output: Path, table: TableKind | None, *, overwrite: bool) -> None:
-    """Everything that can be wrong with the file is found before anything is asked."""
-    if table is None:
-        raise BadValue("-o writes one table", found="no --table", remedy="--table category, scale or criterion")
-    check_target(output, overwrite=overwrite, endings=(*TABLE_ENDINGS, *_TEXTS))
-
-
 def _write_table(table: ScorePaperTable, output: Path, *, overwrite: bool) -> None:
     if output.suffix not in _TEXTS:
         write_plain(table_records(table), output, overwrite=overwrite)
@@ -516,15 +505,15 @@ def print_scores(report: ScoreEvaluation, html: Path | None = None) -> None:
     if report.simulated:
         say("SIMULATED: nobody gave these answers.", fg="yellow")
     if report.choice is not None:
-        rows = [(row.name, with_interval(row.srcc), "chosen" if row.name == report.choice.chosen else "")
+        rows = [(row.name, row.srcc, "chosen" if row.name == report.choice.chosen else "")
                 for row in report.choice.candidates]  # fmt: skip
         title = f"Chosen on {report.choice.items:,} validation items by {report.choice.target}"
         print_table(title, ("checkpoint", "SRCC", ""), rows, left=(0, 2))
         say("")
     for target in report.targets:
         _print_target(target)
-    costs = [(row.name, MISSING if row.label_calls is None else f"{row.label_calls:,}", f"{row.passes:,g}",
-              f"{row.total:,}", row.note) for row in report.cost]  # fmt: skip
+    costs = [(row.name, row.label_calls, f"{row.passes:,g}",
+              row.total, row.note) for row in report.cost]  # fmt: skip
     print_table("Cost", ("", "label calls, once", "passes an item", "passes here", ""), costs, left=(0, 4))
     print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
 
@@ -534,9 +523,7 @@ def _print_target(target: TargetFigures) -> None:
     rows = [(row.name, *_figures(row.overall)) for row in target.scorers]
     level = target.rater_level
     if level is not None:
-        rows.append(
-            ("one rater against the others", with_interval(level.srcc), with_interval(level.plcc), "", "", "", "")
-        )
+        rows.append(("one rater against the others", level.srcc, level.plcc, "", "", "", ""))
     print_table(f"Against {target.name}: {target.items:,} items", columns, rows)
     scales = [
         (
@@ -561,8 +548,8 @@ def _print_target(target: TargetFigures) -> None:
         table_rows = [
             (
                 f"{row.first} - {row.second}",
-                with_interval(row.srcc),
-                with_interval(row.mae),
+                row.srcc,
+                row.mae,
                 "yes" if row.apart else "no",
             )
             for row in target.differences
@@ -571,9 +558,9 @@ def _print_target(target: TargetFigures) -> None:
     say("")
 
 
-def _figures(agreed: ScoreAgreement) -> tuple[str, ...]:
+def _figures(agreed: ScoreAgreement) -> tuple[Cell, ...]:
     numbers = (agreed.srcc, agreed.plcc, agreed.krcc, agreed.mae, agreed.rmse)
     scored_words = f"{agreed.scored:,} of {agreed.wanted:,}"
     if agreed.scored < agreed.wanted and agreed.scored_srcc is not None:
         scored_words += f", SRCC of these {fixed(agreed.scored_srcc, 3)}"
-    return (*(with_interval(estimate) for estimate in numbers), scored_words)
+    return (*numbers, scored_words)

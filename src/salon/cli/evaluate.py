@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from salon.cli.console import (
+    Cell,
     count,
     html_option,
     json_option,
@@ -30,7 +31,7 @@ from salon.report import numbers
 from salon.report.numbers import MISSING, fixed, p_value, range_with_interval, with_interval
 from salon.store.folder import local_path, open_study
 from salon.train.probe_report import example_item, probe_page, probe_study, training_items
-from salon.train.probes import SIZES, ProbeReport, ProbeSettings
+from salon.train.probes import SIZES, ProbeSettings
 
 if TYPE_CHECKING:
     from salon.evaluate.model_results import ContestantFigures, EvaluateReport, StudyFigures
@@ -94,7 +95,7 @@ def evaluate(
         )  # fmt: skip
     write_page(lambda: importlib.import_module("salon.evaluate.model_page").evaluate_page(report), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         print_evaluation(report, html)
 
@@ -105,7 +106,17 @@ def print_evaluation(report: EvaluateReport, html: Path | None = None) -> None:
         say("LEAK: a model was trained on what it is tested on, or nobody knows", fg="red", bold=True)
     for study in report.studies:
         _print_study(study)
-    _print_growth(report)
+    if report.learning_curve is not None:
+        rows = [
+            (p.prompts, p.pairs, p.accuracy, MISSING if p.sd is None else fixed(p.sd, 3))
+            for p in report.learning_curve.points
+        ]
+        columns = ("training prompts", "pairs", "accuracy", "sd over seeds")
+        print_table(f"\nLearning curve of {report.learning_curve.model}", columns, rows, left=())
+    for seeds in report.seeds:
+        low, high = fixed(seeds.low, 3), fixed(seeds.high, 3)
+        spread = f"{fixed(seeds.mean, 3)}, sd {fixed(seeds.sd, 3)} (n {seeds.n}, {low} to {high})"
+        say(f"over seeds, {', '.join(seeds.names)}: {spread}")
     print_closing(report.policies, report.signature_line, html=html)
 
 
@@ -122,16 +133,16 @@ def _print_study(study: StudyFigures) -> None:
         print_table("\nBy split of the panel", ("", *splits), _split_rows(study, list(splits)))
     if any(len(row.criteria) > 1 for row in study.contestants):
         for row in study.contestants:
-            rows = [_criterion_row(part) for part in row.criteria]
+            rows = [(part.name, *_accuracy_and_ceilings(part.reached), part.reached.pairs) for part in row.criteria]
             print_table(f"\n{row.name} by criterion", ("criterion", "accuracy", "next rater", "oracle", "pairs"), rows)
     if study.comparisons:
         rows = [
             (
                 f"{row.first} - {row.second}",
-                with_interval(row.difference),
+                row.difference,
                 p_value(row.p),
                 p_value(row.p_holm),
-                f"{row.pairs:,}",
+                row.pairs,
             )
             for row in study.comparisons
         ]
@@ -140,34 +151,30 @@ def _print_study(study: StudyFigures) -> None:
         say(f"warning: {words}", fg="yellow")
 
 
-def _contestant_row(contestant: ContestantFigures) -> tuple[str, ...]:
+def _contestant_row(contestant: ContestantFigures) -> tuple[Cell, ...]:
     slope = contestant.calibration.slope if contestant.calibration else None
     return (
         contestant.name,
         *_accuracy_and_ceilings(contestant.overall),
-        with_interval(contestant.tau),
+        contestant.tau,
         with_interval(slope, 2),
         with_interval(contestant.generators.spearman, 2),
-        f"{contestant.overall.pairs:,}",
+        contestant.overall.pairs,
     )
 
 
-def _criterion_row(part: Any) -> tuple[str, ...]:
-    return part.name, *_accuracy_and_ceilings(part.reached), f"{part.reached.pairs:,}"
-
-
-def _accuracy_and_ceilings(reached: Any) -> tuple[str, str, str]:
+def _accuracy_and_ceilings(reached: Any) -> tuple[Cell, Cell, Cell]:
     """An accuracy and its two ceilings."""
     if reached.ceilings is None:
-        return with_interval(reached.accuracy), "no ceiling", "no ceiling"
+        return reached.accuracy, "no ceiling", "no ceiling"
     return (
-        with_interval(reached.accuracy),
+        reached.accuracy,
         range_with_interval(reached.ceilings.next_rater_range, reached.ceilings.next_rater),
         range_with_interval(reached.ceilings.oracle_range, reached.ceilings.oracle),
     )
 
 
-def _split_rows(study: StudyFigures, splits: list[str]) -> list[tuple[str, ...]]:
+def _split_rows(study: StudyFigures, splits: list[str]) -> list[tuple[Cell, ...]]:
     each = [
         (contestant.name, {bucket.split: bucket for bucket in contestant.buckets}) for contestant in study.contestants
     ]
@@ -180,20 +187,6 @@ def _split_rows(study: StudyFigures, splits: list[str]) -> list[tuple[str, ...]]
         spans = [getattr(last_by_split[split], f"{top}_range") for split in splits]
         rows.append((words, *(MISSING if s is None else f"{fixed(s[0], 3)} to {fixed(s[1], 3)}" for s in spans)))
     return rows
-
-
-def _print_growth(report: EvaluateReport) -> None:
-    if report.learning_curve is not None:
-        rows = [
-            (f"{p.prompts:,}", f"{p.pairs:,}", with_interval(p.accuracy), MISSING if p.sd is None else fixed(p.sd, 3))
-            for p in report.learning_curve.points
-        ]
-        columns = ("training prompts", "pairs", "accuracy", "sd over seeds")
-        print_table(f"\nLearning curve of {report.learning_curve.model}", columns, rows, left=())
-    for seeds in report.seeds:
-        low, high = fixed(seeds.low, 3), fixed(seeds.high, 3)
-        spread = f"{fixed(seeds.mean, 3)}, sd {fixed(seeds.sd, 3)} (n {seeds.n}, {low} to {high})"
-        say(f"over seeds, {', '.join(seeds.names)}: {spread}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -259,34 +252,33 @@ def probe(
         print_json({"study": str(study), "probes": [report.model_dump(mode="json") for report in reports]})
     else:
         for report in reports:
-            _print_probe(report)
+            about = "" if report.criterion is None else f" ({report.criterion})"
+            say(f"{report.scorer}{about}: {report.items:,} items of {report.prompts:,} prompts, altered", bold=True)
+            if report.simulated:
+                say("SIMULATED: nobody gave the answers of this study.", fg="yellow")
+            rows = [
+                (
+                    row.words,
+                    numbers.with_interval(row.change, 2),
+                    numbers.with_interval(row.risen, 2),
+                    numbers.with_interval(row.overturned, 2),
+                    row.items,
+                )
+                for row in report.rows
+            ]
+            print_table(None, ("alteration", "mean change", "share risen", "pairs overturned", "items"), rows)
+            for verdict in report.verdicts:
+                bad = verdict.outcome in ("raises", "not noticed")
+                say(f"{verdict.trick}: {_OUTCOME_WORDS[verdict.outcome]}", fg="red" if bad else None)
+            say(SIZES, dim=True)
+            say(f"change is in spreads of a prompt ({report.spread:.3g} on the scorer's scale)", dim=True)
+            say(
+                f"intervals: whole prompts drawn again; those of one alteration hold together at {report.level:.0%}",
+                dim=True,
+            )
+            for reason, items in report.left_out.items():
+                say(f"not used: {items:,} items {reason}", dim=True)
+            say(f"missing values: {report.missing}", dim=True)
+            say(str(report.signature), dim=True)
     if gate and any(report.raised for report in reports):
         click.get_current_context().exit(1)
-
-
-def _print_probe(report: ProbeReport) -> None:
-    about = "" if report.criterion is None else f" ({report.criterion})"
-    say(f"{report.scorer}{about}: {report.items:,} items of {report.prompts:,} prompts, altered", bold=True)
-    if report.simulated:
-        say("SIMULATED: nobody gave the answers of this study.", fg="yellow")
-    rows = [
-        (
-            row.words,
-            numbers.with_interval(row.change, 2),
-            numbers.with_interval(row.risen, 2),
-            numbers.with_interval(row.overturned, 2),
-            f"{row.items:,}",
-        )
-        for row in report.rows
-    ]
-    print_table(None, ("alteration", "mean change", "share risen", "pairs overturned", "items"), rows)
-    for verdict in report.verdicts:
-        bad = verdict.outcome in ("raises", "not noticed")
-        say(f"{verdict.trick}: {_OUTCOME_WORDS[verdict.outcome]}", fg="red" if bad else None)
-    say(SIZES, dim=True)
-    say(f"change is in spreads of a prompt ({report.spread:.3g} on the scorer's scale)", dim=True)
-    say(f"intervals: whole prompts drawn again; those of one alteration hold together at {report.level:.0%}", dim=True)
-    for reason, items in report.left_out.items():
-        say(f"not used: {items:,} items {reason}", dim=True)
-    say(f"missing values: {report.missing}", dim=True)
-    say(str(report.signature), dim=True)

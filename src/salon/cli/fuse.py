@@ -13,14 +13,14 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.cli.console import html_option, json_option, print_json, print_table, say, spinner, write_page
+from salon.cli.console import Cell, html_option, json_option, print_json, print_table, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.fuse.fuse import fuse_study
 from salon.fuse.labels import LabelReport, LabelSettings, make_labels
 from salon.fuse.report import fuse_page
-from salon.fuse.results import CompareFigures, FuseReport, FuseSettings, GroupFigures, MethodPair, RaterFit, ScoreRow
+from salon.fuse.results import FuseReport, FuseSettings, GroupFigures, MethodPair, RaterFit, ScoreRow
 from salon.report.numbers import estimate, fixed, p_value
 from salon.store.plain_files import check_target, write_plain
 from salon.study import Study
@@ -80,7 +80,7 @@ def fuse(
     if output is not None:
         write_plain(report.table(), output, overwrite=overwrite)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         generators = "generator" in study_data.table("items").column_names
         prompts = _texts(study_data, shown_groups(report))
@@ -132,7 +132,18 @@ def print_fuse(
     _print_raters(report.raters)
     _print_curves(report)
     if report.compare is not None:
-        _print_compare(report.compare)
+        click.echo()
+        columns = ("methods", "SRCC", "lowest", "PLCC", "MAE", "decisions", "KS pass")
+        rows = [(f"{pair.first} / {pair.second}", *_pair(pair)) for pair in report.compare.pairs]
+        print_table("Do the methods agree? (means over groups)", columns, rows)
+        click.echo()
+        curves = {"pooled": "one curve"}
+        rows = [
+            (f"{curves.get(row.calibration, 'curve per group')}, gap {row.gap:g}", *_pair(row.agreement))
+            for row in report.compare.gaps
+        ]
+        print_table("Gap between rating levels: anchored-elo / anchored-davidson", ("setting", *columns[1:]), rows)
+        click.echo()
     for policy in report.policies:
         say(f"policy: {policy}")
     say(f"intervals: {100 * report.level:g}%, {_ways(report)}; computed in {report.seconds:.1f} s", dim=True)
@@ -173,12 +184,12 @@ def _print_scores(report: FuseReport, top: int, *, generators: bool, prompts: Ma
         click.echo()
 
 
-def _score(row: ScoreRow) -> tuple[str, ...]:
+def _score(row: ScoreRow) -> tuple[Cell, ...]:
     ranks = "" if row.rank_low is None else f" [{row.rank_low}, {row.rank_high}]"
-    value = estimate(row.value, row.low, row.high, _decimals(row))
+    value = estimate(row.value, row.low, row.high, (0 if abs(row.value) >= 100 else 2))
     mark = " *" if row.rating_anchor else ""
     tier = "" if row.tier is None else str(row.tier)
-    return (f"{row.rank}{ranks}", _short(row.item or row.generator or "") + mark, value, tier, f"{row.n:,}")
+    return (f"{row.rank}{ranks}", _short(row.item or row.generator or "") + mark, value, tier, row.n)
 
 
 def _short(label: str) -> str:
@@ -186,15 +197,10 @@ def _short(label: str) -> str:
     return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
 
 
-def _decimals(row: ScoreRow) -> int:
-    """Elo points need no decimals; logits and ratings two."""
-    return 0 if abs(row.value) >= 100 else 2
-
-
 def _print_groups(report: FuseReport) -> None:
     rows = [_group(group) for group in report.groups[:MOST_GROUPS]]
     columns = ("criterion", "group", "items", "raters", "answers", "ties", "pairs met", "diameter", "tie par.", "fit p")
-    filled_columns = [number for number in range(len(columns)) if any(row[number] for row in rows)]
+    filled_columns = [number for number in range(len(columns)) if any(row[number] != "" for row in rows)]
     print_table(
         "What went in",
         [columns[n] for n in filled_columns],
@@ -206,14 +212,14 @@ def _print_groups(report: FuseReport) -> None:
     click.echo()
 
 
-def _group(group: GroupFigures) -> tuple[str, ...]:
+def _group(group: GroupFigures) -> tuple[Cell, ...]:
     graph = group.graph
     return (
         _short(group.criterion),
         _short(group.group),
-        f"{group.items:,}",
-        f"{group.raters:,}",
-        f"{group.comparisons + group.rankings + group.ratings:,}",
+        group.items,
+        group.raters,
+        group.comparisons + group.rankings + group.ratings,
         "" if group.ties is None else f"{group.ties:.1%}",
         "" if graph is None else f"{graph.fraction:.1%}",
         "" if graph is None or graph.diameter is None else str(graph.diameter),
@@ -236,10 +242,10 @@ def _print_raters(raters: Sequence[RaterFit]) -> None:
     """The raters whose answers the fit explains worst; or what the method learned of them."""
     z_scores = [(r.z, r) for r in raters if r.z is not None and r.agreement is not None]
     surprising = sorted(z_scores, key=lambda entry: entry[0])
-    rows: list[tuple[str, ...]]
+    rows: list[tuple[Cell, ...]]
     if surprising:
         rows = [
-            (_short(r.rater), f"{r.answers:,}", fixed(r.agreement, 3), fixed(r.expected_agreement, 3), fixed(z, 1))
+            (_short(r.rater), r.answers, fixed(r.agreement, 3), fixed(r.expected_agreement, 3), fixed(z, 1))
             for z, r in surprising[:MOST_RATERS]
         ]
         print_table("Raters least like the fit", ("rater", "answers", "agrees", "expected", "z"), rows)
@@ -247,7 +253,7 @@ def _print_raters(raters: Sequence[RaterFit]) -> None:
     learned = [name for name in RATER_PARAMETERS if any(getattr(r, name) is not None for r in raters)]
     if learned:
         lowest = sorted(raters, key=lambda r: (getattr(r, learned[0]) is None, getattr(r, learned[0])))[:MOST_RATERS]
-        rows = [(_short(r.rater), f"{r.answers:,}", *(_rater_parameter(r, name) for name in learned)) for r in lowest]
+        rows = [(_short(r.rater), r.answers, *(_rater_parameter(r, name) for name in learned)) for r in lowest]
         title = f"Raters, lowest {RATER_PARAMETERS[learned[0]]} first" + (
             f" ({MOST_RATERS} of {len(raters):,})" if len(raters) > MOST_RATERS else ""
         )
@@ -275,19 +281,7 @@ def _print_curves(report: FuseReport) -> None:
         )
 
 
-def _print_compare(compare: CompareFigures) -> None:
-    click.echo()
-    columns = ("methods", "SRCC", "lowest", "PLCC", "MAE", "decisions", "KS pass")
-    rows = [(f"{pair.first} / {pair.second}", *_pair(pair)) for pair in compare.pairs]
-    print_table("Do the methods agree? (means over groups)", columns, rows)
-    click.echo()
-    rows = [(f"{'one curve' if r.calibration == 'pooled' else 'curve per group'}, gap {r.gap:g}", *_pair(r.agreement))
-            for r in compare.gaps]  # fmt: skip
-    print_table("Gap between rating levels: anchored-elo / anchored-davidson", ("setting", *columns[1:]), rows)
-    click.echo()
-
-
-def _pair(pair: MethodPair) -> tuple[str, ...]:
+def _pair(pair: MethodPair) -> tuple[Cell, ...]:
     def known(value: float | None) -> str:
         return "" if value is None else fixed(value, 4)
 
@@ -338,44 +332,40 @@ def labels(
         line = str(label_set.report.signature)
         print_json({"file": str(output), **label_set.report.model_dump(mode="json"), "signature_line": line})
     else:
-        _print_labels(label_set.report, output)
-
-
-def _print_labels(report: LabelReport, output: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    judgment_kind = "ratings" if report.rows == "ratings" else "votes"
-    columns = ("criterion", "rows", judgment_kind, *SPLITS, "even", "both bad")
-    rows = [
-        (
-            criterion.criterion,
-            *(
-                f"{n:,}"
-                for n in (
-                    criterion.rows,
-                    criterion.judgments,
-                    *criterion.splits.values(),
-                    criterion.even,
-                    criterion.both_bad,
-                )
-            ),
-        )
-        for criterion in report.criteria
-        if criterion.rows
-    ]
-    column_count = len(columns) if judgment_kind == "votes" else -2  # ratings have no even pairs
-    print_table(None, columns[:column_count], [row[:column_count] for row in rows])
-    _print_buckets(report)
-    silent = [criterion.criterion for criterion in report.criteria if not criterion.rows]
-    if silent:
-        say(f"- no {'ratings' if judgment_kind == 'ratings' else 'labels'} under {', '.join(silent)}")
-    for note in report.notes:
-        say(f"- {note}")
-    without = sum(criterion.without for criterion in report.criteria)
-    if without:
-        say(f"- pairs left out because every answer was 'both bad': {without:,}")
-    say(f"wrote {output}")
-    say(str(report.signature), dim=True)
+        if label_set.report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        judgment_kind = "ratings" if label_set.report.rows == "ratings" else "votes"
+        columns = ("criterion", "rows", judgment_kind, *SPLITS, "even", "both bad")
+        rows = [
+            (
+                criterion.criterion,
+                *(
+                    n
+                    for n in (
+                        criterion.rows,
+                        criterion.judgments,
+                        *criterion.splits.values(),
+                        criterion.even,
+                        criterion.both_bad,
+                    )
+                ),
+            )
+            for criterion in label_set.report.criteria
+            if criterion.rows
+        ]
+        column_count = len(columns) if judgment_kind == "votes" else -2  # ratings have no even pairs
+        print_table(None, columns[:column_count], [row[:column_count] for row in rows])
+        _print_buckets(label_set.report)
+        silent = [criterion.criterion for criterion in label_set.report.criteria if not criterion.rows]
+        if silent:
+            say(f"- no {'ratings' if judgment_kind == 'ratings' else 'labels'} under {', '.join(silent)}")
+        for note in label_set.report.notes:
+            say(f"- {note}")
+        without = sum(criterion.without for criterion in label_set.report.criteria)
+        if without:
+            say(f"- pairs left out because every answer was 'both bad': {without:,}")
+        say(f"wrote {output}")
+        say(str(label_set.report.signature), dim=True)
 
 
 def _print_buckets(report: LabelReport) -> None:
@@ -384,7 +374,7 @@ def _print_buckets(report: LabelReport) -> None:
         total.update(criterion.buckets)
     if not total:
         return
-    rows = [(name, f"{count:,}", f"{count / total.total():.1%}") for name, count in total.most_common(MOST_BUCKETS)]
+    rows = [(name, count, f"{count / total.total():.1%}") for name, count in total.most_common(MOST_BUCKETS)]
     print_table("buckets (larger camp - smaller camp - ties)", ("bucket", "rows", "share"), rows)
     if len(total) > MOST_BUCKETS:
         say(f"and {len(total) - MOST_BUCKETS} rarer ones, in --json")

@@ -13,7 +13,7 @@ import click
 import pyarrow as pa
 
 from salon.calls.store import CallStore
-from salon.cli.console import json_option, print_json, print_table, progress_bar, say
+from salon.cli.console import Cell, json_option, print_json, print_table, progress_bar, say
 from salon.cli.judge_options import batch_options, build_judge_plan, question_options, routed_points
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import SectionedCommand, options_from, settings_from
@@ -24,7 +24,7 @@ from salon.judge.folder import SettledPoint, judge_folder, read_point_answers, s
 from salon.judge.openai_chat import OpenAIChat, read_batch, write_batch
 from salon.judge.plan import JudgePlan
 from salon.judge.registry import JudgeSpec, calls_file, check_budget, endpoint_vlm, open_judge
-from salon.judge.run import JudgeCallback, JudgeProgress, JudgeRun, check_may_replace, readable_by, run_plan
+from salon.judge.run import JudgeCallback, JudgeProgress, check_may_replace, readable_by, run_plan
 from salon.judge.verdicts import UnreadLimits, VerdictReader, expected_form
 from salon.judge.vlm import NoReply, Sight, Vlm
 from salon.report.numbers import MISSING
@@ -90,30 +90,43 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
         check_may_replace(plan, vlm, overwrite=overwrite)
         warnings = [warning] if warning else []
         if forecast["to_ask"] and isinstance(vlm, OpenAIChat) and vlm.is_hosted and judge_choice.canaries:
-            warnings += _drift_warnings(plan, vlm, judge_choice.canaries)
+            folder = judge_folder(plan.folder, vlm.name)
+            path = folder.with_name(f"{folder.name}.canaries.jsonl")
+            warnings += canary.watch_canaries(
+                vlm,
+                canary.choose_canaries(plan.conversations(), judge_choice.canaries),
+                path,
+                day=datetime.now(UTC).date(),
+            ).warnings()
         for message in warnings:
             say(f"note: {message}", fg="yellow", err=True)
         if not as_json and forecast["to_ask"] and judge_choice.looks:
-            _print_size(plan, forecast, vlm.name)
+            cost = forecast["cost_at_most"]
+            priced = "cost not known without --prices" if cost is None else f"at most {cost:.4f}"
+            say(f"{vlm.name}: {plan.size()}; {forecast['to_ask']:,} to ask, {priced}", err=True)
             print_probe(plan, vlm, send=True)
         with _judging_progress(quiet=as_json) as watch:
             report = run_plan(plan, vlm, watch, overwrite=overwrite, unread=unread)
         report = report.model_copy(update={"notes": (*warnings, *report.notes)})
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_run(report, study)
+        read = report.verdicts - report.unparsed
+        say(f"{report.judge}: {read:,} of {report.verdicts:,} verdicts read", bold=True)
+        rows = [(f"unparsed: {reason}", count) for reason, count in report.reasons.items()]
+        rows += [(f"no reply: {kind}", count) for kind, count in report.failed.items()]
+        if rows:
+            print_table(None, ("not counted as an answer", ""), rows)
+        cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
+        tokens = "" if report.tokens_in is None else f", {report.tokens_in:,} + {report.tokens_out or 0:,} tokens"
+        say(f"{report.questions:,} questions, {report.stored:,} from the store{tokens}{cost}", dim=True)
+        for note in report.notes:
+            say(f"- {note}")
+        say(report.signature, dim=True)
+        after = "the same command again asks what got no reply" if report.failed else f"salon judge report {study}"
+        say(f"next: {after}", dim=True)
     if report.failed:
         click.get_current_context().exit(1)
-
-
-def _drift_warnings(plan: JudgePlan, vlm: OpenAIChat, canaries: int) -> list[str]:
-    """What the canaries say about the model, before anything else is bought."""
-    folder = judge_folder(plan.folder, vlm.name)
-    path = folder.with_name(f"{folder.name}.canaries.jsonl")
-    return canary.watch_canaries(
-        vlm, canary.choose_canaries(plan.conversations(), canaries), path, day=datetime.now(UTC).date()
-    ).warnings()
 
 
 # -- what would be asked -----------------------------------------------------------------------------------------
@@ -132,13 +145,6 @@ def _forecast(plan: JudgePlan, vlm: Vlm, unread: UnreadLimits) -> dict[str, Any]
     return figures | {"to_ask": figures["questions"] - figures["stored"]}
 
 
-def _print_size(plan: JudgePlan, forecast: dict[str, Any], name: str) -> None:
-    """Calls and cost, before anything is asked."""
-    cost = forecast["cost_at_most"]
-    priced = "cost not known without --prices" if cost is None else f"at most {cost:.4f}"
-    say(f"{name}: {plan.size()}; {forecast['to_ask']:,} to ask, {priced}", err=True)
-
-
 def _print_forecast(forecast: dict[str, Any], warning: str | None, name: str, as_json: bool) -> None:
     cost = forecast["cost_at_most"]
     if as_json:
@@ -150,9 +156,9 @@ def _print_forecast(forecast: dict[str, Any], warning: str | None, name: str, as
     )
     priced = "not known: give a price list with --prices" if cost is None else f"at most {cost:.4f}"
     rows = [
-        ("answered already", f"{forecast['stored']:,}"),
-        ("pictures shown", f"{forecast['pictures']:,}"),
-        ("tokens read", f"{forecast['tokens_in']:,}"),
+        ("answered already", forecast["stored"]),
+        ("pictures shown", forecast["pictures"]),
+        ("tokens read", forecast["tokens_in"]),
         ("tokens written", f"at most {forecast['tokens_out_at_most']:,}"),
         ("cost", priced),
     ]
@@ -217,23 +223,6 @@ def _progress_words(progress: JudgeProgress) -> str:
     if progress.cost is not None:
         parts.append(f"cost {progress.cost:,.4f}")
     return ", ".join(parts)
-
-
-def _print_run(report: JudgeRun, study: Path) -> None:
-    read = report.verdicts - report.unparsed
-    say(f"{report.judge}: {read:,} of {report.verdicts:,} verdicts read", bold=True)
-    rows = [(f"unparsed: {reason}", f"{count:,}") for reason, count in report.reasons.items()]
-    rows += [(f"no reply: {kind}", f"{count:,}") for kind, count in report.failed.items()]
-    if rows:
-        print_table(None, ("not counted as an answer", ""), rows)
-    cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
-    tokens = "" if report.tokens_in is None else f", {report.tokens_in:,} + {report.tokens_out or 0:,} tokens"
-    say(f"{report.questions:,} questions, {report.stored:,} from the store{tokens}{cost}", dim=True)
-    for note in report.notes:
-        say(f"- {note}")
-    say(report.signature, dim=True)
-    after = "the same command again asks what got no reply" if report.failed else f"salon judge report {study}"
-    say(f"next: {after}", dim=True)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -357,11 +346,12 @@ def route(study: Path, routes: Path, points: Path | None, output: Path | None, o
     disputed = sum(row.disputed for row in settled)
     say(f"{len(settled):,} points settled, {disputed:,} of them disputed between judges", bold=True)
     columns = ("tag", "rule", "points", "yes", "no", "open", "disputed")
-    print_table(None, columns, _by_tag(settled), left=(0, 1))
+    by_tag = _by_tag(settled)
+    print_table(None, columns, by_tag, left=(0, 1))
     say("open: no majority, or no answer that could be read; counted as neither yes nor no", dim=True)
 
 
-def _by_tag(settled: Sequence[SettledPoint]) -> list[tuple[str, ...]]:
+def _by_tag(settled: Sequence[SettledPoint]) -> list[tuple[Cell, ...]]:
     groups: dict[tuple[str, str], list[SettledPoint]] = defaultdict(list)
     for point in settled:
         groups[point.tag or MISSING, point.rule].append(point)
@@ -369,5 +359,5 @@ def _by_tag(settled: Sequence[SettledPoint]) -> list[tuple[str, ...]]:
     for (tag, rule), points in sorted(groups.items()):
         counts = [sum(point.answer is answer for point in points) for answer in (True, False, None)]
         numbers = (len(points), *counts, sum(point.disputed for point in points))
-        rows.append((tag, rule, *(f"{number:,}" for number in numbers)))
+        rows.append((tag, rule, *numbers))
     return rows

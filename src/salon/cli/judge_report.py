@@ -8,14 +8,24 @@ from typing import Any
 
 import click
 
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, spinner, write_page
+from salon.cli.console import (
+    Cell,
+    html_option,
+    json_option,
+    print_closing,
+    print_json,
+    print_table,
+    say,
+    spinner,
+    write_page,
+)
 from salon.cli.judge_options import routed_points
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import read_study_argument
 from salon.evaluate.checklists import Routing
 from salon.evaluate.flags import NOT_RANKED
 from salon.evaluate.judges import report_judges, report_page
-from salon.evaluate.results import FlagPanel, JudgeFigures, JudgeReport, ReportSettings, TickReport
+from salon.evaluate.results import JudgeFigures, JudgeReport, ReportSettings, TickReport
 from salon.report.numbers import MISSING, range_with_interval, with_interval
 from salon.store.plain_files import read_routes
 
@@ -97,7 +107,7 @@ def report(
         )  # fmt: skip
     write_page(lambda: report_page(judge_report, study_data, folder), html, figures)
     if as_json:
-        print_json(judge_report.model_dump(mode="json"))
+        print_json(judge_report)
     else:
         print_report(judge_report, html)
 
@@ -105,75 +115,65 @@ def report(
 def print_report(report: JudgeReport, html: Path | None = None) -> None:
     """Judges, best first; then criteria, panel, warnings and policies."""
     if report.judges:
-        _print_pairs(report)
+        titles = ("judge", *PAIR_COLUMNS.values(), "ties counted", "pairs", "a point costs")
+        print_table("Judges against people: means over criteria", titles, [_row(row) for row in report.judges])
+        criteria = {part.criterion: part.name for row in report.judges for part in row.criteria}
+        if len(criteria) > 1:
+            rows = [(row.judge, *_by_criterion(row, list(criteria))) for row in report.judges]
+            print_table("\nAccuracy by criterion", ("judge", *criteria.values()), rows)
+        panel = [
+            (
+                row.name,
+                row.pairs,
+                row.tied,
+                row.raters,
+                range_with_interval(row.next_rater_range, row.next_rater),
+                range_with_interval(row.oracle_range, row.oracle),
+                row.signal or MISSING,
+            )
+            for row in report.panel
+        ]
+        columns = ("criterion", "pairs", "tied", "votes a pair", "next rater", "oracle", "do people agree?")
+        print_table("\nPeople", columns, panel, left=(0, 6))
     if report.ticks is not None:
         _print_ticks(report.ticks)
     if report.flags:
-        _print_flags(report.flags)
+        rows = [
+            (
+                flag.name,
+                flag.cohort or MISSING,
+                flag.items,
+                flag.answers,
+                flag.flagged,
+                flag.alpha,
+            )
+            for flag in report.flags
+        ]
+        columns = ("flag", "cohort", "items", "answers", "flagged", "alpha (ordinal)")
+        print_table("\nFlags of people", columns, rows, left=(0, 1))
+        judged_rows = [
+            (judge.judge, flag.name, flag.cohort or MISSING, judge.separation, judge.items)
+            for flag in report.flags
+            for judge in flag.judges
+        ]
+        if judged_rows:
+            titles = ("judge", "flag", "cohort", "flags what people flag", "items")
+            print_table("\nFlags of judges", titles, judged_rows, left=(0, 1, 2))
+        say(NOT_RANKED, dim=True)
     print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
-
-
-def _print_pairs(report: JudgeReport) -> None:
-    titles = ("judge", *PAIR_COLUMNS.values(), "ties counted", "pairs", "a point costs")
-    print_table("Judges against people: means over criteria", titles, [_row(row) for row in report.judges])
-    criteria = {part.criterion: part.name for row in report.judges for part in row.criteria}
-    if len(criteria) > 1:
-        rows = [(row.judge, *_by_criterion(row, list(criteria))) for row in report.judges]
-        print_table("\nAccuracy by criterion", ("judge", *criteria.values()), rows)
-    panel = [
-        (
-            row.name,
-            f"{row.pairs:,}",
-            f"{row.tied:,}",
-            row.raters,
-            range_with_interval(row.next_rater_range, row.next_rater),
-            range_with_interval(row.oracle_range, row.oracle),
-            row.signal or MISSING,
-        )
-        for row in report.panel
-    ]
-    columns = ("criterion", "pairs", "tied", "votes a pair", "next rater", "oracle", "do people agree?")
-    print_table("\nPeople", columns, panel, left=(0, 6))
-
-
-def _print_flags(flags: Sequence[FlagPanel]) -> None:
-    """What people flagged, and the judges that were asked for flags."""
-    rows = [
-        (
-            flag.name,
-            flag.cohort or MISSING,
-            f"{flag.items:,}",
-            f"{flag.answers:,}",
-            with_interval(flag.flagged),
-            with_interval(flag.alpha),
-        )
-        for flag in flags
-    ]
-    columns = ("flag", "cohort", "items", "answers", "flagged", "alpha (ordinal)")
-    print_table("\nFlags of people", columns, rows, left=(0, 1))
-    judged_rows = [
-        (judge.judge, flag.name, flag.cohort or MISSING, with_interval(judge.separation), f"{judge.items:,}")
-        for flag in flags
-        for judge in flag.judges
-    ]
-    if judged_rows:
-        titles = ("judge", "flag", "cohort", "flags what people flag", "items")
-        print_table("\nFlags of judges", titles, judged_rows, left=(0, 1, 2))
-    say(NOT_RANKED, dim=True)
 
 
 def _print_ticks(ticks: TickReport) -> None:
     """Judges of checklists, several as one, the points they find hardest, and the people."""
     titles = ("judge", *TICK_COLUMNS.values(), "ticks")
-    rows: list[tuple[str, ...]] = [
-        (row.judge, *(with_interval(getattr(row.macro, name)) for name in TICK_COLUMNS), f"{row.macro.ticks:,}")
-        for row in ticks.judges
+    rows: list[tuple[Cell, ...]] = [
+        (row.judge, *(getattr(row.macro, name) for name in TICK_COLUMNS), row.macro.ticks) for row in ticks.judges
     ]
     print_table("Checklists against people: means over criteria", titles, rows)
     if ticks.together:
         rows = [
-            (row.rule, with_interval(row.macro.accuracy), with_interval(row.macro.unread), with_interval(row.disputed),
-             with_interval(row.settled_accuracy), with_interval(row.disputed_accuracy))
+            (row.rule, row.macro.accuracy, row.macro.unread, row.disputed,
+             row.settled_accuracy, row.disputed_accuracy)
             for row in ticks.together
         ]  # fmt: skip
         titles = ("rule", "accuracy", "open", "disputed", "when they agree", "when they do not")
@@ -184,8 +184,8 @@ def _print_ticks(ticks: TickReport) -> None:
             judge,
             point.criterion,
             point.point,
-            with_interval(point.accuracy),
-            *(f"{n:,}" for n in (point.people_yes, point.judge_yes, point.ticks)),
+            point.accuracy,
+            *(point.people_yes, point.judge_yes, point.ticks),
         )
         for judge, point in hardest
     ]
@@ -194,12 +194,12 @@ def _print_ticks(ticks: TickReport) -> None:
     rows = [
         (
             row.name,
-            f"{row.ticks:,}",
-            f"{row.tied:,}",
+            row.ticks,
+            row.tied,
             row.raters,
-            with_interval(row.pass_rate),
-            with_interval(row.two_people),
-            with_interval(row.kappa),
+            row.pass_rate,
+            row.two_people,
+            row.kappa,
             range_with_interval(row.next_rater_range, row.next_rater),
             range_with_interval(row.oracle_range, row.oracle),
         )
@@ -209,10 +209,10 @@ def _print_ticks(ticks: TickReport) -> None:
     print_table("\nPeople who ticked", titles, rows)
 
 
-def _row(judge: JudgeFigures) -> tuple[str, ...]:
+def _row(judge: JudgeFigures) -> tuple[Cell, ...]:
     figures = [with_interval(getattr(judge.macro, name)) for name in PAIR_COLUMNS]
     point = None if judge.usage is None else judge.usage.cost_per_point
-    return (judge.judge, *figures, with_interval(judge.with_ties), f"{judge.macro.pairs:,}", with_interval(point, 4))
+    return (judge.judge, *figures, judge.with_ties, judge.macro.pairs, with_interval(point, 4))
 
 
 def _by_criterion(judge: JudgeFigures, criteria: Sequence[str]) -> list[str]:

@@ -144,7 +144,9 @@ def salon() -> None:
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code; no traceback reaches a user (SALON_DEBUG=1 shows it)."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    _allow_any_text()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _main(arguments)
         sys.exit(code if isinstance(code, int) else 0)
@@ -210,13 +212,6 @@ def _main(arguments: Sequence[str]) -> object:
         return salon.main(args=arguments, prog_name="salon", standalone_mode=False)
     except SystemExit:  # click's own answer to a reader that went away: `salon null | head -1` is no failure
         return 0
-
-
-def _allow_any_text() -> None:
-    """A terminal that cannot show a letter shows its code; in JSON that is the same letter, written as an escape."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _print_path_error(problem: str, where: object, arguments: Sequence[str]) -> None:

@@ -69,7 +69,7 @@ def check(word: str, kind: str | None, file: Path | None, as_json: bool) -> None
     kind = kind or _kind_of(word)
     report = check_plugin(kind, word, builtin_words(kind), file=file)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         say(f"{word}, one of salon.{kind}: {report.origin}", bold=True)
         rows = [("yes" if row.passed else "NO", row.name, row.found) for row in report.checks]

@@ -94,7 +94,10 @@ def score(
       salon score renders.parquet --model taste-heads -s naturalness -o scores
     """
     if list_:
-        _print_list(as_json)
+        if as_json:
+            print_json({"scorers": [{"name": name, "measures": measures} for name, measures in scorer_lines()]})
+        else:
+            print_table(None, ("scorer", "measures"), scorer_lines(), left=(0, 1))
         return
     scorer_words = [*names, *(criterion for folder in models for criterion in scorer_names(folder, criteria))]
     if place is None or not scorer_words:
@@ -119,7 +122,23 @@ def score(
         )
     else:
         source, folder = open_pictures(place, prompt=prompt, prompts=prompts), output or _beside(place)
-        on_forecast(_costs([make_scorer(text, settings) for text in scorer_words], _paths(source)))
+        on_forecast(
+            _costs(
+                [make_scorer(text, settings) for text in scorer_words],
+                (
+                    [
+                        (
+                            Item(
+                                id=picture.item,
+                                image=None if isinstance(picture.image, bytes | None) else str(picture.image),
+                            ),
+                            picture.prompt,
+                        )
+                        for picture in source
+                    ]
+                ),
+            )
+        )
         runs = _score_pictures(source, folder, scorer_words, name, settings, quiet=as_json)
     if as_json:
         print_json({"study": str(place), "scorers": [run.model_dump(mode="json") for run in runs]})
@@ -141,7 +160,10 @@ def _score_study(
 ) -> list[ScoreRun]:
     folder, opened, cache = study.resolve(), open_study(study), ResultCache()
     runs = []
-    scorers = [_scorer(text, settings, folder, cache) for text in scorer_words]
+    scorers = [
+        (make_scorer(text, settings, cache) if settings.engine == "here" else DistributedScorer(text, settings, folder))
+        for text in scorer_words
+    ]
     on_forecast(_costs(scorers, items_with_pictures(opened, folder, settings.limit)))
     for scorer in scorers:
         scorer.name = name or scorer.name
@@ -154,23 +176,6 @@ def _costs(scorers: Sequence[Scorer], item_prompts: Sequence[tuple[Item, Prompt 
     """What endpoints will be asked, a line for each VLM: its criteria share their answers."""
     raters = {rater.title: rater for rater in reversed(scorers) if isinstance(rater, UntrainedScorer)}
     return [line for rater in raters.values() if (line := rater.forecast_words(item_prompts))]
-
-
-def _paths(source: PictureSource) -> list[tuple[Item, Prompt | None]]:
-    """Pictures that lie in files; those inside a table are counted as if they were missing."""
-    return [
-        (
-            Item(id=picture.item, image=None if isinstance(picture.image, bytes | None) else str(picture.image)),
-            picture.prompt,
-        )
-        for picture in source
-    ]
-
-
-def _scorer(word: str, settings: ScoreSettings, folder: Path, cache: ResultCache) -> Scorer:
-    return (
-        make_scorer(word, settings, cache) if settings.engine == "here" else DistributedScorer(word, settings, folder)
-    )
 
 
 def _score_pictures(
@@ -207,16 +212,9 @@ def _print_items(runs: Sequence[ScoreRun], folder: Path) -> None:
     print_table(None, ("item", *(run.scorer for run in runs)), rows)
 
 
-def _print_list(as_json: bool) -> None:
-    if as_json:
-        print_json({"scorers": [{"name": name, "measures": measures} for name, measures in scorer_lines()]})
-    else:
-        print_table(None, ("scorer", "measures"), scorer_lines(), left=(0, 1))
-
-
 def _print_runs(runs: Sequence[ScoreRun], folder: Path) -> None:
     rows = [
-        (run.scorer, f"{run.scored:,}", f"{run.items - run.scored:,}", f"{run.reused:,}", fixed(run.low),
+        (run.scorer, run.scored, run.items - run.scored, run.reused, fixed(run.low),
          fixed(run.high), "yes" if run.card.higher_is_better else "no")
         for run in runs
     ]  # fmt: skip

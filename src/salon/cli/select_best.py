@@ -37,12 +37,12 @@ from salon.select.best_of import (
     scores_beside,
     write_best,
 )
-from salon.select.explain import Explanation, PictureExplanation, RaterOpinion
+from salon.select.explain import RaterOpinion
 from salon.select.explain_picture import ExplainSettings, explain, open_judged_study
 from salon.select.explain_report import explain_page
 from salon.select.route import Explore, route_prompts
 from salon.select.scores import StepCallback, list_scorers, reference_from_scores, study_scores
-from salon.select.weights import ScoreReference, read_reference, write_sealed
+from salon.select.weights import read_reference, write_sealed
 from salon.store.folder import is_study, local_path, open_study
 from salon.store.plain_files import check_target, write_plain
 from salon.study import Prompt
@@ -112,7 +112,13 @@ def best(
     if table is not None:
         check_target(table, overwrite=True)
     words = list_scorers(names, models, criteria)
-    wish = _build_wish(flags)
+    reference = None if flags["reference"] is None else read_reference(flags["reference"])
+    wish = BestSettings(
+        weights=flags["weights"],
+        reference=reference,
+        equal_scales=flags["equal_scales"],
+        pick=settings_from(PickSettings, flags),
+    )
     with staged_progress_bar("select", quiet=as_json) as watch:
         if drawing or route:
             report, out, pictures = _best_of_drawn(place, drawing, route, output, words, wish, flags, watch)
@@ -122,19 +128,33 @@ def best(
     if table is not None:
         write_plain(picks_table(report), table, overwrite=True)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_best(report, page)
+        say(f"{report.chosen:,} of {report.prompts:,} prompts have a best of {report.items:,} items", bold=True)
+        for outcome, count in report.outcomes.items():
+            if outcome not in ("best", "only"):
+                say(f"- {outcome}: {count:,}")
+        say(f"- chosen, and not told from another: {report.tied:,}")
+        for reason, count in report.reasons.items():
+            say(f"- {count:,} scores missing: {reason}")
+        for kind, count in report.not_made.items():
+            say(f"- {count:,} of {report.wanted:,} pictures not made: {kind}")
+        rows = [
+            (_prompt_label(pick), str(row["chosen"] or row["outcome"]), fixed(row["total"]), fixed(row["sd"]),
+             fixed(row["bound"]), fixed(row["margin"]), f"{row['tied']}", f"{row['items']}")
+            for pick, row in zip(report.picks[:_MOST_PROMPTS], report.rows())
+        ]  # fmt: skip
+        print_table(None, ("prompt", "chosen", "total", "sd", "bound", "margin", "tied", "of"), rows, left=(0, 1))
+        if len(report.picks) > _MOST_PROMPTS:
+            say(f"... and {len(report.picks) - _MOST_PROMPTS:,} more in {page.parent}")
+        weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
+        say(f"weights: {weights}; total in {report.scale}", dim=True)
+        for words in (*report.policies, *report.notes):
+            say(f"- {words}", dim=True)
+        say(str(report.signature), dim=True)
+        say(f"wrote {page}")
     if report.chosen < report.prompts:
         click.get_current_context().exit(1)
-
-
-def _build_wish(flags: dict[str, Any]) -> BestSettings:
-    reference = None if flags["reference"] is None else read_reference(flags["reference"])
-    return BestSettings(
-        weights=flags["weights"], reference=reference, equal_scales=flags["equal_scales"],
-        pick=settings_from(PickSettings, flags),
-    )  # fmt: skip
 
 
 def _scoring(flags: dict[str, Any], limit: int | None) -> ScoreSettings:
@@ -195,32 +215,6 @@ def _best_of_existing(
     return report, output or beside, Path()
 
 
-def _print_best(report: BestReport, page: Path) -> None:
-    say(f"{report.chosen:,} of {report.prompts:,} prompts have a best of {report.items:,} items", bold=True)
-    for outcome, count in report.outcomes.items():
-        if outcome not in ("best", "only"):
-            say(f"- {outcome}: {count:,}")
-    say(f"- chosen, and not told from another: {report.tied:,}")
-    for reason, count in report.reasons.items():
-        say(f"- {count:,} scores missing: {reason}")
-    for kind, count in report.not_made.items():
-        say(f"- {count:,} of {report.wanted:,} pictures not made: {kind}")
-    rows = [
-        (_prompt_label(pick), str(row["chosen"] or row["outcome"]), fixed(row["total"]), fixed(row["sd"]),
-         fixed(row["bound"]), fixed(row["margin"]), f"{row['tied']}", f"{row['items']}")
-        for pick, row in zip(report.picks[:_MOST_PROMPTS], report.rows())
-    ]  # fmt: skip
-    print_table(None, ("prompt", "chosen", "total", "sd", "bound", "margin", "tied", "of"), rows, left=(0, 1))
-    if len(report.picks) > _MOST_PROMPTS:
-        say(f"... and {len(report.picks) - _MOST_PROMPTS:,} more in {page.parent}")
-    weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
-    say(f"weights: {weights}; total in {report.scale}", dim=True)
-    for words in (*report.policies, *report.notes):
-        say(f"- {words}", dim=True)
-    say(str(report.signature), dim=True)
-    say(f"wrote {page}")
-
-
 def _prompt_label(pick: PromptPick) -> str:
     """Its id; the words themselves where the id was made from them."""
     text = " ".join(pick.text.split())
@@ -271,7 +265,13 @@ def reference(
       salon select reference study --model taste-heads -o reference.json
       salon select reference study --model taste-heads --criterion taste/mood -s words -o reference.json
     """
-    _require_new_file(output, overwrite)
+    if output.exists() and not overwrite:
+        raise BadFile(
+            "a frozen file is only replaced when asked to", found="one that is there", where=str(output),
+            remedy="--overwrite, or another name",
+        )  # fmt: skip
+    if not output.absolute().parent.is_dir():
+        raise BadFile("the folder of the output must be there", found="none", where=str(output.absolute().parent))
     words = list_scorers(names, models, criteria)
     opened = open_study(study)
     with staged_progress_bar("reference", quiet=as_json) as watch:
@@ -282,30 +282,15 @@ def reference(
     if as_json:
         print_json({"file": str(output), "hash": score_reference.hash, **score_reference.model_dump(mode="json")})
     else:
-        _print_reference(score_reference, output, simulated=opened.simulated)
-
-
-def _require_new_file(output: Path, overwrite: bool) -> None:
-    """Refuse before anything is scored."""
-    if output.exists() and not overwrite:
-        raise BadFile(
-            "a frozen file is only replaced when asked to", found="one that is there", where=str(output),
-            remedy="--overwrite, or another name",
-        )  # fmt: skip
-    if not output.absolute().parent.is_dir():
-        raise BadFile("the folder of the output must be there", found="none", where=str(output.absolute().parent))
-
-
-def _print_reference(score_reference: ScoreReference, output: Path, *, simulated: bool) -> None:
-    if simulated:
-        say("SIMULATED: nobody judged these items; means and deviations are of scores all the same.")
-    rows = [
-        (level.criterion, f"{level.mean:.4g}", f"{level.sd:.4g}", f"{level.n:,}", f"{level.missing:,}")
-        for level in score_reference.levels
-    ]
-    print_table(f"scores on {score_reference.name}", ("criterion", "mean", "sd", "items", "without"), rows)
-    say("missing: items without a score enter neither mean nor deviation", dim=True)
-    say(f"wrote {output}, hash {score_reference.hash}")
+        if opened.simulated:
+            say("SIMULATED: nobody judged these items; means and deviations are of scores all the same.")
+        rows = [
+            (level.criterion, f"{level.mean:.4g}", f"{level.sd:.4g}", level.n, level.missing)
+            for level in score_reference.levels
+        ]
+        print_table(f"scores on {score_reference.name}", ("criterion", "mean", "sd", "items", "without"), rows)
+        say("missing: items without a score enter neither mean nor deviation", dim=True)
+        say(f"wrote {output}, hash {score_reference.hash}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -366,56 +351,55 @@ def explain_command(
     if as_json:
         print_json({**explanation.model_dump(mode="json"), "signature_line": str(explanation.signature)})
         return
-    _print_explanation(explanation)
-    if html is not None:
-        say(f"wrote {html}")
-
-
-def _print_explanation(explanation: Explanation) -> None:
     if explanation.simulated:
         say("SIMULATED: nobody gave the study's answers.")
     if explanation.difference is not None:
         say(explanation.difference.told, bold=True)
     for picture in explanation.pictures:
-        _print_one(picture, explanation.scale)
+        total = (
+            "no total"
+            if picture.total is None
+            else f"{picture.total:.3f}" + (f" ± {picture.sd:.3f}" if picture.sd else "")
+        )
+        say(f"{picture.picture}: {total} ({explanation.scale})", bold=True)
+        rows = [
+            (part.criterion, fixed(part.value), fixed(part.sigma), f"{part.share:.3f}", fixed(part.adds),
+             part.unscored or "")
+            for part in picture.contributions
+        ]  # fmt: skip
+        print_table(None, ("criterion", "value", "sd", "weight", "adds", ""), rows, left=(0, 5))
+        if picture.neighbours:
+            counts = {part.criterion for part in picture.contributions if part.share > 0}
+            near = [
+                (
+                    neighbor.item,
+                    f"{neighbor.distance:.3f}",
+                    (
+                        "; ".join(
+                            map(
+                                _said_words,
+                                [statement for statement in neighbor.said if statement.criterion in counts]
+                                or neighbor.said,
+                            )
+                        )
+                    ),
+                )
+                for neighbor in picture.neighbours
+            ]
+            print_table("judged pictures near it", ("item", "distance", "raters said"), near, left=(0, 2))
+        if picture.measurements:
+            stood = [
+                (part.name, fixed(part.value), MISSING if part.below is None else f"{part.below:.0%}",
+                 part.tells if part.value is not None else f"no value: {part.unmeasured}")
+                for part in picture.measurements
+            ]  # fmt: skip
+            print_table("measured by rule", ("measurement", "value", "study below", ""), stood, left=(0, 3))
     for note in explanation.notes:
         say(f"- {note}")
     say(explanation.caution, dim=True)
     say(str(explanation.signature), dim=True)
-
-
-def _print_one(picture: PictureExplanation, scale: str) -> None:
-    total = (
-        "no total" if picture.total is None else f"{picture.total:.3f}" + (f" ± {picture.sd:.3f}" if picture.sd else "")
-    )
-    say(f"{picture.picture}: {total} ({scale})", bold=True)
-    rows = [
-        (part.criterion, fixed(part.value), fixed(part.sigma), f"{part.share:.3f}", fixed(part.adds),
-         part.unscored or "")
-        for part in picture.contributions
-    ]  # fmt: skip
-    print_table(None, ("criterion", "value", "sd", "weight", "adds", ""), rows, left=(0, 5))
-    if picture.neighbours:
-        counts = {part.criterion for part in picture.contributions if part.share > 0}
-        near = [
-            (neighbor.item, f"{neighbor.distance:.3f}", _all_said_words(neighbor.said, counts))
-            for neighbor in picture.neighbours
-        ]
-        print_table("judged pictures near it", ("item", "distance", "raters said"), near, left=(0, 2))
-    if picture.measurements:
-        stood = [
-            (part.name, fixed(part.value), MISSING if part.below is None else f"{part.below:.0%}",
-             part.tells if part.value is not None else f"no value: {part.unmeasured}")
-            for part in picture.measurements
-        ]  # fmt: skip
-        print_table("measured by rule", ("measurement", "value", "study below", ""), stood, left=(0, 3))
-
-
-def _all_said_words(statements: Sequence[RaterOpinion], counts: set[str]) -> str:
-    """Under the criteria that count; under all where raters were asked about others."""
-    return "; ".join(
-        map(_said_words, [statement for statement in statements if statement.criterion in counts] or statements)
-    )
+    if html is not None:
+        say(f"wrote {html}")
 
 
 def _said_words(statement: RaterOpinion) -> str:

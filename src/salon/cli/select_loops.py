@@ -35,7 +35,7 @@ from salon.select.cohp_run import COHP_FOLDER, chain_study
 from salon.select.refine import REFINE_FOLDER, RefineSettings
 from salon.select.refine_report import refine_page
 from salon.select.refine_run import refine_study
-from salon.select.refine_scores import PointsBy, RefineReport, open_answering_vlm, open_diagnosing_vlm
+from salon.select.refine_scores import PointsBy, open_answering_vlm, open_diagnosing_vlm
 from salon.select.scores import list_scorers
 from salon.select.weights import read_reference
 from salon.store.plain_files import read_points
@@ -118,7 +118,7 @@ def cohp(
     page = output / COHP_FOLDER / PAGE
     write_page(lambda: cohp_page(report, output), page, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         _print_cohp(report, page)
     if not report.is_complete or any(chain.answer is None or chain.answer.item is None for chain in report.chains):
@@ -137,16 +137,16 @@ def _print_cohp(report: CohpReport, page: Path) -> None:
     rows = [
         (
             "stage 1" if not level.round else f"round {level.round}",
-            with_interval(level.best),
-            with_interval(level.so_far),
-            with_interval(level.true_so_far),
-            f"{report.answers.get(level.round, 0):,}",
-            f"{level.missing:,}",
+            level.best,
+            level.so_far,
+            level.true_so_far,
+            report.answers.get(level.round, 0),
+            level.missing,
         )
         for level in report.levels
     ]
     print_table(None, ("", "best of the round", "best so far", "true quality so far", "answers", "missing"), rows)
-    chosen = [(name, f"{report.chosen.get(name, 0):,}") for name in report.generators]
+    chosen = [(name, report.chosen.get(name, 0)) for name in report.generators]
     print_table(None, ("generator", "chosen for prompts"), chosen)
     say(f"for {report.not_apart:,} prompts the chosen generator cannot be told from another")
     for name, gain in (("score", report.gain), ("true quality", report.true_gain)):
@@ -232,39 +232,39 @@ def refine(
     page.write(pages[0])
     write_page(lambda: page, html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_refine(report, pages)
+        read = report.replies.get("revised", 0)
+        looks = sum(report.replies.values())
+        say(f"{report.generator} drew {report.prompts:,} prompts, {report.rounds} rounds after the first", bold=True)
+        say(f"{report.vlm} was read {read:,} times of {looks:,}")
+        for why, count in report.unread.items():
+            say(f"- {count:,} not read: {why}; the former prompt was kept")
+        for kind, count in report.failed.items():
+            say(f"- {count:,} pictures not made: {kind}")
+        for what, count in report.waiting.items():
+            say(f"- {count:,} prompts wait for {what}: the same command goes on", fg="yellow")
+        for scorer in report.scores:
+            rows = [(f"{level.arm} {level.round}", level.figure, level.missing) for level in scorer.levels]
+            rows += [(f"best of {level.arm}s by {report.pick}", level.figure, level.missing)
+                     for level in scorer.best]  # fmt: skip
+            print_table(f"\n{scorer.scorer}", ("", "mean", "missing"), rows)
+            apart = [
+                (
+                    f"{d.first} less {d.second}",
+                    d.figure,
+                    p_value(d.p),
+                    p_value(d.holm),
+                    d.figure.n,
+                )
+                for d in scorer.differences
+            ]
+            if apart:
+                print_table(None, ("paired over prompts", "difference", "p", "adjusted", "prompts"), apart)
+        for words in (*report.policies, *report.notes):
+            say(f"- {words}", dim=True)
+        say(report.signature, dim=True)
+        for path in pages:
+            say(f"wrote {path}")
     if not report.is_complete:
         click.get_current_context().exit(1)
-
-
-def _print_refine(report: RefineReport, pages: Sequence[Path]) -> None:
-    read = report.replies.get("revised", 0)
-    looks = sum(report.replies.values())
-    say(f"{report.generator} drew {report.prompts:,} prompts, {report.rounds} rounds after the first", bold=True)
-    say(f"{report.vlm} was read {read:,} times of {looks:,}")
-    for why, count in report.unread.items():
-        say(f"- {count:,} not read: {why}; the former prompt was kept")
-    for kind, count in report.failed.items():
-        say(f"- {count:,} pictures not made: {kind}")
-    for what, count in report.waiting.items():
-        say(f"- {count:,} prompts wait for {what}: the same command goes on", fg="yellow")
-    for scorer in report.scores:
-        rows = [
-            (f"{level.arm} {level.round}", with_interval(level.figure), f"{level.missing:,}") for level in scorer.levels
-        ]
-        rows += [(f"best of {level.arm}s by {report.pick}", with_interval(level.figure), f"{level.missing:,}")
-                 for level in scorer.best]  # fmt: skip
-        print_table(f"\n{scorer.scorer}", ("", "mean", "missing"), rows)
-        apart = [
-            (f"{d.first} less {d.second}", with_interval(d.figure), p_value(d.p), p_value(d.holm), f"{d.figure.n:,}")
-            for d in scorer.differences
-        ]
-        if apart:
-            print_table(None, ("paired over prompts", "difference", "p", "adjusted", "prompts"), apart)
-    for words in (*report.policies, *report.notes):
-        say(f"- {words}", dim=True)
-    say(report.signature, dim=True)
-    for path in pages:
-        say(f"wrote {path}")

@@ -183,16 +183,12 @@ def _change_tokens(flags: dict[str, Any], as_json: bool) -> None:
         record = {"name": flags["add_token"], "scopes": scopes, "token": token}
         _print_record(record, f"shown once, for {', '.join(scopes)}:\n  {token}", as_json)
     else:
-        _print_tokens(folder, as_json)
-
-
-def _print_tokens(folder: Path, as_json: bool) -> None:
-    tokens = read_tokens(folder)
-    if as_json:
-        print_json({"tokens": [token.model_dump(mode="json", exclude={"sha256"}) for token in tokens]})
-        return
-    rows = [(token.name, ", ".join(token.scopes), token.made_at) for token in tokens]
-    print_table(None, ("token", "scopes", "made"), rows, left=(0, 1, 2))
+        tokens = read_tokens(folder)
+        if as_json:
+            print_json({"tokens": [token.model_dump(mode="json", exclude={"sha256"}) for token in tokens]})
+            return
+        rows = [(token.name, ", ".join(token.scopes), token.made_at) for token in tokens]
+        print_table(None, ("token", "scopes", "made"), rows, left=(0, 1, 2))
 
 
 def _print_record(record: dict[str, Any], text: str, as_json: bool) -> None:

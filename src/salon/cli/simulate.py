@@ -113,9 +113,27 @@ def simulate(
             study, truth = simulate_study(settings), planted(settings)
         save_study(study, output, overwrite=overwrite, images=posters)
     if as_json:
-        print_json(_record(study, truth, output))
+        print_json(
+            {
+                "study": str(output),
+                "simulated": True,
+                "name": study.name,
+                "counts": study.counts,
+                "planted": [asdict(row) for row in truth],
+                "data": study.hash[:12],
+            }
+        )
     else:
-        _print(study, truth, output)
+        say(f"SIMULATED: nobody gave these answers. Study {study.name!r} written to {output}")
+        print_table(None, ("table", "rows"), list(study.counts.items()))
+        say("planted, with the mean Kendall tau to expect between raters:")
+        width = max(len(row.criterion) for row in truth)
+        for row in truth:  # lines, not a table: a truth may be longer than a terminal is wide
+            say(f"- {row.criterion:<{width}}  tau {row.tau:.3f}  {row.truth}")
+        for cohort in study.cohorts:
+            if cohort.note:
+                say(f"- cohort {cohort.id}: {cohort.note}")
+        result_console().print(f"next: salon check {output}", style="dim", markup=False)
 
 
 def _preset(
@@ -148,27 +166,3 @@ def _check_preset_flags(names: set[str], seed: int | None) -> None:
         )
     if seed is not None and seed < 0:
         raise BadValue("--seed: a number of at least 0 is needed", found=seed)
-
-
-def _record(study: Study, truth: tuple[Planted, ...], output: Path) -> dict[str, Any]:
-    return {
-        "study": str(output),
-        "simulated": True,
-        "name": study.name,
-        "counts": study.counts,
-        "planted": [asdict(row) for row in truth],
-        "data": study.hash[:12],
-    }
-
-
-def _print(study: Study, truth: tuple[Planted, ...], output: Path) -> None:
-    say(f"SIMULATED: nobody gave these answers. Study {study.name!r} written to {output}")
-    print_table(None, ("table", "rows"), [(kind, f"{count:,}") for kind, count in study.counts.items()])
-    say("planted, with the mean Kendall tau to expect between raters:")
-    width = max(len(row.criterion) for row in truth)
-    for row in truth:  # lines, not a table: a truth may be longer than a terminal is wide
-        say(f"- {row.criterion:<{width}}  tau {row.tau:.3f}  {row.truth}")
-    for cohort in study.cohorts:
-        if cohort.note:
-            say(f"- cohort {cohort.id}: {cohort.note}")
-    result_console().print(f"next: salon check {output}", style="dim", markup=False)

@@ -103,10 +103,26 @@ def serve(
 
         write_settings_for(folder, minutes)
     if only_check:
-        _report_config(settings, db, as_json)
+        from salon.web.app import check_config
+
+        with spinner("looking at pictures") as step:
+            checks = check_config(settings, db, progress=step)
+        good = all(line.ok for line in checks)
+        if as_json:
+            print_json({"ok": good, "checks": [vars(line) for line in checks]})
+        else:
+            rows = [("ok" if line.ok else "NO", line.name, line.words) for line in checks]
+            print_table(None, ("", "what", "found"), rows, left=(0, 1, 2))
+            say("everything is in order" if good else "not everything is in order", bold=True)
+        if not good:
+            click.get_current_context().exit(1)
         return
     if password:
-        _ask_password(folder)
+        new = click.prompt("New password of the owner", hide_input=True, confirmation_prompt=True)
+        from salon.web.auth import new_password
+
+        new_password(folder, new)
+        say("kept its hash; the password itself is nowhere")
     _serve(settings, db, as_json, show_link=show_link, new_link=new_link)
 
 
@@ -167,31 +183,7 @@ def _print_served(studio: Studio, address: str, link: str | None, as_json: bool)
     say(f"invite raters with: salon invite {studio.folder}{cohort} --count 5", dim=True)
 
 
-def _ask_password(folder: Path) -> None:
-    new = click.prompt("New password of the owner", hide_input=True, confirmation_prompt=True)
-    from salon.web.auth import new_password
-
-    new_password(folder, new)
-    say("kept its hash; the password itself is nowhere")
-
-
 # -- is everything in order? -------------------------------------------------------------------------------------
-
-
-def _report_config(settings: WebSettings, db: str | None, as_json: bool) -> None:
-    from salon.web.app import check_config
-
-    with spinner("looking at pictures") as step:
-        checks = check_config(settings, db, progress=step)
-    good = all(line.ok for line in checks)
-    if as_json:
-        print_json({"ok": good, "checks": [vars(line) for line in checks]})
-    else:
-        rows = [("ok" if line.ok else "NO", line.name, line.words) for line in checks]
-        print_table(None, ("", "what", "found"), rows, left=(0, 1, 2))
-        say("everything is in order" if good else "not everything is in order", bold=True)
-    if not good:
-        click.get_current_context().exit(1)
 
 
 # -- invite, status, backup --------------------------------------------------------------------------------------
@@ -265,10 +257,14 @@ def status(study: Path, db: str | None, as_json: bool) -> None:
             rater.rater,
             rater.cohort or "",
             rater.status,
-            f"{rater.answered:,}",
-            f"{rater.total:,}",
+            rater.answered,
+            rater.total,
             f"{rater.hours:.1f}",
-            _day(rater.last_at),
+            (
+                ""
+                if rater.last_at is None
+                else datetime.fromtimestamp(rater.last_at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+            ),
         )
         for rater in progress
     ]
@@ -344,10 +340,6 @@ def _folder(study: Path) -> Path:
             remedy="salon init or salon generate makes one",
         )
     return study.resolve()
-
-
-def _day(at: int | None) -> str:
-    return "" if at is None else datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 # --------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from pydantic import BaseModel, create_model
 
-from salon.cli.console import count, json_option, print_json, print_table, progress_bar, say, spinner
+from salon.cli.console import Cell, count, json_option, print_json, print_table, progress_bar, say, spinner
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
 from salon.engine.work import EngineSettings
@@ -22,10 +22,7 @@ from salon.train.settings import GRID, CompareSettings, HeadSettings, SweepSetti
 
 if TYPE_CHECKING:
     from salon.evaluate.validation import HeadFigures
-    from salon.train.compare_heads import HeadComparison
     from salon.train.head_loop import Epoch
-    from salon.train.head_sweep import SweepReport
-    from salon.train.train_heads import TrainReport
 
 TRAIN_COMMANDS = {
     "sweep": ("salon.cli.train:sweep", "Try settings of heads, and choose by validation."),
@@ -110,7 +107,24 @@ def heads(
     if as_json:
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
-        _print_heads(report, study)
+        if report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        say(f"{report.form} heads on {report.encoder}: pass {report.best_pass} of {report.passes} kept", bold=True)
+        title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
+        print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
+        counts = report.counts
+        training = f"{counts['train pairs']:,} pairs of {count(counts['train prompts'], 'prompt')}"
+        test = f"{counts['test pairs']:,} pairs of {count(counts['test prompts'], 'prompt')}"
+        say(f"trained on {training}; {test} are kept for the test", dim=True)
+        for rater, eta in sorted(report.rater_reliability.items(), key=lambda pair: pair[1]):
+            say(f"- rater {rater}: reliability {eta:.2f}")
+        say(f"- ended because: {report.stopped}")
+        print_notes((*report.notes, report.validation[0].missing), report.validation)
+        times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items())
+        say(f"- {times}; {report.pairs_per_second:,.0f} pairs a second")
+        say(f"wrote {report.model}")
+        say(str(report.signature), dim=True)
+        say(f"next: salon evaluate {report.model} {study}", dim=True)
 
 
 def _compare(
@@ -126,28 +140,25 @@ def _compare(
     if as_json:
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
-        _print_comparison(report, output)
-
-
-def _print_comparison(report: HeadComparison, output: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    splits = [row.split for row in report.panel.buckets]
-    say(f"heads on {report.encoder}: {report.pairs:,} validation pairs of {count(report.prompts, 'prompt')}", bold=True)
-    rows = [("chance", *["0.500"] * (1 + len(splits)))]
-    for row in (report.panel, *report.rows):
-        accuracies = {bucket.split: bucket.accuracy for bucket in row.buckets}
-        rows.append(
-            (row.name, with_interval(row.accuracy), *(with_interval(accuracies.get(split)) for split in splits))
+        if report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        splits = [row.split for row in report.panel.buckets]
+        say(
+            f"heads on {report.encoder}: {report.pairs:,} validation pairs of {count(report.prompts, 'prompt')}",
+            bold=True,
         )
-    print_table("accuracy by how the panel split", ("heads", "all", *splits), rows)
-    for row in report.rows:
-        if row.reason:
-            say(f"- {row.name}: {row.reason}")
-    for note in report.notes:
-        say(f"- {note}")
-    say(f"wrote {output}")
-    say(str(report.signature), dim=True)
+        rows = [("chance", *["0.500"] * (1 + len(splits)))]
+        for row in (report.panel, *report.rows):
+            accuracies = {bucket.split: bucket.accuracy for bucket in row.buckets}
+            rows.append((row.name, row.accuracy, *(accuracies.get(split) for split in splits)))
+        print_table("accuracy by how the panel split", ("heads", "all", *splits), rows)
+        for row in report.rows:
+            if row.reason:
+                say(f"- {row.name}: {row.reason}")
+        for note in report.notes:
+            say(f"- {note}")
+        say(f"wrote {output}")
+        say(str(report.signature), dim=True)
 
 
 @contextmanager
@@ -171,28 +182,6 @@ def training_progress(passes: int, *, quiet: bool) -> Iterator[tuple[Callable[[i
 # -- the result --------------------------------------------------------------------------------------------------------
 
 
-def _print_heads(report: TrainReport, study: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    say(f"{report.form} heads on {report.encoder}: pass {report.best_pass} of {report.passes} kept", bold=True)
-    title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
-    print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
-    counts = report.counts
-    say(
-        f"trained on {counts['train pairs']:,} pairs of {count(counts['train prompts'], 'prompt')}; "
-        f"{counts['test pairs']:,} pairs of {count(counts['test prompts'], 'prompt')} are kept for the test", dim=True,
-    )  # fmt: skip
-    for rater, eta in sorted(report.rater_reliability.items(), key=lambda pair: pair[1]):
-        say(f"- rater {rater}: reliability {eta:.2f}")
-    say(f"- ended because: {report.stopped}")
-    print_notes((*report.notes, report.validation[0].missing), report.validation)
-    times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items())
-    say(f"- {times}; {report.pairs_per_second:,.0f} pairs a second")
-    say(f"wrote {report.model}")
-    say(str(report.signature), dim=True)
-    say(f"next: salon evaluate {report.model} {study}", dim=True)
-
-
 def print_notes(notes: Iterable[str], figures: Sequence[HeadFigures]) -> None:
     """The notes of a training; those that say what validation cannot tell stand out, and stand last."""
     warned = validation_warnings(figures)
@@ -203,14 +192,14 @@ def print_notes(notes: Iterable[str], figures: Sequence[HeadFigures]) -> None:
         say(f"warning: {words}", fg="yellow")
 
 
-def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[str, ...]]:
+def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[Cell, ...]]:
     """Rows of a table: criterion, pairs, accuracy and ceiling with intervals, loss."""
     return [
         (
             row.criterion or "all",
-            f"{row.pairs:,}",
-            with_interval(row.accuracy),
-            with_interval(row.ceiling),
+            row.pairs,
+            row.accuracy,
+            row.ceiling,
             fixed(row.loss),
         )
         for row in figures
@@ -257,25 +246,21 @@ def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **f
     if as_json:
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
-        _print_sweep(report, output)
-
-
-def _print_sweep(report: SweepReport, output: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    say(f"{len(report.points):,} settings, {report.made:,} runs made, {report.kept:,} known", bold=True)
-    columns = ("width", "dropout", "weight decay", "labels", "seeds", "accuracy", "spread", "loss", "spread", "")
-    rows = [
-        (*(f"{value:g}" if isinstance(value, int | float) else value for value in point.settings.values()),
-         f"{point.seeds}", fixed(point.accuracy), fixed(point.accuracy_spread), fixed(point.loss, 4),
-         fixed(point.loss_spread, 4), "chosen" if point.chosen else "")
-        for point in report.points
-    ]  # fmt: skip
-    print_table("validation, mean and standard deviation over seeds; chance is 0.500", columns, rows, left=(3, 9))
-    pairs = f"{report.validation_pairs:,} pairs of {report.validation_prompts:,} prompts"
-    say(f"- on {pairs}; {report.missing}; chosen by the lowest mean loss, so its own numbers lean upwards")
-    if report.ceiling is not None:
-        reach = with_interval(report.ceiling)
-        say(f"- one more rater would reach {reach} on the same pairs")
-    say(f"wrote {output}; the chosen model is {output / 'model'}")
-    say(str(report.signature), dim=True)
+        if report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        say(f"{len(report.points):,} settings, {report.made:,} runs made, {report.kept:,} known", bold=True)
+        columns = ("width", "dropout", "weight decay", "labels", "seeds", "accuracy", "spread", "loss", "spread", "")
+        rows = [
+            (*(f"{value:g}" if isinstance(value, int | float) else value for value in point.settings.values()),
+             f"{point.seeds}", fixed(point.accuracy), fixed(point.accuracy_spread), fixed(point.loss, 4),
+             fixed(point.loss_spread, 4), "chosen" if point.chosen else "")
+            for point in report.points
+        ]  # fmt: skip
+        print_table("validation, mean and standard deviation over seeds; chance is 0.500", columns, rows, left=(3, 9))
+        pairs = f"{report.validation_pairs:,} pairs of {report.validation_prompts:,} prompts"
+        say(f"- on {pairs}; {report.missing}; chosen by the lowest mean loss, so its own numbers lean upwards")
+        if report.ceiling is not None:
+            reach = with_interval(report.ceiling)
+            say(f"- one more rater would reach {reach} on the same pairs")
+        say(f"wrote {output}; the chosen model is {output / 'model'}")
+        say(str(report.signature), dim=True)

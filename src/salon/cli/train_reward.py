@@ -19,8 +19,7 @@ from salon.store.formats.training_pairs import READERS, TrainingPairSettings, wr
 from salon.train.settings import Command, RewardSettings, find_recipe
 
 if TYPE_CHECKING:
-    from salon.train.memory_plan import MemoryPlan
-    from salon.train.train_reward import RewardReport
+    pass
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -77,9 +76,26 @@ def show_plan(kind: str, source: str, settings: Any, flags: Mapping[str, Any], *
         memory=memory, **({"text_tokens": tokens} if tokens else {}),
     )  # fmt: skip
     if as_json:
-        print_json(plan.model_dump(mode="json"))
+        print_json(plan)
     else:
-        _print_plan(plan)
+        words = importlib.import_module("salon.train.memory_plan").words
+        say(plan.headline, bold=True)
+        say(
+            f"{plan.backbone}: {plan.parameters:,} parameters, {plan.trained:,} of them learn; {plan.picture_tokens:,} "
+            f"tokens a picture, {plan.tokens:,} a sequence"
+        )
+        rows = [(row.name, words(row.bytes), row.how) for row in plan.rows]
+        rows += [("margin", words(plan.margin), "10% of the sum, and at least 1 GB on a GPU")]
+        rows += [("total", words(plan.total), "")]
+        print_table("memory of each GPU", ("", "bytes", "how it is counted"), rows, left=(0, 2))
+        if plan.fits is None:
+            say("- no memory is stated (--memory 80GB) and no GPU is here: nothing to hold it against")
+        else:
+            say(f"- it {'fits' if plan.fits else 'does not fit'} into {words(plan.memory)}")
+        if plan.fits is False:
+            say(f"- smallest change that fits: {plan.change or 'none of recompute, at-once, shard and lora is enough'}")
+        for words_ in plan.left_out:
+            say(f"- not counted: {words_}", dim=True)
 
 
 def memory_flag_bytes(text: str | None) -> int | None:
@@ -94,27 +110,6 @@ def require(value: Path | None, flag: str) -> Path:
     if value is None:
         raise BadValue(f"{flag} is needed", found="nothing", remedy=f"give {flag}, or --plan")
     return value
-
-
-def _print_plan(plan: MemoryPlan) -> None:
-    words = importlib.import_module("salon.train.memory_plan").words
-    say(plan.headline, bold=True)
-    say(
-        f"{plan.backbone}: {plan.parameters:,} parameters, {plan.trained:,} of them learn; {plan.picture_tokens:,} "
-        f"tokens a picture, {plan.tokens:,} a sequence"
-    )
-    rows = [(row.name, words(row.bytes), row.how) for row in plan.rows]
-    rows += [("margin", words(plan.margin), "10% of the sum, and at least 1 GB on a GPU")]
-    rows += [("total", words(plan.total), "")]
-    print_table("memory of each GPU", ("", "bytes", "how it is counted"), rows, left=(0, 2))
-    if plan.fits is None:
-        say("- no memory is stated (--memory 80GB) and no GPU is here: nothing to hold it against")
-    else:
-        say(f"- it {'fits' if plan.fits else 'does not fit'} into {words(plan.memory)}")
-    if plan.fits is False:
-        say(f"- smallest change that fits: {plan.change or 'none of recompute, at-once, shard and lora is enough'}")
-    for words_ in plan.left_out:
-        say(f"- not counted: {words_}", dim=True)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -196,7 +191,26 @@ def reward(
     if as_json:
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
-        _print_reward(report, source)
+        if report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        say(
+            f"reward model on {report.backbone}, law {report.law}, {report.learn}: step {report.best_step} of "
+            f"{report.steps} kept", bold=True,
+        )  # fmt: skip
+        if report.validation:
+            title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
+            print_table(
+                title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation)
+            )
+        for name, figures in report.also.items():
+            title = f"also on {name}, by which nothing was chosen"
+            print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(figures))
+        say("- " + ", ".join(f"{count:,} {what}" for what, count in report.counts.items()))
+        print_notes((*report.notes, *{row.missing for row in report.validation}), report.validation)
+        say(f"- {report.seconds:,.1f} s of training")
+        say(f"wrote {report.model}")
+        say(str(report.signature), dim=True)
+        say(f"next: salon evaluate {report.model} {source}", dim=True)
 
 
 def _read_instruction(path: Path) -> str:
@@ -204,27 +218,6 @@ def _read_instruction(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile("a text file with the instruction is needed", found=str(error), where=str(path)) from None
-
-
-def _print_reward(report: RewardReport, source: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    say(
-        f"reward model on {report.backbone}, law {report.law}, {report.learn}: step {report.best_step} of "
-        f"{report.steps} kept", bold=True,
-    )  # fmt: skip
-    if report.validation:
-        title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
-        print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
-    for name, figures in report.also.items():
-        title = f"also on {name}, by which nothing was chosen"
-        print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(figures))
-    say("- " + ", ".join(f"{count:,} {what}" for what, count in report.counts.items()))
-    print_notes((*report.notes, *{row.missing for row in report.validation}), report.validation)
-    say(f"- {report.seconds:,.1f} s of training")
-    say(f"wrote {report.model}")
-    say(str(report.signature), dim=True)
-    say(f"next: salon evaluate {report.model} {source}", dim=True)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -95,6 +95,13 @@ def with_interval(figure: Estimate | Estimate | None, decimals: int | None = 3) 
     return MISSING if figure is None else estimate(figure.value, figure.low, figure.high, decimals)
 
 
+def cell_text(cell: str | Number | Estimate | None) -> str:
+    """A cell of a terminal table: text as it is, a count with commas, an estimate with its interval."""
+    if isinstance(cell, str):
+        return cell
+    return with_interval(cell) if cell is None or isinstance(cell, Estimate) else f"{cell:,}"
+
+
 def range_with_interval(span: tuple[float, float] | None, figure: Estimate | None, decimals: int = 3) -> str:
     """0.700 to 0.810 [0.660, 0.850]: a range of values that fit, and the interval of the range."""
     if span is None or figure is None:
