@@ -91,7 +91,7 @@ def place(tmp_path_factory):
 def _colors(monkeypatch, place):
     monkeypatch.setenv("SALON_CACHE", str(place / "cache"))
     for module in (training, preference_model):
-        monkeypatch.setattr(module, "encoder_named", lambda name, **options: Colors())
+        monkeypatch.setattr(module, "open_encoder", lambda name, **options: Colors())
 
 
 def report_of(capsys, *arguments):
