@@ -82,7 +82,12 @@ def check_scorer(scorer: Any) -> list[ConformanceCheck]:
         checks += _numbers(lambda places: scorer.score([items[n] for n in places], [prompts[n] for n in places]))
         if isinstance(card, ScorerCard) and all(check.passed for check in checks):
             values = [value for value in scorer.score(items, prompts) if value is not None]
-            checks.append(_on_scale(values, card))
+            low = -math.inf if card.low is None else card.low
+            high = math.inf if card.high is None else card.high
+            on_scale = _check(
+                "numbers lie on the declared scale", all(low <= value <= high for value in values), repr(values)
+            )
+            checks.append(on_scale)
             if card.reads == "image":
                 with_other_prompts = scorer.score(items, prompts[::-1])
                 checks.append(
@@ -114,7 +119,11 @@ def _numbers(ask: Callable[[Sequence[int]], Any]) -> list[ConformanceCheck]:
         turned = list(ask(everyone[::-1]))[::-1]
     except Exception as error:
         return [_check("answers without an exception", False, _error_words(error))]
-    valid = [value is None or (_is_number(value) and math.isfinite(value)) for value in together]
+    valid = [
+        value is None
+        or ((isinstance(value, (int, float, np.number)) and not isinstance(value, bool)) and math.isfinite(value))
+        for value in together
+    ]
     return [
         _check("one number, or None, for each picture", len(together) == len(_TEXTS) and all(valid), repr(together)),
         _check("at least one picture has a number", any(value is not None for value in together)),
@@ -122,12 +131,6 @@ def _numbers(ask: Callable[[Sequence[int]], Any]) -> list[ConformanceCheck]:
         _check("a picture's number does not depend on the batch", _same(together, alone), f"{together} and {alone}"),
         _check("nor on the order of the pictures", _same(together, turned), f"{together} and {turned}"),
     ]
-
-
-def _on_scale(values: Sequence[float], card: ScorerCard) -> ConformanceCheck:
-    low = -math.inf if card.low is None else card.low
-    high = math.inf if card.high is None else card.high
-    return _check("numbers lie on the declared scale", all(low <= value <= high for value in values), repr(values))
 
 
 def _no_number(name: str, ask: Callable[[], Any]) -> ConformanceCheck:
@@ -387,10 +390,6 @@ def _size(image: bytes) -> tuple[int, int] | None:
             return opened.size
     except OSError:
         return None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def _same(left: Sequence[Any], right: Sequence[Any]) -> bool:

@@ -176,7 +176,7 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
     rows = [
         (task.title, *_counts(task))
         for task in report.tasks
-        if (bool(task.missing or task.unread or task.bad_boxes or task.owed or task.no_picture))
+        if bool(task.missing or task.unread or task.bad_boxes or task.owed or task.no_picture)
     ]
     if rows:
         columns = ("worth nothing", "missing", "unread", "bad boxes", "verdicts owed", "no picture", "why unread")

@@ -158,7 +158,7 @@ def _remove_other_suite(place: Path, suite: Suite) -> None:
 def _publish_site(folder: Path, axis: str, validation: HeadFigures | None) -> DemoBoard:
     board = open_board(folder / "board")
     build_site(board, folder / "board-site")
-    results = [read_result(entry_folder(board, name)) for name in ([entry.name for entry in board.entries])]
+    results = [read_result(entry_folder(board, name)) for name in [entry.name for entry in board.entries]]
     entry_results = tuple(result for result in results if result is not None)
     return DemoBoard(entry_results, standings(entry_results, axis), validation)
 

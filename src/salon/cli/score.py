@@ -125,18 +125,16 @@ def score(
         on_forecast(
             _costs(
                 [make_scorer(text, settings) for text in scorer_words],
-                (
-                    [
-                        (
-                            Item(
-                                id=picture.item,
-                                image=None if isinstance(picture.image, bytes | None) else str(picture.image),
-                            ),
-                            picture.prompt,
-                        )
-                        for picture in source
-                    ]
-                ),
+                [
+                    (
+                        Item(
+                            id=picture.item,
+                            image=None if isinstance(picture.image, bytes | None) else str(picture.image),
+                        ),
+                        picture.prompt,
+                    )
+                    for picture in source
+                ],
             )
         )
         runs = _score_pictures(source, folder, scorer_words, name, settings, quiet=as_json)

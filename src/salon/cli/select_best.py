@@ -374,13 +374,11 @@ def explain_command(
                 (
                     neighbor.item,
                     f"{neighbor.distance:.3f}",
-                    (
-                        "; ".join(
-                            map(
-                                _said_words,
-                                [statement for statement in neighbor.said if statement.criterion in counts]
-                                or neighbor.said,
-                            )
+                    "; ".join(
+                        map(
+                            _said_words,
+                            [statement for statement in neighbor.said if statement.criterion in counts]
+                            or neighbor.said,
                         )
                     ),
                 )

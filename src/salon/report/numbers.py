@@ -90,7 +90,7 @@ def estimate(
     return f"{fixed(value, places)} {interval(low, high, places)}"
 
 
-def with_interval(figure: Estimate | Estimate | None, decimals: int | None = 3) -> str:
+def with_interval(figure: Estimate | None, decimals: int | None = 3) -> str:
     """A figure with its interval; a dash where there is no figure."""
     return MISSING if figure is None else estimate(figure.value, figure.low, figure.high, decimals)
 
@@ -121,7 +121,10 @@ def p_value(p: float | None) -> str:
     if p < 1e-4:
         mantissa, exponent = f"{p:.1e}".split("e")
         return f"{mantissa}e{MINUS}{abs(int(exponent))}"
-    return fixed(p, _p_decimals(p))
+    places = max(2, min(4, 1 - _magnitude(p, 2)))
+    while places < MAX_DECIMALS and _crosses_landmark(p, places):
+        places += 1
+    return fixed(p, places)
 
 
 def exact(x: Fraction | str | None) -> str:
@@ -206,13 +209,6 @@ def _require_number(x: Number) -> float:
 def _magnitude(x: Number, digits: int) -> int:
     """The power of ten of `x` after rounding to `digits`, so that 0.0999 counts as 0.1."""
     return int(f"{abs(float(x)):.{digits - 1}e}".split("e")[1])
-
-
-def _p_decimals(p: float) -> int:
-    places = max(2, min(4, 1 - _magnitude(p, 2)))
-    while places < MAX_DECIMALS and _crosses_landmark(p, places):
-        places += 1
-    return places
 
 
 def _crosses_landmark(p: float, places: int) -> bool:

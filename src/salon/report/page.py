@@ -59,13 +59,15 @@ class Page:
     def html(self) -> str:
         """The whole page as text; the same page always gives the same bytes."""
         script = asset("page.js")
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
         text = templates().get_template("page.html").render(
             page=self,
             anchors=anchors([section.title for section in self.sections]),
             fewest=1,
             style=Markup(style()),
             script=Markup(script),
-            policy=_policy(script),
+            policy=policy,
             icon=icon(),
         )  # fmt: skip
         return svg.clean(_regions_apart(text))
@@ -113,12 +115,6 @@ def anchors(titles: Sequence[str], otherwise: str = "section") -> list[str]:
 def asset(name: str) -> str:
     """A text file of this room."""
     return (resources.files("salon.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _policy(script: str) -> str:
-    """Only the page's own script may run, nothing may be fetched: escaping has a second wall behind it."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
 
 
 def _regions_apart(html: str) -> str:
@@ -307,16 +303,15 @@ def paper_figures(sections: Sequence[Section]) -> list[PaperFigure]:
     names = anchors([figure.name for figure, *_ in charts])
     return [
         PaperFigure(
-            name, figure.drawing, figure.csv, keys, " ".join(filter(None, (figure.heading, _caption_words(caption))))
+            name,
+            figure.drawing,
+            figure.csv,
+            keys,
+            " ".join(filter(None, (figure.heading, (caption.striptags() if isinstance(caption, Markup) else caption)))),
         )
         for name, (figure, keys, caption) in zip(names, charts)
         if isinstance(figure.drawing, Drawing)
     ]
-
-
-def _caption_words(caption: str) -> str:
-    """A caption without markup."""
-    return caption.striptags() if isinstance(caption, Markup) else caption
 
 
 def _charts(blocks: Sequence[object]) -> Iterator[tuple[Chart, tuple[LegendKey, ...], str]]:

@@ -26,6 +26,8 @@ SMALL = 264
 NARROW = 342
 """Pixels of a drawing on a phone (390 less the margins)."""
 FONT = 12
+MOST_READ = 30
+"""Marks of a chart that its description names."""
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NARROW_GLYPHS = frozenset("iljtfrI.,:;'|!()[]/ \u202f")
@@ -111,6 +113,12 @@ def canvas(width: float, height: float, title: str, description: str, *children:
         width=width,
         height=height,
     )
+
+
+def read_aloud(parts: Sequence[str], *, before: Sequence[str] = (), after: Sequence[str] = ()) -> str:
+    """The description of a chart: the first `MOST_READ` parts and how many more there are."""
+    rest = [f"and {len(parts) - MOST_READ} more"] if len(parts) > MOST_READ else []
+    return "; ".join([*before, *parts[:MOST_READ], *rest, *after]) + "."
 
 
 def element(tag: str, *children: object, **attributes: object) -> Markup:

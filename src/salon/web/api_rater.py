@@ -176,13 +176,23 @@ def rater_shape(progress: RaterProgress) -> RaterShape:
 
 def _task_shape(task: ShownTask, rater: str, images: Images) -> TaskShape:
     screen, phase = task.shown.screen(), task.phase
+    pictures = [
+        PictureShape(
+            code_name=name,
+            thumbnail=images.rater_address(item, "thumbnail", rater=rater, task=task.id),
+            screen=images.rater_address(item, "screen", rater=rater, task=task.id),
+            full=images.rater_address(item, "full", rater=rater, task=task.id),
+        )
+        for item, name in zip(task.shown.order, task.shown.code_names)
+        if task.stage != "prompt"
+    ]
     return TaskShape(
         id=task.id,
         stage=task.stage,
         kind=screen["kind"],
         prompt=task.prompt,
         criteria=[_criterion_shape(criterion, screen["kind"]) for criterion in task.criteria],
-        pictures=[] if task.stage == "prompt" else _picture_shapes(task, rater, images),
+        pictures=pictures,
         points=screen["points"],
         grid=screen["grid"],
         instructed=screen.get("instructed"),
@@ -210,18 +220,6 @@ def _criterion_shape(criterion: Criterion, kind: str) -> CriterionShape:
         rubric=criterion.rubric,
         levels=[LevelShape(value=value, label=label) for value, label in zip(levels, labels)],
     )
-
-
-def _picture_shapes(task: ShownTask, rater: str, images: Images) -> list[PictureShape]:
-    return [
-        PictureShape(
-            code_name=name,
-            thumbnail=images.rater_address(item, "thumbnail", rater=rater, task=task.id),
-            screen=images.rater_address(item, "screen", rater=rater, task=task.id),
-            full=images.rater_address(item, "full", rater=rater, task=task.id),
-        )
-        for item, name in zip(task.shown.order, task.shown.code_names)
-    ]
 
 
 # --------------------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from salon.generate.readiness import ReadySettings, check_ready
 from salon.store.database import Database, open_database
 from salon.store.database.connection import NoStudy, Unavailable
 from salon.store.folder import open_study
-from salon.study import Study
 from salon.web import api_owner, api_rater, auth, errors, images, rendering
 from salon.web.auth import SessionAuth, check_csrf
 from salon.web.errors import log
@@ -147,21 +146,19 @@ def _check_database(url: str | Path, folder: Path) -> str:
             database.check_whole()
             with suppress(NoStudy):
                 study = database.read_study()
-                return f"{database.name} at revision {study.revision}{_newer_items(study, folder)}"
+                ids = {item.id for item in study.nouns("items")}
+                fresh = sum(item.id not in ids for item in open_study(folder).nouns("items"))
+                newer_items = (
+                    f" · {fresh:,} newer items of the folder are not shown: collect them as a study of their own"
+                    if fresh
+                    else ""
+                )
+                return f"{database.name} at revision {study.revision}{newer_items}"
             return f"{database.name}, empty"
     except Unavailable as error:
         if error.found != "no such file":
             raise
         return "will be made at the first start"
-
-
-def _newer_items(study: Study, folder: Path) -> str:
-    """What the folder has and the studio does not: its items are those of its first start."""
-    ids = {item.id for item in study.nouns("items")}
-    fresh = sum(item.id not in ids for item in open_study(folder).nouns("items"))
-    return (
-        f" · {fresh:,} newer items of the folder are not shown: collect them as a study of their own" if fresh else ""
-    )
 
 
 def _check_pictures(folder: Path, progress: Callable[[str], None]) -> ConfigCheck:

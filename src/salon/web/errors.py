@@ -224,7 +224,11 @@ def _page(error: SalonError, status: int, request_id: str, language: str | None)
     status_with_words = (
         status if f"status.{status}_title" in t else 500 if status >= HTTPStatus.INTERNAL_SERVER_ERROR else 400
     )
-    sentences = [] if isinstance(error, Fault) else [_sentence(part) for part in (error.needed, error.remedy) if part]
+    sentences = (
+        []
+        if isinstance(error, Fault)
+        else [f"{part[:1].upper()}{part[1:]}." for part in (error.needed, error.remedy) if part]
+    )
     return render_page(
         "message.html",
         language=language or "en",
@@ -235,7 +239,3 @@ def _page(error: SalonError, status: int, request_id: str, language: str | None)
         code=status,
         request_id=request_id,
     )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

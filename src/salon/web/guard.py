@@ -108,8 +108,11 @@ class RequestGuard:
             scope = dict(scope, method="GET")
         try:
             headers = Headers(scope=scope)
-            _check_head(scope)
-            _check_length(headers)
+            size = len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"")
+            if size + sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_HEAD:
+                raise _too_long(f"at most {_MOST_HEAD:,} bytes of address and headers may be sent")
+            if "content-length" in headers and "transfer-encoding" in headers:
+                raise TwoLengths("one way to say where a request ends is needed", found="a length and chunks")
             self._check_host(headers)
             self._check_rate(scope, headers)
             body = await self._body(scope, headers, receive)
@@ -165,17 +168,6 @@ class _ResponseSender:
         elif self.head_only and message["type"] == "http.response.body":
             message = dict(message, body=b"")
         await self.send(message)
-
-
-def _check_head(scope: Scope) -> None:
-    size = len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"")
-    if size + sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_HEAD:
-        raise _too_long(f"at most {_MOST_HEAD:,} bytes of address and headers may be sent")
-
-
-def _check_length(headers: Headers) -> None:
-    if "content-length" in headers and "transfer-encoding" in headers:
-        raise TwoLengths("one way to say where a request ends is needed", found="a length and chunks")
 
 
 async def _read(receive: Receive, most: int) -> bytes:

@@ -25,6 +25,7 @@ from salon.report.svg import (
     lanes,
     legend,
     line,
+    read_aloud,
     rect,
     redrawable,
     text,
@@ -120,11 +121,12 @@ def dot_intervals(
     top = used + 4 + lines_height
     bottom = top + layout.row * len(rows) + 4
     height = bottom + (2 * LINE + 10 if x_label else LINE + 8)
+    tips = [f"{row[0]}: {numbers.estimate(*row[1:4], decimals)}" for row in ordered]
     return canvas(
         width,
         height,
         title,
-        _dot_words(ordered, decimals, upright),
+        read_aloud(tips, after=[words for words, _, _ in upright]),
         top_block,
         x_grid(x, top, bottom),
         lines,
@@ -203,20 +205,12 @@ def _tone(groups: Sequence[str], name: str, tones: Sequence[str]) -> str:
     return tones[groups.index(name) % len(tones)]
 
 
-def _dot_words(rows: Sequence[DotRow], decimals: int, upright: Sequence[tuple[str, float, str]]) -> str:
-    lines = [f"{row[0]}: {numbers.estimate(*row[1:4], decimals)}" for row in rows[:30]]
-    rest = [f"and {len(rows) - 30} more"] if len(rows) > 30 else []
-    return "; ".join([*lines, *rest, *(m[0] for m in upright)]) + "."
-
-
 # --------------------------------------------------------------------------------------------------
 # Scores from best to worst, each with its interval: a caterpillar, with tiers as bands.
 # --------------------------------------------------------------------------------------------------
 
-"""Below this width a label stands above its row instead of beside it."""
 GAP = 24
 """Pixels of the line that stands for rows left out."""
-MOST_READ = 30
 
 
 @dataclass(frozen=True)
@@ -286,11 +280,12 @@ def caterpillar(
     top = used + (LINE if layout.gutter else 4)
     tops, bottom = _tops(len(rows), top, layout.row, left_out)
     height = bottom + 4 + (2 * LINE + 10 if x_label else LINE + 8)
+    tips = [f"{row.label}: {numbers.estimate(row.value, row.low, row.high, decimals)}" for row in rows]
     return canvas(
         width,
         height,
         title,
-        _score_words(rows, decimals),
+        read_aloud(tips),
         top_block,
         text(0, top - 5, "tier", "tick") if layout.gutter else None,
         *_bands(rows, tops, layout),
@@ -369,9 +364,3 @@ def _dot(row: ScoreMark, x: float, y: float, class_: str) -> Markup:
 
 def _inside(at: float, x: LinearScale) -> float:
     return x(min(max(at, x.low), x.high))
-
-
-def _score_words(rows: Sequence[ScoreMark], decimals: int) -> str:
-    lines = [f"{row.label}: {numbers.estimate(row.value, row.low, row.high, decimals)}" for row in rows[:MOST_READ]]
-    rest = [f"and {len(rows) - MOST_READ} more"] if len(rows) > MOST_READ else []
-    return "; ".join([*lines, *rest]) + "."

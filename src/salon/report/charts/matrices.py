@@ -80,13 +80,19 @@ def heat_map(
     None is a blank cell (the diagonal of rater by rater). The number and its `n` are printed where they fit
     and are always in the tooltip, with the standard `error` and what `notes` adds.
     """
-    _check_shape(matrix, row_labels, col_labels)
+    shape = len(matrix), {len(row) for row in matrix}
+    if not row_labels or not col_labels or shape != (len(row_labels), {len(col_labels)}):
+        raise BadValue(
+            f"a matrix of {len(row_labels)} by {len(col_labels)} values is needed", found=f"{shape[0]} by {shape[1]}"
+        )
     numbers_given = [float(v) for row in matrix for v in row if v is not None]
     if any(not math.isfinite(v) for v in numbers_given):
         raise BadValue("finite values are needed in a heat map", remedy="pass None for an empty cell")
     reach = limit or max((abs(v - center) for v in numbers_given), default=0.0) or 1.0
     grid = _heat_grid(row_labels, col_labels, width)
-    cells = [_ground(grid, matrix)]
+    boxes = [grid.box(i, j) for i, row in enumerate(matrix) for j, value in enumerate(row) if value is not None]
+    outline = "".join(f"M{x:.2f} {y:.2f}h{wide:.2f}v{tall:.2f}h{-wide:.2f}z" for x, y, wide, tall in boxes)
+    cells = [element("path", d=outline, class_="cell")]  # one outline under all colours: a page may have thousands
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
             count = None if n is None else n[i][j]
@@ -114,13 +120,6 @@ def _heat_grid(rows: Sequence[str], columns: Sequence[str], width: float) -> Hea
     top = min(widest, max(110, 0.25 * width)) + 12 if turned else 22
     tall = max(min(cell, 46.0), 14.0) if len(rows) <= 40 else max(cell, 4.0)
     return HeatGrid(cell, tall, left, top, turned)
-
-
-def _ground(grid: HeatGrid, matrix: HeatMatrix) -> Markup:
-    """What lies under the colours of all cells: one outline, because a page may have thousands."""
-    boxes = [grid.box(i, j) for i, row in enumerate(matrix) for j, value in enumerate(row) if value is not None]
-    outline = "".join(f"M{x:.2f} {y:.2f}h{wide:.2f}v{tall:.2f}h{-wide:.2f}z" for x, y, wide, tall in boxes)
-    return element("path", d=outline, class_="cell")
 
 
 def _cell(
@@ -205,12 +204,6 @@ def _heat_words(matrix: HeatMatrix, rows: Sequence[str], columns: Sequence[str],
     extremes = [f"{word} {numbers.fixed(v, decimals)} ({r}, {c})" for word, (v, r, c) in
             (("lowest", min(cells)), ("highest", max(cells)))]  # fmt: skip
     return f"{len(rows)} by {len(columns)} cells of {name}; {extremes[0]}, {extremes[1]}."
-
-
-def _check_shape(matrix: HeatMatrix, rows: Sequence[str], columns: Sequence[str]) -> None:
-    shape = len(matrix), {len(row) for row in matrix}
-    if not rows or not columns or shape != (len(rows), {len(columns)}):
-        raise BadValue(f"a matrix of {len(rows)} by {len(columns)} values is needed", found=f"{shape[0]} by {shape[1]}")
 
 
 # --------------------------------------------------------------------------------------------------

@@ -90,6 +90,17 @@ def disputes(session: LookingSession, request: Request, note: str = "") -> HTMLR
     live, rulings = studio.live_check(), list_rulings(studio.database)
     all_disputes = live.figures.disputes if live.figures else Disputes()
     left = _open(all_disputes, rulings)
+    after = {row.criterion: row for row in all_disputes.after}
+    agreement = [
+        {
+            "criterion": studio.criteria[row.criterion].title,
+            "questions": row.questions,
+            "answers": row.answers,
+            "kappa": [_kappa(row), _kappa(after.get(row.criterion))],
+            "final": [_share(row), _share(after.get(row.criterion))],
+        }
+        for row in all_disputes.before
+    ]
     return _page(
         "disputes",
         session,
@@ -99,7 +110,7 @@ def disputes(session: LookingSession, request: Request, note: str = "") -> HTMLR
         left=len(left) + all_disputes.found - len(all_disputes.open),
         found=all_disputes.found,
         ready=live.figures is not None,
-        rows=_agreement(all_disputes, studio),
+        rows=agreement,
         rulings=[_ruling_values(dispute, request, t, session) for dispute in reversed(rulings)],
         age=age(live, now_ms()),
     )
@@ -232,20 +243,6 @@ def _option(dispute: Disagreement, answer: str, order: tuple[str, ...], studio: 
     scale = studio.criteria[dispute.criterion].scale
     labels = dict(zip((f"{level:g}" for level in scale.levels), scale.labels)) if scale and scale.labels else {}
     return RulingOption(answer, f"{answer} {labels.get(answer, '')}".strip(), votes)
-
-
-def _agreement(all_disputes: Disputes, studio: Studio) -> list[dict[str, Any]]:
-    after = {row.criterion: row for row in all_disputes.after}
-    return [
-        {
-            "criterion": studio.criteria[row.criterion].title,
-            "questions": row.questions,
-            "answers": row.answers,
-            "kappa": [_kappa(row), _kappa(after.get(row.criterion))],
-            "final": [_share(row), _share(after.get(row.criterion))],
-        }
-        for row in all_disputes.before
-    ]
 
 
 def _kappa(row: Agreement | None) -> str:

@@ -51,7 +51,10 @@ def overview(session: OwnerSession, request: Request) -> HTMLResponse:
         totals=_totals(progress, now),
         criteria=[(criterion, studio.criteria[criterion].title) for criterion in _asked_criteria(studio)],
         judged=_judgment_counts(progress, _asked_criteria(studio)),
-        rows=[_row(rater, now) for rater in newest],
+        rows=[
+            vars(rater) | {"total": max(rater.total, rater.answered), "last": ago(rater.last_at, now)}
+            for rater in newest
+        ],
         left_out=len(progress) - len(newest),
         live=live,
         age=age(live, now),
@@ -91,10 +94,6 @@ def _totals(progress: Sequence[RaterProgress], now: int) -> dict[str, Any]:
 def _judgment_counts(progress: Sequence[RaterProgress], criteria: Sequence[str]) -> dict[str, str]:
     active = [rater for rater in progress if rater.status not in ("removed", "withdrawn")]
     return {id: count(sum(rater.judgments.get(id, 0) for rater in active)) for id in criteria}
-
-
-def _row(rater: RaterProgress, now: int) -> dict[str, Any]:
-    return vars(rater) | {"total": max(rater.total, rater.answered), "last": ago(rater.last_at, now)}
 
 
 # -- what there is to look at ---------------------------------------------------------------------------------
@@ -234,18 +233,17 @@ class HourBar:
 
 def criterion_lines(report: CheckReport | None) -> list[CriterionLine]:
     """One line for each criterion of a check."""
-    return [] if report is None else [_criterion(criterion) for criterion in report.criteria]
-
-
-def _criterion(criterion: CriterionFigures) -> CriterionLine:
-    return CriterionLine(
-        name=criterion.name,
-        protocol=criterion.protocol,
-        verdict=criterion.answer,
-        sentence=criterion.sentence,
-        tau=_tau(criterion),
-        alpha=_figure_line("alpha", criterion.alpha),
-    )
+    return [
+        CriterionLine(
+            name=criterion.name,
+            protocol=criterion.protocol,
+            verdict=criterion.answer,
+            sentence=criterion.sentence,
+            tau=_tau(criterion),
+            alpha=_figure_line("alpha", criterion.alpha),
+        )
+        for criterion in (report.criteria if report else ())
+    ]
 
 
 def _tau(criterion: CriterionFigures) -> FigureLine:

@@ -6,7 +6,7 @@ import hashlib
 import secrets
 import tempfile
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from salon.collect.questions import languages
 from salon.collect.settings import StudioSettings
 from salon.collect.studio.adjudication import ADJUDICATORS
 from salon.collect.studio.answer_import import ImportReport, import_answers
-from salon.collect.studio.rater_side import Invitation, RaterProgress
+from salon.collect.studio.rater_side import Invitation
 from salon.collect.studio.setup import change_settings as changed
 from salon.collect.studio.setup import current_settings_text, set_toml_values
 from salon.collect.studio.studio import Studio
@@ -196,7 +196,12 @@ def _raters_page(
 ) -> HTMLResponse:
     studio, now = get_studio(request), now_ms()
     paid = studio.payments()
-    rows = [_rater_row(entry, now) | {"paid": paid[entry.rater]} for entry in studio.progress()]
+    rows = [
+        vars(entry)
+        | {"total": max(entry.total, entry.answered), "last": ago(entry.last_at, now)}
+        | {"once": FormKeys.new(), "paid": paid[entry.rater]}
+        for entry in studio.progress()
+    ]
     return owner_page(
         "raters",
         session,
@@ -216,14 +221,6 @@ def _raters_page(
         once=FormKeys.new(),
         most=MOST_LINKS,
     )
-
-
-def _rater_row(rater: RaterProgress, now: int) -> dict[str, Any]:
-    return vars(rater) | {
-        "total": max(rater.total, rater.answered),
-        "last": ago(rater.last_at, now),
-        "once": FormKeys.new(),
-    }
 
 
 def _rater_link(invitation: Invitation, request: Request) -> RaterLink:
@@ -342,6 +339,10 @@ def _settings_page(
     studio = get_studio(request)
     now = studio.settings.model_dump(mode="json")
     typed = {name: str(value) for name, value in fields.items()} if fields else {}
+    agreed: Counter[str] = Counter()  # raters who agreed to each version of the consent text
+    for rater in studio.database.raters():
+        if rater.cohort in studio.plan.runs:
+            agreed.update(studio.database.consents(rater.id).keys())
     return owner_page(
         "settings",
         session,
@@ -354,7 +355,7 @@ def _settings_page(
         numbers=[(name, label, typed.get(name, f"{_at(now, name):g}")) for name, label in NUMBERS.items()],
         texts={name: typed.get(name, _at(now, name) or "") for name in TEXTS},
         languages=languages(),
-        agreed=_consent_counts(studio),
+        agreed=agreed,
         keys=list(_keys(StudioSettings)),
     )
 
@@ -363,15 +364,6 @@ def _at(record: dict[str, Any], name: str) -> Any:
     for part in name.split("."):
         record = record[part]
     return record
-
-
-def _consent_counts(studio: Studio) -> dict[str, int]:
-    """Raters who agreed to each version of the consent text."""
-    counts: dict[str, int] = {}
-    for rater in studio.database.raters():
-        for version in studio.database.consents(rater.id) if rater.cohort in studio.plan.runs else ():
-            counts[version] = counts.get(version, 0) + 1
-    return counts
 
 
 def _keys(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, str, str]]:
@@ -465,12 +457,15 @@ def _import_answers(
         try:
             return import_answers(studio, path, criterion=criterion, kind=kind, only_known=only_known)
         except SalonError as error:
-            needed, what, remedy = (str(part or "").replace(str(path), "the file") for part in _parts(error))
+            needed, what, remedy = (
+                str(part or "").replace(str(path), "the file")
+                for part in (
+                    f"{error.where}: {error.needed}" if error.where else error.needed,
+                    error.found,
+                    error.remedy,
+                )
+            )
             raise type(error)(needed, found=what or None, remedy=remedy or None) from None
-
-
-def _parts(error: SalonError) -> tuple[object, object, object]:
-    return f"{error.where}: {error.needed}" if error.where else error.needed, error.found, error.remedy
 
 
 @router.post("/owner/pictures")

@@ -28,7 +28,6 @@ from salon.collect.questions import (
     most_questions,
     next_merge_step,
 )
-from salon.collect.settings import Phase
 from salon.collect.studio.rater_side import EntryStep, ShownTask, StudioStep, TooEarly, is_merge_ranking
 from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
@@ -79,21 +78,11 @@ def _welcome(studio: Studio, rater: str, shared: dict[str, Any]) -> HTMLResponse
     work = studio.workload(rater)
     cohort = studio.settings.cohort(work.cohort)
     criteria = dict.fromkeys(id for phase in cohort.phases for id in phase.criteria)
-    return render_page(
-        "rater/welcome.html",
-        questions=work.questions,
-        minutes=max(1, round(work.minutes)),
-        titles=[studio.criteria[id].title for id in criteria],
-        keys=_keys(cohort.phases),
-        **shared,
-    )
-
-
-def _keys(phases: Sequence[Phase]) -> list[tuple[str, str]]:
-    """The keys that help in these phases, each with the name of its sentence."""
-    protocols = {phase.protocol for phase in phases}
+    protocols = {phase.protocol for phase in cohort.phases}
     paired = [
-        phase for phase in phases if phase.protocol == "compare" or (phase.protocol, phase.ranking) == ("rank", "merge")
+        phase
+        for phase in cohort.phases
+        if phase.protocol == "compare" or (phase.protocol, phase.ranking) == ("rank", "merge")
     ]
     offered = {
         ("←", "compare.left"): bool(paired),
@@ -104,7 +93,15 @@ def _keys(phases: Sequence[Phase]) -> list[tuple[str, str]]:
         ("Z", "answer.zoom"): True,
         ("U", "answer.undo"): True,
     }
-    return [key for key, is_offered in offered.items() if is_offered]
+    keys = [key for key, is_offered in offered.items() if is_offered]
+    return render_page(
+        "rater/welcome.html",
+        questions=work.questions,
+        minutes=max(1, round(work.minutes)),
+        titles=[studio.criteria[id].title for id in criteria],
+        keys=keys,
+        **shared,
+    )
 
 
 def _note_words(note: str, step: StudioStep, words: PageWords) -> str:

@@ -130,7 +130,12 @@ def new_token(folder: Path, name: str, scopes: Sequence[str] = ("score",)) -> st
     if unknown := [item for item in scopes if item not in SCOPES] or not scopes:
         raise BadValue("scopes of a token are needed", found=repr(unknown), remedy=", ".join(SCOPES))
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    entry = Token(name=name, sha256=_hash(token), scopes=tuple(dict.fromkeys(scopes)), made_at=_now())
+    entry = Token(
+        name=name,
+        sha256=_hash(token),
+        scopes=tuple(dict.fromkeys(scopes)),
+        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
     with _locked(folder):
         tokens = read_tokens(folder)
         if any(item.name == name for item in tokens):
@@ -167,10 +172,6 @@ def _write(folder: Path, tokens: Sequence[Token]) -> None:
 
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 # -- the door ------------------------------------------------------------------------------------------------------

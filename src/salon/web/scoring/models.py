@@ -11,7 +11,7 @@ from salon.calls.scores_schema import ModelInfo, ModelsAnswer
 from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.scorers.registry import COMPOSITES, RELEASED
 from salon.select.service.model import LoadFailed, LoadOrder, LoadRefused
-from salon.select.service.service import ScoringService, ServedModel
+from salon.select.service.service import ScoringService
 from salon.store.pictures import is_inside
 from salon.web.errors import log
 from salon.web.scoring import answers
@@ -34,10 +34,18 @@ async def load(body: LoadIn, request: Request, caller: AdminCaller) -> ModelsAns
     """Load a model beside the active one and warm it up; what cannot be loaded changes nothing."""
     service: ScoringService = request.app.state.service
     try:
-        loaded = await service.load(_order(body, request.app.state.settings.model_root))
+        loaded = await service.load(
+            LoadOrder(
+                name=body.name,
+                scorers=tuple(_scorer(name, request.app.state.settings.model_root) for name in body.scorers),
+                models=tuple(_below(name, request.app.state.settings.model_root) for name in body.models),
+            )
+        )
     except LoadFailed as error:
         log.warning("%s: %s", caller.name, error)
-        raise _without_folders(error) from None
+        parts = [part and _FOLDERS.sub("", part) for part in (error.needed, error.found, error.where, error.remedy)]
+        without_folders = LoadFailed(str(parts[0]), found=parts[1], where=parts[2], remedy=parts[3])
+        raise without_folders from None
     log.info("%s loaded model %s", caller.name, loaded.version)
     if body.activate:
         service.activate(loaded.version)
@@ -66,25 +74,19 @@ def _models_answer(request: Request) -> ModelsAnswer:
     return ModelsAnswer(
         active=active,
         before=service.before,
-        models=tuple(_model(loaded, active) for loaded in service.versions),
+        models=tuple(
+            ModelInfo(
+                name=loaded.model.order.name,
+                version=loaded.version,
+                active=loaded.version == active,
+                loaded_at=loaded.model.loaded_at,
+                waiting=loaded.batcher.waiting,
+                changed=loaded.model.changed_files(),
+                criteria=tuple(answers.criterion_info(line) for line in loaded.model.criteria),
+            )
+            for loaded in service.versions
+        ),
         gates=tuple(request.app.state.gates),
-    )
-
-
-def _model(loaded: ServedModel, active: str) -> ModelInfo:
-    return ModelInfo(
-        name=loaded.model.order.name, version=loaded.version, active=loaded.version == active,
-        loaded_at=loaded.model.loaded_at, waiting=loaded.batcher.waiting, changed=loaded.model.changed_files(),
-        criteria=tuple(answers.criterion_info(line) for line in loaded.model.criteria),
-    )  # fmt: skip
-
-
-def _order(body: LoadIn, root: Path | None) -> LoadOrder:
-    """Built-in scorers, and released scorers and models below the root: no other word becomes a path."""
-    return LoadOrder(
-        name=body.name,
-        scorers=tuple(_scorer(name, root) for name in body.scorers),
-        models=tuple(_below(name, root) for name in body.models),
     )
 
 
@@ -100,12 +102,6 @@ def _scorer(name: str, root: Path | None) -> str:
         found="another",
         remedy=f"built in are {', '.join((*MEASUREMENTS, *COMPOSITES))}; released are {', '.join(RELEASED)}",
     )
-
-
-def _without_folders(error: LoadFailed) -> LoadFailed:
-    """The same words, of each path its last name alone: where a model lies is for the log."""
-    parts = [part and _FOLDERS.sub("", part) for part in (error.needed, error.found, error.where, error.remedy)]
-    return LoadFailed(str(parts[0]), found=parts[1], where=parts[2], remedy=parts[3])
 
 
 def _below(name: str, root: Path | None) -> str:

@@ -391,7 +391,8 @@ def _form(kind: str, body: bytes, settings: ScoringSettings) -> tuple[bytes, lis
         if part.name != FILES:
             raise BadValue(f"files named {FILES} are needed", found=repr(part.name[:50]))
     return _record([part for part in parts if part.filename is None]), [
-        (_file_name(part.filename), part.data) for part in files
+        ((part.filename.replace("\\", "/").rpartition("/")[2][:300] or None if part.filename else None), part.data)
+        for part in files
     ]
 
 
@@ -424,8 +425,3 @@ def _json(text: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise BadValue("JSON is needed", where=_RECORD) from None
-
-
-def _file_name(name: str | None) -> str | None:
-    """A file's name for the answer: its last part alone."""
-    return name.replace("\\", "/").rpartition("/")[2][:300] or None if name else None

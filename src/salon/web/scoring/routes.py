@@ -26,7 +26,7 @@ from salon.calls.scores_schema import (
 )
 from salon.errors import BadValue, UnknownReference
 from salon.judge.scoring import MissingScore
-from salon.select.best import Pick, PickSettings, pick
+from salon.select.best import PickSettings, pick
 from salon.select.explain import (
     NOT_CAUSES,
     PictureExplanation,
@@ -43,7 +43,7 @@ from salon.select.service.decisions import DecisionLog, Feedback
 from salon.select.service.drift import DriftMonitor, DriftReport, WatchedLog
 from salon.select.service.model import DeadlineExceeded, ScoringModel, ServedCriterion
 from salon.select.service.service import ServiceAnswer
-from salon.select.weights import Blend, ScoreReference
+from salon.select.weights import Blend
 from salon.study.nouns import Noun
 from salon.web.errors import NoSuchPage
 from salon.web.scoring import answers
@@ -135,7 +135,12 @@ async def pick_best(request: Request, caller: ScoreCaller) -> Response:
     body, uploads = await read_request(request, PickIn)
     answered = await answers.ask_model(request, caller, body, uploads)
     criteria = answers.select_criteria(answered.model, body.criteria)
-    picked = _pick(body, answered, criteria, request.app.state.reference)
+    ids = [criterion.criterion for criterion in criteria]
+    values = [[answers.score_value(looked, id) for id in ids] for looked in answered.looked]
+    sds = [[answers.score_sigma(looked, id) for id in ids] for looked in answered.looked]
+    settings = PickSettings(k=body.k, least=body.least, level=body.level)
+    blend = answers.blend_criteria(body, criteria, request.app.state.reference)
+    picked = pick(np.array(values, float), np.array(sds, float), blend, settings=settings)
     tied = tuple(standing.index for standing in picked.standings if standing.tied)
     decision = await answers.record_decision(
         request, caller, "pick", answered, uploads, criteria, chosen=picked.index, ties=tied, why=picked.why,
@@ -144,29 +149,14 @@ async def pick_best(request: Request, caller: ScoreCaller) -> Response:
     answer = PickAnswer(
         model=answered.model.order.name, version=answered.model.version, decision=decision, chosen=picked.index,
         outcome=picked.outcome, why=picked.why, tied=tied, margin=picked.margin, unscored=picked.unscored,
-        weights=picked.weights, scale=picked.scale, standings=_standings(picked, uploads), notes=picked.notes,
+        weights=picked.weights, scale=picked.scale, standings=tuple(
+        PickStanding(**standing.model_dump(exclude={"item"}), name=uploads.names[standing.index])
+        for standing in picked.standings
+    ), notes=picked.notes,
         images=answers.picture_scores(answered, uploads, criteria), missing=picked.missing,
         signature=str(picked.signature),
     )  # fmt: skip
     return answers.json_response(answer)
-
-
-def _pick(
-    body: PickIn, answered: ServiceAnswer, criteria: list[ServedCriterion], reference: ScoreReference | None
-) -> Pick:
-    ids = [criterion.criterion for criterion in criteria]
-    values = [[answers.score_value(looked, id) for id in ids] for looked in answered.looked]
-    sds = [[answers.score_sigma(looked, id) for id in ids] for looked in answered.looked]
-    settings = PickSettings(k=body.k, least=body.least, level=body.level)
-    blend = answers.blend_criteria(body, criteria, reference)
-    return pick(np.array(values, float), np.array(sds, float), blend, settings=settings)
-
-
-def _standings(picked: Pick, uploads: RequestPictures) -> tuple[PickStanding, ...]:
-    return tuple(
-        PickStanding(**standing.model_dump(exclude={"item"}), name=uploads.names[standing.index])
-        for standing in picked.standings
-    )
 
 
 # --------------------------------------------------------------------------------------------------
