@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from salon.bench.arena import FOLDER as ARENA
-from salon.bench.arena import AdjustedBoard, ArenaBoard, ArenaPlace, ArenaSnapshot
+from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot
 from salon.bench.arena_fit import ArenaSettings, arena_snapshot
 from salon.bench.board import is_board
 from salon.bench.rater_evaluation import open_scorers, rater_tables, read_tests, released_test_tables
@@ -276,17 +276,18 @@ def _print_board(board: ArenaBoard) -> None:
     else:
         say(board.label, bold=True)
         say(f"no scores: {board.reason}", fg="yellow")
-    if board.adjusted is not None:
-        _print_effects(board.adjusted)
+    if board.adjusted is not None and board.adjusted.reason is not None:
+        say(f"not adjusted: {board.adjusted.reason}", fg="yellow")
+    elif board.adjusted is not None:
+        for effect in board.adjusted.effects:
+            say(f"{effect.covariate}: {with_interval(effect.beta, 3)} logits for {effect.unit}, p {p_value(effect.p)}")
+        left = f", {board.adjusted.left_out:,} left out for want of a number" if board.adjusted.left_out else ""
+        say(f"adjusted by {board.adjusted.method}, from {board.adjusted.answers:,} answers{left}", dim=True)
     if board.matrix is not None and len(board.matrix.generators) <= MOST_COLUMNS and board.category is None:
-        rows = []
-        for row in board.matrix.generators:
-            cells = []
-            for column in board.matrix.generators:
-                duel = board.matrix.duel(row, column)
-                cells.append("" if duel is None else _percent(duel.share))
-            rows.append((row, *cells))
-        print_table("Wins of the row over the column, %", ("", *board.matrix.generators), rows)
+        names = board.matrix.generators
+        duels = [(row, [board.matrix.duel(row, column) for column in names]) for row in names]
+        wins = [(row, *("" if duel is None else _percent(duel.share) for duel in cells)) for row, cells in duels]
+        print_table("Wins of the row over the column, %", ("", *names), wins)
     say(_coverage(board), dim=True)
 
 
@@ -309,16 +310,6 @@ def _place(place: ArenaPlace, adjusted: dict[str, ArenaPlace]) -> tuple[Cell, ..
 
 def _rank(place: ArenaPlace) -> str:
     return str(place.rank) if place.rank_low is None else f"{place.rank} [{place.rank_low}, {place.rank_high}]"
-
-
-def _print_effects(adjusted: AdjustedBoard) -> None:
-    if adjusted.reason is not None:
-        say(f"not adjusted: {adjusted.reason}", fg="yellow")
-        return
-    for effect in adjusted.effects:
-        say(f"{effect.covariate}: {with_interval(effect.beta, 3)} logits for {effect.unit}, p {p_value(effect.p)}")
-    left = f", {adjusted.left_out:,} left out for want of a number" if adjusted.left_out else ""
-    say(f"adjusted by {adjusted.method}, from {adjusted.answers:,} answers{left}", dim=True)
 
 
 def _percent(share: Estimate, digits: int = 0) -> str:

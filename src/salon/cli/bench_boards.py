@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,12 +14,12 @@ from salon.bench.board import restore as restored
 from salon.bench.board import retract as retracted
 from salon.bench.bundle import ENDING, add_entry, open_submission
 from salon.bench.bundle import pack as packed
-from salon.bench.entry import AxisResult, EntryResult
+from salon.bench.entry import EntryResult
 from salon.bench.entry_files import read_result
 from salon.bench.figures import SiteFigures
 from salon.bench.judging import JudgeTerms, open_judges, read_roles
 from salon.bench.result import Standing, standings
-from salon.bench.run import SuitePlan, SuiteRun, plan_suite, run_suite
+from salon.bench.run import SuitePlan, plan_suite, run_suite
 from salon.bench.site import build_site
 from salon.bench.submission import EntryTerms, Submission
 from salon.bench.suite import CAPABILITY, OVERALL, Suite
@@ -148,7 +148,13 @@ def run(
         stored = sum(judge.stored for entry in report.entries for judge in entry.judges)
         cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
         say(f"{answers:,} answers, {stored:,} known before, {unread:,} unread{cost}; {report.seconds:.1f} s", dim=True)
-        say(f"next: {_next_step(report, board)}", dim=True)
+        needs_flag = any("--judge" in why or "--scorer" in why for entry in report.entries for why in entry.open)
+        if report.is_complete:
+            say(f"next: salon bench site {board} -o site", dim=True)
+        elif needs_flag:
+            say(f"next: salon bench run {board}, with who is named above", dim=True)
+        else:
+            say("next: the same command again asks what is open", dim=True)
     if not report.is_complete:
         click.get_current_context().exit(1)
 
@@ -234,14 +240,6 @@ def _print_plan(plan: SuitePlan, as_json: bool, *, hosted: bool) -> None:
 # -- what was done -----------------------------------------------------------------------------------------------------
 
 
-def _next_step(report: SuiteRun, board: Path) -> str:
-    if report.is_complete:
-        return f"salon bench site {board} -o site"
-    if any("--judge" in why or "--scorer" in why for entry in report.entries for why in entry.open):
-        return f"salon bench run {board}, with who is named above"
-    return "the same command again asks what is open"
-
-
 # --------------------------------------------------------------------------------------------------
 # A board on a terminal: every axis with its interval and the range of its rank.
 # --------------------------------------------------------------------------------------------------
@@ -254,30 +252,37 @@ def print_standings(board: Board) -> None:
     results = published_results(board)
     card = board.suite.card
     say(f"{card.title}: {len(results):,} published entries of {len(board.entries):,}", bold=True)
-    candidates = [CAPABILITY, *(rule.id for rule in board.suite.card.preferences), OVERALL]
-    has = [{CAPABILITY, *axes.eps, *([OVERALL] if axes.overall else [])} for axes in results]
-    axes = [axis for axis in candidates if has and all(axis in axes for axes in has)]
-    places = {axis: {result.entry: result for result in standings(results, axis).places} for axis in axes}
+    axes_of_entries = [{CAPABILITY, *result.eps, *([OVERALL] if result.overall else [])} for result in results]
+    shared = set.intersection(*axes_of_entries) if results else set()
+    axes = [axis for axis in (CAPABILITY, *(rule.id for rule in card.preferences), OVERALL) if axis in shared]
+    places = {axis: {place.entry: place for place in standings(results, axis).places} for axis in axes}
     titles = TITLES | {rule.id: rule.title for rule in card.preferences}
     columns = ["entry", *(cell for axis in axes for cell in (titles[axis], "rank"))]
     order = list(places[axes[-1]]) if axes else []
     rows = [[name, *(cell for axis in axes for cell in _cells(places[axis][name]))] for name in order]
     if rows:
         print_table(None, columns, rows)
-    _print_others(board, {result.entry for result in results})
+    published = {result.entry for result in results}
+    for entry in board.entries:
+        if entry.retracted is not None:
+            say(f"- {entry.name} was retracted: {entry.retracted.reason}", dim=True)
+        elif entry.name not in published:
+            provisional = read_result(entry_folder(board, entry.name))
+            bounds = f": {_bounds(provisional)}" if provisional else ""
+            say(f"- {entry.name} is provisional{bounds}", fg="yellow")
     if results:
         result = results[0]
-        prompt_counts = {axis: places[axis][result.entry].figure.n for axis in axes}
-        level = f"{card.level:.0%} intervals over {_prompts(prompt_counts, titles)}"
+        counts = {axis: places[axis][result.entry].figure.n for axis in axes}
+        level = f"{card.level:.0%} intervals over {prompts_by_axis(counts, titles)}"
         say(f"{level}; ranks hold together; a missing picture or an unread answer is a failure", dim=True)
         say(f"suite {result.suite} {result.suite_hash[:16]}", dim=True)
 
 
-def _prompts(prompt_counts: dict[str, int], titles: dict[str, str]) -> str:
+def prompts_by_axis(counts: Mapping[str, int], titles: Mapping[str, str]) -> str:
     """How many prompts count, axis by axis where they differ."""
-    if len(set(prompt_counts.values())) == 1:
-        return f"{next(iter(prompt_counts.values()))} prompts"
-    return "prompts: " + ", ".join(f"{titles[axis]} {n}" for axis, n in prompt_counts.items())
+    if len(set(counts.values())) == 1:
+        return f"{next(iter(counts.values()))} prompts"
+    return "prompts: " + ", ".join(f"{titles[axis]} {n}" for axis, n in counts.items())
 
 
 def _cells(place: Standing) -> tuple[str, str]:
@@ -286,23 +291,12 @@ def _cells(place: Standing) -> tuple[str, str]:
     return f"{fixed(figure.value, 1)} [{fixed(figure.low, 1)}, {fixed(figure.high, 1)}]", ranks
 
 
-def _print_others(board: Board, published: set[str]) -> None:
-    for entry in board.entries:
-        if entry.retracted is not None:
-            say(f"- {entry.name} was retracted: {entry.retracted.reason}", dim=True)
-        elif entry.name not in published:
-            result = read_result(entry_folder(board, entry.name))
-            say(f"- {entry.name} is provisional" + (f": {_bounds(result)}" if result else ""), fg="yellow")
-
-
 def _bounds(result: EntryResult) -> str:
     axes = {"Capability": result.capability, **result.eps, **({"Overall": result.overall} if result.overall else {})}
-    return ", ".join(f"{name} between {_between(axis)}" for name, axis in axes.items())
-
-
-def _between(axis: AxisResult) -> str:
-    low, high = fixed(axis.figure.value, 1), fixed(axis.at_best, 1)
-    return f"{low} and {high}" if low != high else low
+    ends = {name: (fixed(axis.figure.value, 1), fixed(axis.at_best, 1)) for name, axis in axes.items()}
+    return ", ".join(
+        f"{name} between {low}" + (f" and {high}" if low != high else "") for name, (low, high) in ends.items()
+    )
 
 
 # --------------------------------------------------------------------------------------------------

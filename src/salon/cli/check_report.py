@@ -9,7 +9,7 @@ import click
 
 from salon.check.anchor import AnchorReport
 from salon.check.check import FLAGS_NOT_RANKED, unranked_flags
-from salon.check.plan import LEAST_ITEMS, BudgetReport, PlanReport, ThinReport, ThinRow
+from salon.check.plan import LEAST_ITEMS, BudgetReport, PlanReport, ThinReport
 from salon.check.results import STATISTICS, CeilingFigures, CheckReport, CriterionFigures, Interval
 from salon.cli.console import Cell, count, print_table, say
 from salon.report.numbers import MISSING, estimate, exact, fixed, p_value, range_with_interval, with_interval
@@ -78,8 +78,11 @@ def print_check(report: CheckReport, html: Path | None) -> None:
     _print_flags(report)
     _print_protocols(report)
     _print_raters(report)
-    policies = _policies(report)
-    for policy, names in policies.items():
+    criteria_by_policy: dict[str, list[str]] = {}
+    for criterion in report.criteria:
+        for policy in criterion.policies:
+            criteria_by_policy.setdefault(policy, []).append(criterion.name)
+    for policy, names in criteria_by_policy.items():
         say(f"policy: {policy}{_criteria_suffix(names, report)}")
     say(f"intervals: {report.level:.0%}, prompts drawn again; computed in {report.seconds:.1f} s", dim=True)
     say(report.signature_line, dim=True)
@@ -92,15 +95,6 @@ def _answer(criterion: CriterionFigures) -> str:
         return criterion.agree
     taste = "they oppose each other" if criterion.agree == "no" else TASTES[criterion.taste]
     return f"{criterion.agree}{';' if criterion.taste == 'cannot tell' else ','} {taste}"
-
-
-def _policies(report: CheckReport) -> dict[str, list[str]]:
-    """Each policy once, with the criteria it was applied to."""
-    names_by_policy: dict[str, list[str]] = {}
-    for criterion in report.criteria:
-        for policy in criterion.policies:
-            names_by_policy.setdefault(policy, []).append(criterion.name)
-    return names_by_policy
 
 
 def _statistics_row(criterion: CriterionFigures) -> tuple[Cell, ...]:
@@ -348,27 +342,25 @@ def print_thinning(report: ThinReport) -> None:
     say(f"{report.study}: {len(report.groups)} groups of compared items, means over them", bold=True)
     if report.simulated:
         say("warning: simulated study: no person gave these answers", fg="yellow")
-    print_table(
-        "Scores from fewer pairs against those of all", THINNED_COLUMNS, list(map(_thinned_row, report.rows)), left=()
-    )
+    rows = [
+        (
+            f"{row.fraction:.0%}",
+            f"{row.of_all:.0%}",
+            f"{row.pairs:,.0f}",
+            f"{row.judgments:,.0f}",
+            with_interval(row.elo_srcc, None),
+            with_interval(row.elo_plcc, None),
+            fixed(row.lowest),
+            with_interval(row.bradley_terry_srcc, None),
+            with_interval(row.bradley_terry_plcc, None),
+            f"{row.connected:.0%}",
+            None if row.diameter is None else f"{row.diameter:.1f}",
+            fixed(row.mean_path, 4),
+        )
+        for row in report.rows
+    ]
+    print_table("Scores from fewer pairs against those of all", THINNED_COLUMNS, rows, left=())
     say("intervals: 95%, over random choices of the pairs; at 100% Elo lacks what its own shuffles change", dim=True)
     if report.left_out:
         say(f"left out: {report.left_out} groups of fewer than {LEAST_ITEMS} items", dim=True)
     say(report.signature_line, dim=True)
-
-
-def _thinned_row(row: ThinRow) -> tuple[Cell, ...]:
-    return (
-        f"{row.fraction:.0%}",
-        f"{row.of_all:.0%}",
-        f"{row.pairs:,.0f}",
-        f"{row.judgments:,.0f}",
-        with_interval(row.elo_srcc, None),
-        with_interval(row.elo_plcc, None),
-        fixed(row.lowest),
-        with_interval(row.bradley_terry_srcc, None),
-        with_interval(row.bradley_terry_plcc, None),
-        f"{row.connected:.0%}",
-        "–" if row.diameter is None else f"{row.diameter:.1f}",
-        fixed(row.mean_path, 4),
-    )

@@ -34,7 +34,7 @@ from salon.train.probe_report import example_item, probe_page, probe_study, trai
 from salon.train.probes import SIZES, ProbeSettings
 
 if TYPE_CHECKING:
-    from salon.evaluate.model_results import ContestantFigures, EvaluateReport, StudyFigures
+    from salon.evaluate.model_results import EvaluateReport, StudyFigures
 
 
 @click.command(cls=SectionedCommand)
@@ -127,7 +127,18 @@ def _print_study(study: StudyFigures) -> None:
     pairs = f"{count(study.pairs, 'pair')} of {count(study.prompts, 'prompt')}"
     title = f"{study.study}, {which_prompts}: {pairs}, {count(study.votes, 'vote')}"
     columns = ("contestant", "accuracy", "next rater", "oracle", "tau", "slope", "generators", "pairs")
-    print_table(title, columns, [_contestant_row(row) for row in study.contestants])
+    contestants = [
+        (
+            row.name,
+            *_accuracy_and_ceilings(row.overall),
+            row.tau,
+            with_interval(row.calibration.slope if row.calibration else None, 2),
+            with_interval(row.generators.spearman, 2),
+            row.overall.pairs,
+        )
+        for row in study.contestants
+    ]
+    print_table(title, columns, contestants)
     splits = dict.fromkeys(bucket.split for row in study.contestants for bucket in row.buckets)
     if len(splits) > 1:
         print_table("\nBy split of the panel", ("", *splits), _split_rows(study, list(splits)))
@@ -149,18 +160,6 @@ def _print_study(study: StudyFigures) -> None:
         print_table("\nDifferences on the same pairs", ("", "difference", "p", "p, adjusted", "pairs"), rows)
     for words in study.warnings:
         say(f"warning: {words}", fg="yellow")
-
-
-def _contestant_row(contestant: ContestantFigures) -> tuple[Cell, ...]:
-    slope = contestant.calibration.slope if contestant.calibration else None
-    return (
-        contestant.name,
-        *_accuracy_and_ceilings(contestant.overall),
-        contestant.tau,
-        with_interval(slope, 2),
-        with_interval(contestant.generators.spearman, 2),
-        contestant.overall.pairs,
-    )
 
 
 def _accuracy_and_ceilings(reached: Any) -> tuple[Cell, Cell, Cell]:

@@ -18,9 +18,9 @@ from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.fuse.fuse import fuse_study
-from salon.fuse.labels import LabelReport, LabelSettings, make_labels
+from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.report import fuse_page
-from salon.fuse.results import FuseReport, FuseSettings, GroupFigures, MethodPair, RaterFit, ScoreRow
+from salon.fuse.results import FuseReport, FuseSettings, MethodPair, RaterFit, ScoreRow
 from salon.report.numbers import estimate, fixed, p_value
 from salon.store.plain_files import check_target, write_plain
 from salon.study import Study
@@ -130,7 +130,16 @@ def print_fuse(
     _print_scores(report, top, generators=generators and report.by == "item", prompts=prompts or {})
     _print_groups(report)
     _print_raters(report.raters)
-    _print_curves(report)
+    for curve in report.curves[:MOST_GROUPS]:
+        low, high = report.scale_low, report.scale_high
+        assert low is not None  # where there is a curve, there is a scale
+        assert high is not None
+        group = "all groups" if curve.group is None else f"{curve.criterion} · {curve.group}"
+        say(
+            f"curve ({group}): {low:g} + {high - low:g} / (1 + exp(-(a q + b))), "
+            f"a = {curve.a:.4g}, b = {curve.b:.3g}; {curve.anchors} rating anchors (*), "
+            f"root mean square distance {curve.residual:.2f}"
+        )
     if report.compare is not None:
         click.echo()
         columns = ("methods", "SRCC", "lowest", "PLCC", "MAE", "decisions", "KS pass")
@@ -146,18 +155,14 @@ def print_fuse(
         click.echo()
     for policy in report.policies:
         say(f"policy: {policy}")
-    say(f"intervals: {100 * report.level:g}%, {_ways(report)}; computed in {report.seconds:.1f} s", dim=True)
+    how = Counter(group.errors for group in report.groups).most_common()
+    ways = [way if len(how) == 1 else f"{way} ({n:,} of {len(report.groups):,} groups)" for way, n in how[:MOST_WAYS]]
+    ways += [f"and {len(how) - MOST_WAYS} more ways"] if len(how) > MOST_WAYS else []
+    say(f"intervals: {100 * report.level:g}%, {'; '.join(ways)}; computed in {report.seconds:.1f} s", dim=True)
     say(report.signature_line, dim=True)
     for name, path in (("scores", output), ("report", html)):
         if path is not None:
             say(f"{name}: {path}")
-
-
-def _ways(report: FuseReport) -> str:
-    """How intervals were made; where groups differ, in how many of them."""
-    how = Counter(group.errors for group in report.groups).most_common()
-    ways = [way if len(how) == 1 else f"{way} ({n:,} of {len(report.groups):,} groups)" for way, n in how[:MOST_WAYS]]
-    return "; ".join(ways) + (f"; and {len(how) - MOST_WAYS} more ways" if len(how) > MOST_WAYS else "")
 
 
 def shown_groups(report: FuseReport) -> list[str]:
@@ -186,7 +191,7 @@ def _print_scores(report: FuseReport, top: int, *, generators: bool, prompts: Ma
 
 def _score(row: ScoreRow) -> tuple[Cell, ...]:
     ranks = "" if row.rank_low is None else f" [{row.rank_low}, {row.rank_high}]"
-    value = estimate(row.value, row.low, row.high, (0 if abs(row.value) >= 100 else 2))
+    value = estimate(row.value, row.low, row.high, 0 if abs(row.value) >= 100 else 2)
     mark = " *" if row.rating_anchor else ""
     tier = "" if row.tier is None else str(row.tier)
     return (f"{row.rank}{ranks}", _short(row.item or row.generator or "") + mark, value, tier, row.n)
@@ -198,7 +203,21 @@ def _short(label: str) -> str:
 
 
 def _print_groups(report: FuseReport) -> None:
-    rows = [_group(group) for group in report.groups[:MOST_GROUPS]]
+    rows = [
+        (
+            _short(group.criterion),
+            _short(group.group),
+            group.items,
+            group.raters,
+            group.comparisons + group.rankings + group.ratings,
+            "" if group.ties is None else f"{group.ties:.1%}",
+            "" if group.graph is None else f"{group.graph.fraction:.1%}",
+            "" if group.graph is None or group.graph.diameter is None else str(group.graph.diameter),
+            "" if group.tie is None else fixed(group.tie, 3),
+            "" if group.fit_p is None else p_value(group.fit_p),
+        )
+        for group in report.groups[:MOST_GROUPS]
+    ]
     columns = ("criterion", "group", "items", "raters", "answers", "ties", "pairs met", "diameter", "tie par.", "fit p")
     filled_columns = [number for number in range(len(columns)) if any(row[number] != "" for row in rows)]
     print_table(
@@ -210,22 +229,6 @@ def _print_groups(report: FuseReport) -> None:
     if len(report.groups) > MOST_GROUPS:
         say(f"... and {len(report.groups) - MOST_GROUPS:,} more groups", dim=True)
     click.echo()
-
-
-def _group(group: GroupFigures) -> tuple[Cell, ...]:
-    graph = group.graph
-    return (
-        _short(group.criterion),
-        _short(group.group),
-        group.items,
-        group.raters,
-        group.comparisons + group.rankings + group.ratings,
-        "" if group.ties is None else f"{group.ties:.1%}",
-        "" if graph is None else f"{graph.fraction:.1%}",
-        "" if graph is None or graph.diameter is None else str(graph.diameter),
-        "" if group.tie is None else fixed(group.tie, 3),
-        "" if group.fit_p is None else p_value(group.fit_p),
-    )
 
 
 RATER_PARAMETERS = {
@@ -266,19 +269,6 @@ def _rater_parameter(rater: RaterFit, name: str) -> str:
     if value is None:
         return ""
     return fixed(value, 2) if error is None else f"{fixed(value, 2)} ± {fixed(error, 2)}"
-
-
-def _print_curves(report: FuseReport) -> None:
-    low, high = report.scale_low, report.scale_high
-    for curve in report.curves[:MOST_GROUPS]:
-        assert low is not None  # where there is a curve, there is a scale
-        assert high is not None
-        name = "all groups" if curve.group is None else f"{curve.criterion} · {curve.group}"
-        say(
-            f"curve ({name}): {low:g} + {high - low:g} / (1 + exp(-(a q + b))), "
-            f"a = {curve.a:.4g}, b = {curve.b:.3g}; {curve.anchors} rating anchors (*), "
-            f"root mean square distance {curve.residual:.2f}"
-        )
 
 
 def _pair(pair: MethodPair) -> tuple[Cell, ...]:
@@ -355,7 +345,14 @@ def labels(
         ]
         column_count = len(columns) if judgment_kind == "votes" else -2  # ratings have no even pairs
         print_table(None, columns[:column_count], [row[:column_count] for row in rows])
-        _print_buckets(label_set.report)
+        total: Counter[str] = Counter()
+        for criterion in label_set.report.criteria:
+            total.update(criterion.buckets)
+        if total:
+            rows = [(name, n, f"{n / total.total():.1%}") for name, n in total.most_common(MOST_BUCKETS)]
+            print_table("buckets (larger camp - smaller camp - ties)", ("bucket", "rows", "share"), rows)
+        if len(total) > MOST_BUCKETS:
+            say(f"and {len(total) - MOST_BUCKETS} rarer ones, in --json")
         silent = [criterion.criterion for criterion in label_set.report.criteria if not criterion.rows]
         if silent:
             say(f"- no {'ratings' if judgment_kind == 'ratings' else 'labels'} under {', '.join(silent)}")
@@ -366,15 +363,3 @@ def labels(
             say(f"- pairs left out because every answer was 'both bad': {without:,}")
         say(f"wrote {output}")
         say(str(label_set.report.signature), dim=True)
-
-
-def _print_buckets(report: LabelReport) -> None:
-    total: Counter[str] = Counter()
-    for criterion in report.criteria:
-        total.update(criterion.buckets)
-    if not total:
-        return
-    rows = [(name, count, f"{count / total.total():.1%}") for name, count in total.most_common(MOST_BUCKETS)]
-    print_table("buckets (larger camp - smaller camp - ties)", ("bucket", "rows", "share"), rows)
-    if len(total) > MOST_BUCKETS:
-        say(f"and {len(total) - MOST_BUCKETS} rarer ones, in --json")

@@ -25,7 +25,7 @@ from salon.cli.study_argument import read_study_argument
 from salon.evaluate.checklists import Routing
 from salon.evaluate.flags import NOT_RANKED
 from salon.evaluate.judges import report_judges, report_page
-from salon.evaluate.results import JudgeFigures, JudgeReport, ReportSettings, TickReport
+from salon.evaluate.results import JudgeReport, ReportSettings, TickReport
 from salon.report.numbers import MISSING, range_with_interval, with_interval
 from salon.store.plain_files import read_routes
 
@@ -116,11 +116,24 @@ def print_report(report: JudgeReport, html: Path | None = None) -> None:
     """Judges, best first; then criteria, panel, warnings and policies."""
     if report.judges:
         titles = ("judge", *PAIR_COLUMNS.values(), "ties counted", "pairs", "a point costs")
-        print_table("Judges against people: means over criteria", titles, [_row(row) for row in report.judges])
+        judges = [
+            (
+                row.judge,
+                *(getattr(row.macro, name) for name in PAIR_COLUMNS),
+                row.with_ties,
+                row.macro.pairs,
+                with_interval(None if row.usage is None else row.usage.cost_per_point, 4),
+            )
+            for row in report.judges
+        ]
+        print_table("Judges against people: means over criteria", titles, judges)
         criteria = {part.criterion: part.name for row in report.judges for part in row.criteria}
         if len(criteria) > 1:
-            rows = [(row.judge, *_by_criterion(row, list(criteria))) for row in report.judges]
-            print_table("\nAccuracy by criterion", ("judge", *criteria.values()), rows)
+            accuracies = [
+                (row.judge, {part.criterion: part.figures.accuracy for part in row.criteria}) for row in report.judges
+            ]
+            by_criterion = [(judge, *(known.get(id) for id in criteria)) for judge, known in accuracies]
+            print_table("\nAccuracy by criterion", ("judge", *criteria.values()), by_criterion)
         panel = [
             (
                 row.name,
@@ -207,14 +220,3 @@ def _print_ticks(ticks: TickReport) -> None:
     ]
     titles = ("criterion", "ticks", "tied", "answers", "pass", "two agree", "kappa", "next rater", "oracle")
     print_table("\nPeople who ticked", titles, rows)
-
-
-def _row(judge: JudgeFigures) -> tuple[Cell, ...]:
-    figures = [with_interval(getattr(judge.macro, name)) for name in PAIR_COLUMNS]
-    point = None if judge.usage is None else judge.usage.cost_per_point
-    return (judge.judge, *figures, judge.with_ties, judge.macro.pairs, with_interval(point, 4))
-
-
-def _by_criterion(judge: JudgeFigures, criteria: Sequence[str]) -> list[str]:
-    figures_by_id = {part.criterion: part.figures for part in judge.criteria}
-    return [with_interval(figures.accuracy if (figures := figures_by_id.get(id)) else None) for id in criteria]
