@@ -1,4 +1,4 @@
-"""The commands that say what raters think of generators, and what raters are worth."""
+"""`salon bench arena` and `salon bench raters`: which generators raters prefer, and how reliable the raters are."""
 
 from __future__ import annotations
 
@@ -217,10 +217,6 @@ def _publish_snapshot(board: Path | None, folder: str, snapshot: Snapshot) -> tu
     file = board / folder / f"{published.number:04}.json"
     return published, f"{'published' if new else 'nothing new: the same as'} {file}"
 
-
-# --------------------------------------------------------------------------------------------------
-# Arenas and tables of raters on a terminal.
-# --------------------------------------------------------------------------------------------------
 
 MOST_BOARDS = 20
 """Boards printed; --json holds all."""

@@ -1,4 +1,4 @@
-"""salon bench run: generators, judges and scorers on a suite, and the board that comes of it."""
+"""`salon bench run`, `add`, `pack`, `retract` and `site`: boards and their entries."""
 
 from __future__ import annotations
 
@@ -240,9 +240,7 @@ def _print_plan(plan: SuitePlan, as_json: bool, *, hosted: bool) -> None:
 # -- what was done -----------------------------------------------------------------------------------------------------
 
 
-# --------------------------------------------------------------------------------------------------
-# A board on a terminal: every axis with its interval and the range of its rank.
-# --------------------------------------------------------------------------------------------------
+# -- standings ------------------------------------------------------------------------------------------------------
 
 TITLES = {CAPABILITY: "Capability", OVERALL: "Overall"}
 
@@ -298,10 +296,6 @@ def _bounds(result: EntryResult) -> str:
         f"{name} between {low}" + (f" and {high}" if low != high else "") for name, (low, high) in ends.items()
     )
 
-
-# --------------------------------------------------------------------------------------------------
-# The commands for boards: add, pack, retract.
-# --------------------------------------------------------------------------------------------------
 
 POLICY = "each counts as a failure of all its points, and has no chance against the reference"
 
@@ -441,9 +435,7 @@ def retract(board: Path, name: str, reason: str, undo: bool, as_json: bool) -> N
     say("next: salon bench site writes the pages anew", dim=True)
 
 
-# --------------------------------------------------------------------------------------------------
-# salon bench site: a board as pages.
-# --------------------------------------------------------------------------------------------------
+# -- site -----------------------------------------------------------------------------------------------------------
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""salon bench posters: PosterIQ's tasks, scored, answered and made."""
+"""`salon bench posters`: the group, and the commands that score and compare answers to PosterIQ's tasks."""
 
 from __future__ import annotations
 
@@ -208,9 +208,7 @@ def _released(metric: MetricResult, is_shown: bool) -> tuple[Cell, ...]:
     return fixed(metric.released), metric.released_n
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that puts several contestants side by side.
-# --------------------------------------------------------------------------------------------------
+# -- compare --------------------------------------------------------------------------------------------------------
 
 
 @click.command()

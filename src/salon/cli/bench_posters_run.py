@@ -1,4 +1,4 @@
-"""The command that draws poster tasks with their truth."""
+"""`salon bench posters make`, `run`, `judge`, `generate` and `people`: task sets, answers, verdicts and posters."""
 
 from __future__ import annotations
 
@@ -111,9 +111,7 @@ def _tasks(names_or_groups: Sequence[str], available: Sequence[str]) -> list[str
     return list(dict.fromkeys(names))
 
 
-# --------------------------------------------------------------------------------------------------
-# The commands that have contestants answer poster tasks, and judges look at what they said.
-# --------------------------------------------------------------------------------------------------
+# -- run and judge --------------------------------------------------------------------------------------------------
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _BUILTIN_CONTESTANTS = (*contestants.NAMES, *engines.ENGINES, measured.NAME)
@@ -343,9 +341,7 @@ def _measure(files: list[PosterFile], judge_choice: JudgeSpec, pictures: Path, a
         click.get_current_context().exit(1)
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that has a generator make the posters that poster tasks ask for.
-# --------------------------------------------------------------------------------------------------
+# -- generate -------------------------------------------------------------------------------------------------------
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -432,9 +428,7 @@ def generate(
         click.get_current_context().exit(1)
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that has people answer what a judge of poster tasks answered.
-# --------------------------------------------------------------------------------------------------
+# -- people ---------------------------------------------------------------------------------------------------------
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""salon bench rewards: what scorers give to generators, and the quality report of one of them."""
+"""`salon bench rewards`: mean scores of generators by category, and a report on one generator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands for suites: list, new, hide, verify."""
+"""`salon bench list`, `new`, `hide`, `verify`, `freeze` and `diff`: suites, and what changed between boards."""
 
 from __future__ import annotations
 
@@ -239,9 +239,7 @@ def verify(place: str, suite: str | None, as_json: bool) -> None:
         click.get_current_context().exit(1)
 
 
-# --------------------------------------------------------------------------------------------------
-# salon bench freeze: lock a suite, with a reference from a field of entries where it measures preference.
-# --------------------------------------------------------------------------------------------------
+# -- freeze ---------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -331,9 +329,7 @@ def _own_folder(suite: str) -> Path:
     return Path(suite)
 
 
-# --------------------------------------------------------------------------------------------------
-# salon bench diff: two boards, or two suites, and what moved between them.
-# --------------------------------------------------------------------------------------------------
+# -- diff -----------------------------------------------------------------------------------------------------------
 
 MOST_PROMPTS = 5
 """Prompts printed of each axis that moved; all of them are in --json."""

@@ -1,4 +1,4 @@
-"""The commands of the bridge: plan, next, score, simulate."""
+"""`salon bridge`: score many items from few comparisons."""
 
 from __future__ import annotations
 

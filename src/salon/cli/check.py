@@ -1,4 +1,4 @@
-"""The commands of the check stage: check, null, anchor, plan, plan budget."""
+"""`salon check`, `null`, `anchor`, `plan` and `plan budget`: is there signal, and how large must a study be?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check stage's results as terminal tables."""
+"""Terminal tables of `salon check`, `null`, `anchor`, `plan` and `plan budget`."""
 
 from __future__ import annotations
 
@@ -291,9 +291,7 @@ def print_plan(report: PlanReport) -> None:
     say(report.signature_line, dim=True)
 
 
-# --------------------------------------------------------------------------------------------------
-# Comparison budgets on the terminal.
-# --------------------------------------------------------------------------------------------------
+# -- plan budget ----------------------------------------------------------------------------------------------------
 
 THINNED_COLUMNS = (
     "kept",

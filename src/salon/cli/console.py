@@ -1,4 +1,4 @@
-"""How results look on a terminal: aligned tables for people, JSON for machines, progress on stderr."""
+"""Output of commands: tables for people, JSON for machines, progress on stderr."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The demo: posters drawn, judged, checked, fused, learned from and ranked, from one command and without a network.
+"""The demo: all eight stages from one command, offline. Run it with `python -m salon.cli.demo FOLDER`.
 
-Four houses draw the same briefs; simulated designers answer in a studio, and rank the posters: do they share a taste,
-and which house does what best? Simulated judges are asked about the same pairs: what is their word worth? Simulated
-experts compare and rate the same paintings: which score has each? A model learns what the designers prefer, and a
-leaderboard is measured with it. Last, the model and a reader of words pick the best of several new drawings.
+Four built-in generators draw the same briefs. Simulated designers answer in a studio and rank the posters. Simulated
+judges answer about the same pairs. Simulated experts compare and rate the same paintings. A model learns what the
+designers prefer, and a leaderboard is measured with it. Last, the model and OCR pick the best of several new drawings.
 """
 
 from __future__ import annotations

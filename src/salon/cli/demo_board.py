@@ -1,11 +1,14 @@
-"""The last part of the demo: a model learns what its designers prefer, and a leaderboard is measured with it.
+"""The demo's leaderboard and its best-of-six picks, both made with a model that learns from the demo's designers.
 
 Six entries draw some briefs of the built-in suite `posters`, none of which the model saw. Pixels answer the points of
-Capability. The entries themselves are the field whose median logits become the frozen reference of EPS.
+Capability. The median logits of the entries become the frozen reference of EPS.
 
-The four houses fail each in its own way, so from their posters alone a model learns houses and not flaws: a poster
-without any, and the same one faded, are both new to it. So the same designers also rank, beside the four, a house
-without flaws and one to which every flaw happens (`LESSONS`), and the model learns from all six.
+Each of the four generators fails in its own way. A model that sees only their posters learns to tell generators apart,
+not flaws. So the designers also rank posters of a generator without flaws and of one with every flaw (`LESSONS`), and
+the model learns from all six.
+
+The model does not read: a misspelled headline looks as good as a correct one. So picks also count the share of words
+that OCR can read. Both scores are in standard deviations over posters that designers judged.
 """
 
 from __future__ import annotations
@@ -163,14 +166,7 @@ def _publish_site(folder: Path, axis: str, validation: HeadFigures | None) -> De
     return DemoBoard(entry_results, standings(entry_results, axis), validation)
 
 
-# --------------------------------------------------------------------------------------------------
-# The demo's last part: the best of several drawings of new briefs is picked. What are the picks truly worth?
-#
-# The model looks at a poster and does not read it: to it a misspelled headline is as good as a clean one. So the share
-# of
-# the words that OCR can read counts as much. Both are measured in standard deviations over posters that designers
-# judged.
-# --------------------------------------------------------------------------------------------------
+# -- picks ----------------------------------------------------------------------------------------------------------
 
 HOUSE = "apprentice"
 """A little of everything goes wrong with its work, so there is something to choose."""

@@ -1,7 +1,7 @@
-"""The demo's studio: some of its posters, and simulated designers who answer there question by question.
+"""The demo's studio: some of its posters, and simulated designers who answer question by question.
 
-They come in by their links and answer what the studio asks, as people do in the browser; only their clocks are made up.
-Each sees the true quality of a poster through noise. The studio stays, for `salon serve` to open.
+They enter by their links and answer what the studio asks, as people do in the browser; only their clocks are simulated.
+Each sees the true quality of a poster through noise. `salon serve` can open the studio afterwards.
 """
 
 from __future__ import annotations

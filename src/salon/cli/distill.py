@@ -1,4 +1,4 @@
-"""The command that makes labels of a VLM's own answers."""
+"""`salon distill label`, `train`, `ablate` and `evaluate`: from comparisons by a VLM to a one-pass scorer."""
 
 from __future__ import annotations
 
@@ -171,9 +171,7 @@ def _label_rows(card: LabelCard, scores: PseudoScores) -> list[tuple[Cell, ...]]
     return rows
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that trains a VLM into a one-pass scorer.
-# --------------------------------------------------------------------------------------------------
+# -- train ----------------------------------------------------------------------------------------------------------
 
 _FILE = click.Path(path_type=Path)
 
@@ -275,9 +273,7 @@ def _print_training(report: DistillReport, study: Path) -> None:
     say(f"next: salon score {study} --model {report.model}", dim=True)
 
 
-# --------------------------------------------------------------------------------------------------
-# salon distill ablate: which settings of a distillation matter, by a grid of small ones.
-# --------------------------------------------------------------------------------------------------
+# -- ablate ---------------------------------------------------------------------------------------------------------
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -365,9 +361,7 @@ def _parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-# --------------------------------------------------------------------------------------------------
-# salon distill evaluate: predicted scores against fused scores, ratings or pseudo-scores.
-# --------------------------------------------------------------------------------------------------
+# -- evaluate -------------------------------------------------------------------------------------------------------
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 _TEXTS = {".md": table_markdown, ".tex": table_latex}

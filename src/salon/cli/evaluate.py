@@ -1,4 +1,4 @@
-"""The command that says what trained models are worth."""
+"""`salon evaluate` and `salon train probe`: how accurate is a model, and can its score be gamed?"""
 
 from __future__ import annotations
 
@@ -188,9 +188,7 @@ def _split_rows(study: StudyFigures, splits: list[str]) -> list[tuple[Cell, ...]
     return rows
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that tries to fool a scorer.
-# --------------------------------------------------------------------------------------------------
+# -- probe ----------------------------------------------------------------------------------------------------------
 
 _OUTCOME_WORDS = {
     "raises": "raises the score",

@@ -1,4 +1,4 @@
-"""The command that turns judgments into scores."""
+"""`salon fuse` and `salon labels`: scores with intervals, and labels for training."""
 
 from __future__ import annotations
 
@@ -96,9 +96,7 @@ def _texts(study: Study, prompts: Sequence[str]) -> dict[str, str]:
     return {prompt.id: prompt.view() for prompt in prompted.nouns("prompts")}
 
 
-# --------------------------------------------------------------------------------------------------
-# A fusion as terminal tables.
-# --------------------------------------------------------------------------------------------------
+# -- tables of fuse -------------------------------------------------------------------------------------------------
 
 LONGEST = 60
 """Characters of a label printed."""
@@ -285,9 +283,7 @@ def _pair(pair: MethodPair) -> tuple[Cell, ...]:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that writes labels for training.
-# --------------------------------------------------------------------------------------------------
+# -- labels ---------------------------------------------------------------------------------------------------------
 
 MOST_BUCKETS = 12
 

@@ -1,4 +1,4 @@
-"""The commands that make the items of a study, and that say whether it is ready to be shown."""
+"""`salon generate`, `ready` and `gallery`: make the pictures of a study, check them and look at them."""
 
 from __future__ import annotations
 
@@ -234,9 +234,7 @@ def ready(study: Path, as_json: bool, **flags: Any) -> None:
         click.get_current_context().exit(1)
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that shows a study's pictures.
-# --------------------------------------------------------------------------------------------------
+# -- gallery --------------------------------------------------------------------------------------------------------
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The commands that ask models to judge: run, batch files, routes and the report."""
+"""`salon judge run`, `batch` and `route`: ask models to judge."""
 
 from __future__ import annotations
 
@@ -225,9 +225,7 @@ def _progress_words(progress: JudgeProgress) -> str:
     return ", ".join(parts)
 
 
-# --------------------------------------------------------------------------------------------------
-# The commands that put a judge's questions into batch files, and take the results back.
-# --------------------------------------------------------------------------------------------------
+# -- batch ----------------------------------------------------------------------------------------------------------
 
 MOST_FAULTS = 10
 """Faults printed; --json prints all."""
@@ -312,9 +310,7 @@ def _endpoint(flags: dict[str, Any]) -> tuple[JudgeSpec, str]:
     return judge_choice, judge_choice.model
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that puts the checklist answers of several judges together.
-# --------------------------------------------------------------------------------------------------
+# -- route ----------------------------------------------------------------------------------------------------------
 
 
 @click.command()

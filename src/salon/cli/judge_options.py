@@ -1,4 +1,4 @@
-"""What is asked: the options that all commands about a judge's questions share, and the plan they describe."""
+"""Options that commands share about judges: what is asked, who answers, and untrained VLMs that score."""
 
 from __future__ import annotations
 
@@ -93,9 +93,7 @@ def routed_points(study: Study, points: Path | None, routes: Path | None, judge:
     return all_points if routes is None else points_for(judge, all_points, read_routes(routes))
 
 
-# --------------------------------------------------------------------------------------------------
-# What commands with scorers share about untrained VLMs: their flags, and the cost shown before anything is bought.
-# --------------------------------------------------------------------------------------------------
+# -- untrained VLMs -------------------------------------------------------------------------------------------------
 
 Command = Callable[..., Any]
 OnForecast = Callable[[Sequence[str]], None]

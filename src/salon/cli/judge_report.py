@@ -1,4 +1,4 @@
-"""The command that says what judges are worth."""
+"""`salon judge report`: how reliable are judges against people?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A group of commands in the order they are used in; some are loaded only when called, as imports can take seconds."""
+"""Command groups whose commands are imported when they are called: `bench`, `distill` and `select`."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([*own, *((name, help) for name, (_, help) in self.later.items())])
 
 
-# --------------------------------------------------------------------------------------------------
-# salon bench: suites, entries, boards and their sites.
-# --------------------------------------------------------------------------------------------------
+# -- bench ----------------------------------------------------------------------------------------------------------
 
 BENCH_COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("salon.cli.bench_suites:list_", "The suites that come with Salon, or what a suite or a board holds."),
@@ -67,9 +65,7 @@ def bench() -> None:
     """
 
 
-# --------------------------------------------------------------------------------------------------
-# salon distill: from a VLM's own comparisons to a scorer that needs one pass.
-# --------------------------------------------------------------------------------------------------
+# -- distill --------------------------------------------------------------------------------------------------------
 
 DISTILL_COMMANDS: dict[str, tuple[str, str]] = {
     "label": ("salon.cli.distill:label", "Labels for items from a VLM's own answers, without any person."),
@@ -91,9 +87,7 @@ def distill() -> None:
     """
 
 
-# --------------------------------------------------------------------------------------------------
-# salon select: put scores to work.
-# --------------------------------------------------------------------------------------------------
+# -- select ---------------------------------------------------------------------------------------------------------
 
 SELECT_COMMANDS: dict[str, tuple[str, str]] = {
     "best": ("salon.cli.select_best:best", "The best picture of each prompt: of a study, of files, or of N drawn."),

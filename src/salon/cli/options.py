@@ -1,4 +1,4 @@
-"""Flags from settings: each field of a stage's settings is described once, and the terminal reads it there."""
+"""Flags from settings classes: name, help, type and default of a flag come from the field."""
 
 from __future__ import annotations
 

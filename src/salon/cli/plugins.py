@@ -1,4 +1,4 @@
-"""The commands about plugins: which there are, and whether one keeps to its Protocol."""
+"""`salon plugins`: list the installed plugins, and check that one keeps to its Protocol."""
 
 from __future__ import annotations
 
@@ -89,9 +89,7 @@ def _kind_of(word: str) -> str:
     return kinds[0]
 
 
-# --------------------------------------------------------------------------------------------------
-# All plugins of all kinds, beside the built-in names that they may not take.
-# --------------------------------------------------------------------------------------------------
+# -- the list -------------------------------------------------------------------------------------------------------
 
 
 class PluginLine(Noun):

@@ -1,4 +1,4 @@
-"""The command that scores the items of a study, or pictures that belong to none."""
+"""`salon score`: scores for the items of a study, or for pictures outside a study."""
 
 from __future__ import annotations
 

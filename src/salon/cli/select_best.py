@@ -1,4 +1,4 @@
-"""The command that picks the best of several pictures of each prompt."""
+"""`salon select best`, `reference` and `explain`: pick pictures by their scores, and say why."""
 
 from __future__ import annotations
 
@@ -223,9 +223,7 @@ def _prompt_label(pick: PromptPick) -> str:
     return pick.prompt or MISSING
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that freezes where scores lie on a study, so that criteria can be weighed on one scale.
-# --------------------------------------------------------------------------------------------------
+# -- reference ------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -293,9 +291,7 @@ def reference(
         say(f"wrote {output}, hash {score_reference.hash}")
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that explains a score.
-# --------------------------------------------------------------------------------------------------
+# -- explain --------------------------------------------------------------------------------------------------------
 
 _PATH = click.Path(path_type=Path)
 _FILE = click.Path(path_type=Path, dir_okay=False)

@@ -1,4 +1,4 @@
-"""The command that makes a gate, and the same one that uses it."""
+"""`salon select gate`, `route`, `pairs`, `feedback` and `drift`: rules from judgments, and later choices."""
 
 from __future__ import annotations
 
@@ -206,9 +206,7 @@ def _gate_row(row: GateRow, costs: bool, chosen: bool) -> Sequence[str]:
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that says which generator to call.
-# --------------------------------------------------------------------------------------------------
+# -- route ----------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -303,9 +301,7 @@ def _routes(place: Path, weights: str | None, prior: float | None, seed: int) ->
     return read_any_routes(place, weights)
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that writes preference pairs for DPO.
-# --------------------------------------------------------------------------------------------------
+# -- pairs ----------------------------------------------------------------------------------------------------------
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -402,9 +398,7 @@ def _candidates(
     return vote_candidates(study, settings, ids), "votes"
 
 
-# --------------------------------------------------------------------------------------------------
-# The commands that read the decision log of a scoring service: later choices as a study, and the drift watch.
-# --------------------------------------------------------------------------------------------------
+# -- feedback and drift ---------------------------------------------------------------------------------------------
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 

@@ -1,4 +1,4 @@
-"""The command that runs a chain: who draws, then which picture."""
+"""`salon select cohp` and `salon select refine`: loops that draw, look, and draw again."""
 
 from __future__ import annotations
 
@@ -158,9 +158,7 @@ def _print_cohp(report: CohpReport, page: Path) -> None:
     say(f"wrote {page}")
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that draws, looks, revises and draws again.
-# --------------------------------------------------------------------------------------------------
+# -- refine ---------------------------------------------------------------------------------------------------------
 
 
 @click.command(cls=SectionedCommand)

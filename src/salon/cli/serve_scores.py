@@ -1,4 +1,4 @@
-"""The command that serves scores over HTTP, and hands out the tokens to ask for them."""
+"""`salon serve-scores`: serve scores over HTTP, and manage the tokens of the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that writes a simulated study and says what is in it."""
+"""`salon simulate`: write a simulated study, and print the truth planted in it."""
 
 from __future__ import annotations
 

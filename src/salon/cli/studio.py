@@ -1,6 +1,6 @@
-"""The commands of a studio: serve it, invite raters, see how far they are, keep a copy.
+"""`salon serve`, `invite`, `status`, `backup`, `restore` and `erase`: run a studio and look after its data.
 
-The web server, the database and the tables are imported when a command runs, so help and usage errors come at once.
+The web server, the database and the tables are imported when a command runs, so that help and usage errors are quick.
 """
 
 from __future__ import annotations
@@ -342,9 +342,7 @@ def _folder(study: Path) -> Path:
     return study.resolve()
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that takes a rater out of a study.
-# --------------------------------------------------------------------------------------------------
+# -- erase ----------------------------------------------------------------------------------------------------------
 
 ELSEWHERE = (
     "backups, exports, merged studies, labels, reports and models made before still hold what they gave: "

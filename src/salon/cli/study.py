@@ -1,4 +1,4 @@
-"""Commands that make, read, write and join studies."""
+"""`salon init`, `import`, `export` and `merge`: make, read, write and join studies."""
 
 from __future__ import annotations
 
@@ -341,9 +341,7 @@ def _print_written(study: Study, output: Path, as_json: bool, **facts: Any) -> N
     say(f"wrote {output}")
 
 
-# --------------------------------------------------------------------------------------------------
-# A folder of pictures as a study: what `salon import pictures` and `salon serve PICTURES` share.
-# --------------------------------------------------------------------------------------------------
+# -- pictures -------------------------------------------------------------------------------------------------------
 
 _MOST_BROKEN = 10
 

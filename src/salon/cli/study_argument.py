@@ -1,4 +1,4 @@
-"""The study a command was given: a folder, the address of a database, or one file of judgments."""
+"""The STUDY argument of commands: a folder, the address of a database, or one file of judgments."""
 
 from __future__ import annotations
 

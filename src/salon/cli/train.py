@@ -1,4 +1,4 @@
-"""The commands that learn a preference: heads on a frozen encoder here, the others in modules of their own."""
+"""`salon train`, `salon train heads` and `salon train sweep`: heads on a frozen encoder."""
 
 from __future__ import annotations
 
@@ -206,9 +206,7 @@ def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[Cell, ...]]:
     ]
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that tries settings of heads side by side.
-# --------------------------------------------------------------------------------------------------
+# -- sweep ----------------------------------------------------------------------------------------------------------
 
 _FIXED: dict[str, Any] = {
     name: (field.annotation, field) for name, field in HeadSettings.model_fields.items() if name not in GRID

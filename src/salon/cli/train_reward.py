@@ -1,4 +1,4 @@
-"""Flags that training commands share: a plan of the memory, and settings of a paper by name."""
+"""`salon train reward` and `salon train pairs`, and flags that training commands share: memory plans and recipes."""
 
 from __future__ import annotations
 
@@ -112,9 +112,7 @@ def require(value: Path | None, flag: str) -> Path:
     return value
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that tunes a vision-language model into a reward model.
-# --------------------------------------------------------------------------------------------------
+# -- reward ---------------------------------------------------------------------------------------------------------
 
 _FILE = click.Path(path_type=Path)
 
@@ -220,9 +218,7 @@ def _read_instruction(path: Path) -> str:
         raise BadFile("a text file with the instruction is needed", found=str(error), where=str(path)) from None
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that makes training pairs of the field's files.
-# --------------------------------------------------------------------------------------------------
+# -- pairs ----------------------------------------------------------------------------------------------------------
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The parts a page is made of. Each is a frozen value that renders itself from its own template."""
+"""The parts of a page: text, cards, charts and tables. Each renders itself from its own template."""
 
 from __future__ import annotations
 
@@ -208,9 +208,7 @@ class Details(Block):
     open: bool = False
 
 
-# --------------------------------------------------------------------------------------------------
-# One table, two doors: the same columns and rows become HTML on a page and aligned text on a terminal.
-# --------------------------------------------------------------------------------------------------
+# -- tables ---------------------------------------------------------------------------------------------------------
 
 Kind = NumberKind
 WORDS = ("text", "badge")

@@ -1,4 +1,12 @@
-"""A report: one HTML file that needs nothing else, in the one look of the house."""
+"""A report as one HTML file, its colors, and its charts as figures for a paper.
+
+    for figure in paper_figures(page.sections):
+        figure.svg(ONE_COLUMN)
+
+Cohorts, null and alert have colors that color-blind readers can tell apart, and none of them carries meaning without
+words, a shape or a dash beside it. Paper figures use the light colors on white; every rule of the style sheet is
+written into the elements, because many programs read SVG without CSS.
+"""
 
 from __future__ import annotations
 
@@ -150,12 +158,7 @@ def _is_page(path: Path) -> bool:
         return GENERATOR in file.read(2000)
 
 
-# --------------------------------------------------------------------------------------------------
-# Colours, once: light and dark values of every CSS variable. The contrast test reads what `css` writes.
-#
-# Cohorts, null and alert stay apart for colour-blind eyes (blue, ochre, grey, crimson differ in lightness or in
-# the blue-yellow direction), and none of them carries meaning without words, a shape or a dash beside it.
-# --------------------------------------------------------------------------------------------------
+# -- colors ---------------------------------------------------------------------------------------------------------
 
 LIGHT = {
     "paper": "#fbfaf6",
@@ -220,15 +223,7 @@ def _css_block(selector: str, scheme: str, colors: dict[str, str]) -> str:
     return f"{selector} {{\n  color-scheme: {scheme};\n{lines}}}"
 
 
-# --------------------------------------------------------------------------------------------------
-# Charts as figures of a paper: SVG files that need no style sheet, in the widths of one and two columns.
-#
-#     for figure in paper_figures(page.sections):
-#         figure.svg(ONE_COLUMN)
-#
-# Colors are those of the light theme on white. Every rule of the style sheet is written into the elements, because many
-# programs read SVG without CSS.
-# --------------------------------------------------------------------------------------------------
+# -- figures for a paper --------------------------------------------------------------------------------------------
 
 ONE_COLUMN = 85
 """Millimeters of a figure in one column."""

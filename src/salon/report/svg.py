@@ -1,6 +1,4 @@
-"""Static SVG, written by hand: elements that escape themselves, text that knows its width, drawings that
-can be redrawn for a narrower page.
-"""
+"""Static SVG: escaped elements, estimated text widths, drawings that can be redrawn, scales, axes and legends."""
 
 from __future__ import annotations
 
@@ -216,9 +214,7 @@ def _escaped(value: object) -> str:
     return value if isinstance(value, Markup) else clean(str(escape(value)))
 
 
-# --------------------------------------------------------------------------------------------------
-# From numbers to pixels: linear scales, and ticks a person would have chosen.
-# --------------------------------------------------------------------------------------------------
+# -- scales ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -301,9 +297,7 @@ def spread(positions: Sequence[float], gap: float, low: float, high: float) -> l
     return placed
 
 
-# --------------------------------------------------------------------------------------------------
-# What charts share around their marks: axes, grid lines, a legend.
-# --------------------------------------------------------------------------------------------------
+# -- axes, grid lines, legends --------------------------------------------------------------------------------------
 
 LINE = 18
 """Pixels from one line of text to the next."""

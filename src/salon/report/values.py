@@ -1,8 +1,9 @@
 """Numbers on a page that can be proved equal to the numbers of a JSON document.
 
-Every number is written as `<data data-key="criteria.Mood.mean_tau.value" data-value="0.147">0.147</data>`:
-the key is the path of the number in the document, the value its raw `repr`. `disagreements(html, document)`
-finds each one that differs, so a test can prove a page number for number.
+`located(report)` is the same report, with every number carrying its path. Tables and charts write that path beside the
+number: `<data data-key="criteria.Mood.mean_tau.value" data-value="0.147">0.147</data>`. Arithmetic gives plain numbers
+back, so a derived number never claims a path. `disagreements(html, document)` finds each number that differs, so a test
+can compare a page with its JSON number by number.
 """
 
 from __future__ import annotations
@@ -137,13 +138,7 @@ def _lookup_step(holder: object, part: str, key: str) -> object:
     raise BadColumns.missing(part, [], where=f"path {key!r}")
 
 
-# --------------------------------------------------------------------------------------------------
-# Numbers that know where they stand in a JSON document.
-#
-# `located(report)` is the same report, every number of it carrying its path. Tables and charts write that path beside
-# what they print, so a page cannot name one number and show another; arithmetic gives plain numbers back, so a derived
-# number never claims a path.
-# --------------------------------------------------------------------------------------------------
+# -- located numbers ------------------------------------------------------------------------------------------------
 
 D = TypeVar("D")
 _UNNUMBERED = (bool, str, type(None))

@@ -1,4 +1,4 @@
-"""Words of every report: names that fit a line and keep their direction, counts, lists, sentences."""
+"""Words of reports: names that fit a line, counts, lists, sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owner's API: progress, raters, invitations, the audit and the study itself."""
+"""The owner's JSON API: progress, raters, invitations, the audit and the study as a download."""
 
 from __future__ import annotations
 
@@ -117,9 +117,7 @@ def _link(request: Request, token: str) -> str:
     return f"{address}/enter/{token}"
 
 
-# --------------------------------------------------------------------------------------------------
-# A study packed for downloading: written into a room of its own, zipped, and swept away when it was sent.
-# --------------------------------------------------------------------------------------------------
+# -- downloads ------------------------------------------------------------------------------------------------------
 
 EXPORT_FORMS = {
     "parquet": "Parquet tables: a study folder that every command takes.",

@@ -1,4 +1,7 @@
-"""The studio for programs: JSON in, JSON out, one shape of error, a schema at /api/openapi.json."""
+"""The rater's JSON API: what comes next, ready, answer, undo. The schema is at /api/openapi.json.
+
+Items have no ids here, only places and code names.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,7 @@ from salon.study import Criterion
 from salon.web.auth import Anyone, require_session
 from salon.web.images import Images
 
-# --------------------------------------------------------------------------------------------------
-# What the API says, as the schema shows it. Items have no ids here, only places and code-names.
-# --------------------------------------------------------------------------------------------------
+# -- shapes ---------------------------------------------------------------------------------------------------------
 
 
 class ApiModel(BaseModel):
@@ -222,9 +223,7 @@ def _criterion_shape(criterion: Criterion, kind: str) -> CriterionShape:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The rater's API: what comes next, ready, answer, undo.
-# --------------------------------------------------------------------------------------------------
+# -- routes ---------------------------------------------------------------------------------------------------------
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ServiceError} for status in (400, 401, 403, 404, 409, 413, 421, 422, 425, 429, 500, 503)

@@ -1,4 +1,4 @@
-"""A studio as a web application."""
+"""The studio as a web application, and the check of its configuration before people are let in."""
 
 from __future__ import annotations
 
@@ -92,9 +92,7 @@ class Readiness:
             return self._reason or None
 
 
-# --------------------------------------------------------------------------------------------------
-# Is everything in order before people are let in? Looked at without changing anything.
-# --------------------------------------------------------------------------------------------------
+# -- configuration check --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Pages from templates. Everything is escaped; Markdown of the owner's may hold no HTML."""
+"""HTML pages from templates, their sentences, and the style sheet and static files that all pages share.
+
+Everything is escaped. Markdown written by the owner may not contain HTML.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +52,7 @@ def _markdown() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False})
 
 
-# --------------------------------------------------------------------------------------------------
-# The sentences of the pages: those of collecting, and those that only a browser needs (sentences/*.toml).
-# --------------------------------------------------------------------------------------------------
+# -- sentences ------------------------------------------------------------------------------------------------------
 
 _FOLDER = Path(__file__).parent / "sentences"
 
@@ -75,9 +76,7 @@ class PageWords(Sentences):
         return key in self._sentences
 
 
-# --------------------------------------------------------------------------------------------------
-# The look of the studio and of the scoring service: the ground of all of Salon's pages, its icon, and own files.
-# --------------------------------------------------------------------------------------------------
+# -- style sheet and static files -----------------------------------------------------------------------------------
 
 STATIC = Path(__file__).parent / "static"
 REVALIDATE = {"Cache-Control": "no-cache"}

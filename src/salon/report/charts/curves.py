@@ -1,4 +1,4 @@
-"""Curves of a quantity over another, with bands: power over the number of prompts."""
+"""Charts of one quantity over another: curves with bands, calibration curves, scatter plots."""
 
 from __future__ import annotations
 
@@ -183,9 +183,7 @@ def _curve_words(curves: Sequence[Curve], percent: bool) -> str:
     return "; ".join(lines) + "."
 
 
-# --------------------------------------------------------------------------------------------------
-# A curve from a latent scale to the scale of ratings, and the items that tie the two together.
-# --------------------------------------------------------------------------------------------------
+# -- calibration curves ---------------------------------------------------------------------------------------------
 
 STEPS = 80
 
@@ -294,9 +292,7 @@ def _anchor_tip(anchor: AnchorMark) -> str:
     return f"{anchor.label}: " + ", ".join(parts)
 
 
-# --------------------------------------------------------------------------------------------------
-# Two estimates against each other: a dot for each thing, a cross for both its intervals.
-# --------------------------------------------------------------------------------------------------
+# -- scatter plots --------------------------------------------------------------------------------------------------
 
 RADIUS = 4.5
 LONGEST_LABEL = 150

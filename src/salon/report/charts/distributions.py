@@ -1,4 +1,4 @@
-"""What was observed, over what random raters would give."""
+"""Bars: observed distributions over their null, shares by bucket, and plain lists."""
 
 from __future__ import annotations
 
@@ -342,9 +342,7 @@ def _histogram_words(
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Lying bars: stacked shares by bucket, and plain lists.
-# --------------------------------------------------------------------------------------------------
+# -- shares by bucket and plain lists -------------------------------------------------------------------------------
 
 COMPACT = 520
 PALEST = 0.2

@@ -1,4 +1,4 @@
-"""Estimates with their intervals, one row each, against a null line and named references."""
+"""Estimates with intervals, one row each: dots with reference lines, and caterpillars with tiers."""
 
 from __future__ import annotations
 
@@ -205,9 +205,7 @@ def _tone(groups: Sequence[str], name: str, tones: Sequence[str]) -> str:
     return tones[groups.index(name) % len(tones)]
 
 
-# --------------------------------------------------------------------------------------------------
-# Scores from best to worst, each with its interval: a caterpillar, with tiers as bands.
-# --------------------------------------------------------------------------------------------------
+# -- caterpillars ---------------------------------------------------------------------------------------------------
 
 GAP = 24
 """Pixels of the line that stands for rows left out."""

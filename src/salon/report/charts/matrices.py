@@ -1,4 +1,4 @@
-"""A matrix as coloured cells: agreement of raters with raters, or any table with a centre."""
+"""Heat maps of a matrix, and radars of several quantities."""
 
 from __future__ import annotations
 
@@ -206,9 +206,7 @@ def _heat_words(matrix: HeatMatrix, rows: Sequence[str], columns: Sequence[str],
     return f"{len(rows)} by {len(columns)} cells of {name}; {extremes[0]}, {extremes[1]}."
 
 
-# --------------------------------------------------------------------------------------------------
-# A radar: several quantities of each contestant around one center.
-# --------------------------------------------------------------------------------------------------
+# -- radars ---------------------------------------------------------------------------------------------------------
 
 RINGS = (0.25, 0.5, 0.75, 1.0)
 MOST_CONTESTANTS = 6

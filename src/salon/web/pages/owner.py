@@ -1,6 +1,6 @@
-"""The owner's pages: how the study goes, who is at work, what there is to look at, and who did what.
+"""The owner's pages that show things: progress and figures, the gallery, the audit.
 
-Every page is whole without JavaScript; with it, the parts marked `data-live` are fetched anew every few seconds.
+Every page works without JavaScript; with it, the parts marked `data-live` are fetched anew every few seconds.
 """
 
 from __future__ import annotations
@@ -178,9 +178,7 @@ def day(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-# --------------------------------------------------------------------------------------------------
-# The live figures in words: every number with its interval, its n, and how it was made; "too few yet" where so.
-# --------------------------------------------------------------------------------------------------
+# -- figures in words -----------------------------------------------------------------------------------------------
 
 HOURS = 48
 """Hours of the chart."""

@@ -1,4 +1,4 @@
-"""What the owner's forms send, checked; and forms that work once, however often a page is loaded again."""
+"""The owner's pages with forms: raters, settings and data. A form works once, however often its page is reloaded."""
 
 from __future__ import annotations
 
@@ -103,9 +103,7 @@ class FormKeys:
             return True
 
 
-# --------------------------------------------------------------------------------------------------
-# The owner's page of raters: invite, pause, remove, erase; links that are shown once; hours and pay.
-# --------------------------------------------------------------------------------------------------
+# -- raters ---------------------------------------------------------------------------------------------------------
 
 router = APIRouter(include_in_schema=False)
 
@@ -236,9 +234,7 @@ def _redirect_to_raters(**query: str) -> RedirectResponse:
     return RedirectResponse(f"/owner/raters?{urlencode(query)}", 303)
 
 
-# --------------------------------------------------------------------------------------------------
-# The owner's page of settings: studio.toml as it is, the plain things as a form, mistakes told in place.
-# --------------------------------------------------------------------------------------------------
+# -- settings -------------------------------------------------------------------------------------------------------
 
 MOST_TEXT = 500_000
 """Characters of a studio.toml, and of each text in the form."""
@@ -390,9 +386,7 @@ def _text_mark(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-# --------------------------------------------------------------------------------------------------
-# The owner's page of data: the study out in many forms, answers of other tools in, pictures for reference.
-# --------------------------------------------------------------------------------------------------
+# -- data -----------------------------------------------------------------------------------------------------------
 
 REFERENCES = "references"
 """Folder of uploaded pictures, inside the study."""

@@ -1,7 +1,10 @@
-"""A rater's pages: one address, `/`, that always shows what comes next; forms that post and come back to it.
+"""A rater's pages: `/` always shows what comes next; forms post and come back to it.
 
 Everything works with plain forms. JavaScript adds countdowns, keys, zoom, and an answer that is sent again, under the
 same key, until the studio has said that it is saved.
+
+Names of form fields end in the number of their criterion: `answer0`; ranks and points add their own, `rank0.2`,
+`point0.3`. Field values are checked where answers become judgments.
 """
 
 from __future__ import annotations
@@ -263,11 +266,7 @@ def _redirect_home(request: Request, note: str = "") -> Response:
     return RedirectResponse(there, status_code=303)
 
 
-# --------------------------------------------------------------------------------------------------
-# From the fields of a form to an answer. What the fields hold is checked below, where answers become judgments.
-#
-# Fields end in the number of their criterion: `answer0`; ranks and points add their own, `rank0.2`, `point0.3`.
-# --------------------------------------------------------------------------------------------------
+# -- answers from form fields ---------------------------------------------------------------------------------------
 
 _SHORT: dict[str, PairAnswer] = {"1": "first", "2": "second", "t": "tie"}
 _MOST_PAIRS = 1000
@@ -362,9 +361,7 @@ def _text(fields: FormData, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# --------------------------------------------------------------------------------------------------
-# What the page of a question tells: pictures under code-names, criteria as they are asked, pairs of a ranking.
-# --------------------------------------------------------------------------------------------------
+# -- the page of a question -----------------------------------------------------------------------------------------
 
 _NUMBERED = 7
 """Scales with more levels stand in one narrow row."""

@@ -1,4 +1,11 @@
-"""Where a scoring service listens, what it takes and what it refuses."""
+"""Who may use the scoring service: its settings, its tokens, and how many requests may be under way.
+
+    .salon-scores/tokens.json     [{"name", "sha256", "scopes", "made_at"}, ...], mode 0600
+
+A token holds 256 random bits and is shown once; the service keeps its SHA-256. Scopes: `score` asks for scores,
+comparisons, picks, gates and explanations, and may give feedback; `admin` loads and swaps models; `metrics` reads
+/metrics. The file is read again when it changes, so a revoked token ends at once.
+"""
 
 from __future__ import annotations
 
@@ -68,15 +75,7 @@ def check_scoring_settings(settings: ScoringSettings) -> ScoringSettings:
     return settings
 
 
-# --------------------------------------------------------------------------------------------------
-# Who may ask, and for what. A token holds 256 random bits and is shown once; the service keeps its SHA-256.
-#
-#     .salon-scores/tokens.json     [{"name", "sha256", "scopes", "made_at"}, ...], mode 0600
-#
-# Scopes: `score` asks for scores, comparisons, picks, gates and explanations, and may give feedback; `admin` loads and
-# swaps models; `metrics` reads /metrics. The file is read again when it changes, so a token that is revoked ends at
-# once.
-# --------------------------------------------------------------------------------------------------
+# -- tokens ---------------------------------------------------------------------------------------------------------
 
 TokenScope = Literal["score", "admin", "metrics"]
 SCOPES: tuple[TokenScope, ...] = get_args(TokenScope)
@@ -252,9 +251,7 @@ AdminCaller = Annotated[ServiceCaller, Depends(_admin)]
 MetricsCaller = Annotated[ServiceCaller, Depends(_metrics)]
 
 
-# --------------------------------------------------------------------------------------------------
-# How many requests with pictures may be under way, and how many bytes: known before a body is read.
-# --------------------------------------------------------------------------------------------------
+# -- requests under way ---------------------------------------------------------------------------------------------
 
 _WAIT_SECONDS = 1.0
 

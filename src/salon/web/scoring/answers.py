@@ -1,4 +1,4 @@
-"""From what a model saw to what is answered, and to the log of decisions."""
+"""Answers of the scoring service: from model results to JSON, the decision log, and the OpenAPI schema of bodies."""
 
 from __future__ import annotations
 
@@ -144,9 +144,7 @@ async def record_decision(
     return id
 
 
-# --------------------------------------------------------------------------------------------------
-# The schema of the service: bodies as JSON or as a form, with examples, and the one shape of every refusal.
-# --------------------------------------------------------------------------------------------------
+# -- schema ---------------------------------------------------------------------------------------------------------
 
 _BODIES = (shapes.ScoreIn, shapes.CompareIn, shapes.PickIn, shapes.GateIn, shapes.ExplainIn)
 _SCHEMA_REF = "#/components/schemas/{model}"

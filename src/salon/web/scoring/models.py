@@ -1,4 +1,4 @@
-"""Which models are loaded, and the way from one to the next: load, activate, rollback."""
+"""Routes about models: list, load, activate, roll back."""
 
 from __future__ import annotations
 

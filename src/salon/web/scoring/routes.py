@@ -1,4 +1,4 @@
-"""The routes that look at pictures: score, compare, pick."""
+"""The routes that look at pictures: score, compare, pick, gate, explain; and feedback and drift."""
 
 from __future__ import annotations
 
@@ -159,9 +159,7 @@ async def pick_best(request: Request, caller: ScoreCaller) -> Response:
     return answers.json_response(answer)
 
 
-# --------------------------------------------------------------------------------------------------
-# The route that holds pictures back: gates made by `salon select gate`, each with its promise.
-# --------------------------------------------------------------------------------------------------
+# -- gates ----------------------------------------------------------------------------------------------------------
 
 
 @router.post("/gate", response_model=GateAnswer, openapi_extra=picture_body(GateIn))
@@ -210,9 +208,7 @@ def gate_criterion(gate: Gate, model: ScoringModel) -> ServedCriterion:
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# Why a picture has its score, or stands above another: POST /v1/explain.
-# --------------------------------------------------------------------------------------------------
+# -- explanations ---------------------------------------------------------------------------------------------------
 
 
 class ExplainAnswer(ScoringAnswer):
@@ -302,9 +298,7 @@ def _explain_pictures(
     return tuple(explanations), tuple(dict.fromkeys(filter(None, notes)))
 
 
-# --------------------------------------------------------------------------------------------------
-# What people said later, and whether the service drifts: POST /v1/feedback, GET /v1/drift.
-# --------------------------------------------------------------------------------------------------
+# -- feedback and drift ---------------------------------------------------------------------------------------------
 
 
 class FeedbackIn(RequestModel):

@@ -1,4 +1,8 @@
-"""Figures of a running service, for Prometheus: /metrics."""
+"""Status of the scoring service: /healthz, /readyz, /metrics for Prometheus, and the page to try it at /.
+
+The page is an empty frame: criteria, pictures and numbers come over the API with the token of the reader. So anybody
+may read the frame.
+"""
 
 from __future__ import annotations
 
@@ -102,9 +106,7 @@ class MeterMiddleware:
             self.meter.seconds.labels(route).observe(time.perf_counter() - started)
 
 
-# --------------------------------------------------------------------------------------------------
-# Is the service alive, is it ready, and what are its figures?
-# --------------------------------------------------------------------------------------------------
+# -- health and metrics ---------------------------------------------------------------------------------------------
 
 router = APIRouter(include_in_schema=False)
 
@@ -129,13 +131,7 @@ async def metrics(request: Request, caller: MetricsCaller) -> Response:
     return Response(request.app.state.meter.text(), media_type=CONTENT_TYPE_LATEST)
 
 
-# --------------------------------------------------------------------------------------------------
-# The page to try a scoring service: GET /.
-#
-# It is an empty frame: names of criteria, pictures and numbers come over the API, with the token of whoever looks. So
-# the
-# frame may be read by anybody, and tells nothing.
-# --------------------------------------------------------------------------------------------------
+# -- the page to try it ---------------------------------------------------------------------------------------------
 
 
 @router.get("/")
