@@ -69,7 +69,7 @@ FILES = {
 
 
 def draw_posters(folder: Path, prompts: Sequence[Prompt]) -> GenerateReport:
-    """The prompts drawn by four houses, with their gallery: `folder`/posters and `folder`/gallery.html."""
+    """The prompts drawn by four built-in generators, with their gallery: `folder`/posters and `folder`/gallery.html."""
     houses = [house_generator(name) for name in HOUSES]
     report = generate_items(prompts, houses, GenerateSettings(), folder / "posters")
     write_gallery(folder / "posters", folder / "gallery.html")
@@ -77,7 +77,7 @@ def draw_posters(folder: Path, prompts: Sequence[Prompt]) -> GenerateReport:
 
 
 def judge_posters(folder: Path) -> tuple[CheckReport, FuseReport]:
-    """Simulated designers rank the posters in `folder`/posters; checked and fused by house, with pages and JSON."""
+    """Simulated designers rank the posters in `folder`/posters; checked and fused by generator, with pages and JSON."""
     study = designers_study(folder / "posters")
     save_study(study, folder / "posters", overwrite=True)
     fused = fuse_study(study, FuseSettings(by="generator"))
@@ -178,7 +178,7 @@ def _print_studio(folder: Path) -> None:
 def _print_posters(checked: CheckReport, fused: FuseReport) -> None:
     for criterion in checked.criteria:
         rows = [row for row in fused.scores if row.criterion == criterion.criterion]
-        if rows:  # flags have no order of houses
+        if rows:  # flags do not rank generators
             best = min(rows, key=lambda row: row.rank)
             click.echo(f"  {criterion.name:<26} {criterion.answer:<36} best house: {best.generator}")
 

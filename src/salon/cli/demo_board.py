@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from salon.evaluate.validation import HeadFigures
 
 ENTRIES = ("atelier", "carnival", "ledger", "mirage", "proof", "proof+low-contrast@0.7")
-"""Four houses with flaws of their own, one without, and that one with a planted flaw."""
+"""Four built-in generators with flaws of their own, one without, and that one with a planted flaw."""
 LESSONS = ("proof", "apprentice")
-"""Who draws the posters that the model learns from, beside the four houses."""
+"""Who draws the posters that the model learns from, beside the four generators."""
 EVERY = 2
 """Every second prompt of the suite: all its tags."""
 CRITERION = "taste/aesthetics-preference"

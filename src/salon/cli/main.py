@@ -1,4 +1,4 @@
-"""The terminal door: finds the command, turns errors into messages and exit codes, and nothing else.
+"""The entry point of `salon`: finds the command, and turns errors into messages and exit codes.
 
 Exit codes: 0 done; 1 done, but something is missing or the answer is no; 2 misuse or bad input; 70 Salon's own fault.
 Commands are imported when they are called, so `salon --help` starts in a tenth of a second.

@@ -37,7 +37,7 @@ GLYPHS: dict[str, str] = {
 
 @cache
 def templates() -> Environment:
-    """The room's templates: everything escaped, a missing name is an error and never a blank."""
+    """The package's templates: everything escaped, a missing name is an error and never a blank."""
     loader = PackageLoader("salon.report", "templates")
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 

@@ -99,7 +99,7 @@ def style() -> str:
 
 @cache
 def icon() -> str:
-    """The house's icon as an address, for pages that are one file."""
+    """Salon's icon as an address, for pages that are one file."""
     return "data:image/svg+xml," + quote(asset("favicon.svg"), safe="")
 
 
@@ -121,7 +121,7 @@ def anchors(titles: Sequence[str], otherwise: str = "section") -> list[str]:
 
 @cache
 def asset(name: str) -> str:
-    """A text file of this room."""
+    """A text file of this package."""
     return (resources.files("salon.report") / "templates" / name).read_text(encoding="utf-8")
 
 

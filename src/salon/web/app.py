@@ -48,7 +48,7 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     )
     app.state.studio, app.state.settings = studio, settings
     secret = read_secret(settings.folder)
-    app.state.door = SessionAuth(studio.database, settings, secret=secret, password=read_password(settings.folder))
+    app.state.auth = SessionAuth(studio.database, settings, secret=secret, password=read_password(settings.folder))
     app.state.images = study_images(studio, secret)
     app.state.readiness = Readiness(studio.database)
     errors.install_error_handlers(app)
@@ -56,7 +56,7 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
         app.include_router(module.router)
     app.include_router(_plain)
     app.mount("/static", rendering.StaticAssets())
-    app.add_middleware(RequestGuard, settings=settings, may_upload=app.state.door.may_upload)
+    app.add_middleware(RequestGuard, settings=settings, may_upload=app.state.auth.may_upload)
     return app
 
 

@@ -1,4 +1,4 @@
-"""What went wrong, told once: JSON for /api, a friendly page for everyone else. Never a traceback, never a path.
+"""Errors over HTTP: JSON for /api and /v1, a page for everyone else. Never a traceback, never a path.
 
     SalonError
     └── WebError
@@ -13,7 +13,7 @@
         ├── TooMany           429  too many requests; says how long to wait
         └── Fault             500  Salon's own; the log has the rest under the same request id
 
-Errors of the rooms below are told when `STATUS` names them. All others are faults: their words are for the log.
+Errors of other packages are shown when `STATUS` names them. All others are faults: their words go to the log only.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _JSON = ("/api/", "/v1/")
 
 
 class WebError(SalonError):
-    """The door cannot let this pass."""
+    """A request that cannot be answered."""
 
     wait: int | None = None
     """Seconds after which trying again makes sense."""
@@ -197,7 +197,7 @@ def language_of(scope: Scope) -> str | None:
 
 
 def _as_salon_error(error: Exception, schema: str) -> Exception:
-    """Errors of the framework in the house's words; what was sent is not repeated."""
+    """Errors of the framework as Salon's own. What was sent is not repeated."""
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -153,7 +153,7 @@ class RequestGuard:
 
 
 class _ResponseSender:
-    """`send` with the headers of the house, that remembers whether the answer has begun."""
+    """`send` with Salon's headers. It remembers whether the answer has begun."""
 
     def __init__(self, send: Send, headers: dict[str, str], *, head_only: bool) -> None:
         self.send, self.headers, self.head_only, self.started = send, headers, head_only, False

@@ -62,7 +62,7 @@ class ScoringSettings(WebSettings):
 
 
 def check_scoring_settings(settings: ScoringSettings) -> ScoringSettings:
-    """`settings` if they leave no door open; BadValue names the flag that must change."""
+    """`settings` if they are safe; BadValue names the flag that must change."""
     check_web_settings(settings)
     if settings.no_token and not is_loopback(settings.host):
         raise BadValue(
@@ -173,7 +173,7 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# -- the door ------------------------------------------------------------------------------------------------------
+# -- authentication -------------------------------------------------------------------------------------------------
 
 
 class TokenAuth:
@@ -217,7 +217,7 @@ class TokenAuth:
 def caller_of(request: Request, scope: str) -> ServiceCaller:
     """Whose request it is; NotAllowed without the scope."""
     caller_in_scope = request.scope.setdefault("state", {}).get("caller")
-    caller: ServiceCaller = caller_in_scope or request.app.state.door.who(request.headers, address_of(request.scope))
+    caller: ServiceCaller = caller_in_scope or request.app.state.auth.who(request.headers, address_of(request.scope))
     if scope not in caller.scopes:
         raise NotAllowed(f"a token with the scope {scope!r} is needed", found="one without it")
     return caller

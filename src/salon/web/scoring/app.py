@@ -3,9 +3,10 @@
     app = create_scoring_app(service, settings, decisions=log)
 
 What routes find in `request.app.state`: `service` (ScoringService), `settings` (ScoringSettings), `decisions` (has
-`record(Decision) -> id`; None without a log), `door`, `meter`, `reference`, `gates`, `neighbourhood` and `measuring`
-(what explanations look at beside the picture). Pictures come in by `intake.take`,
-callers by `tokens.ScoreCaller` and `tokens.AdminCaller`; whoever answers about pictures calls `answers.record`.
+`record(Decision) -> id`; None without a log), `auth`, `meter`, `reference`, `gates`, `neighbourhood` and `measuring`
+(what explanations look at beside the picture). Pictures come in by `requests.read_request`,
+callers by `access.ScoreCaller` and `access.AdminCaller`. Routes that answer about pictures call
+`answers.record_decision`.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def create_scoring_app(
     service.tell = meter.batch
     meter.watch(service, places)
     app.state.service, app.state.settings, app.state.decisions = service, settings, decisions
-    app.state.door, app.state.meter, app.state.reference = TokenAuth(settings), meter, reference
+    app.state.auth, app.state.meter, app.state.reference = TokenAuth(settings), meter, reference
     app.state.gates, app.state.neighbourhood = dict(gates or {}), neighbourhood
     app.state.measuring = MeasuringWorker(None if neighbourhood is None else neighbourhood.judged.folder)
     if isinstance(decisions, WatchedLog):
