@@ -25,6 +25,7 @@ from salon.bench.submission import EntryTerms, Submission
 from salon.bench.suite import CAPABILITY, OVERALL, Suite
 from salon.bench.suite_folder import open_suite
 from salon.cli.console import (
+    Cell,
     figures_option,
     json_option,
     print_json,
@@ -207,7 +208,7 @@ def _print_plan(plan: SuitePlan, as_json: bool, *, hosted: bool) -> None:
         print_json(plan.model_dump(mode="json") | {"calls": plan.calls, "cost_at_most": plan.cost_at_most})
         return
     say(f"{plan.suite} on {plan.board}", bold=True)
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for entry in plan.entries:
         pictures = "published" if entry.published else f"{entry.to_make:,} of {entry.pictures:,}"
         rows.append((entry.entry, pictures, "", "", "", ""))

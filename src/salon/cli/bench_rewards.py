@@ -100,16 +100,13 @@ def rewards(
     else:
         _print_report(tables, generator)
     if tables.orders:
-        rows = [
-            [
-                order.scorer, with_interval(order.spearman, 2), with_interval(order.kendall, 2),
-                order.nmse, f"{len(order.generators)}", order.prompts, order.pairs,
-                order.reason or "",
-            ]
+        orders = [
+            (order.scorer, with_interval(order.spearman, 2), with_interval(order.kendall, 2), order.nmse,
+             len(order.generators), order.prompts, order.pairs, order.reason or "")
             for order in tables.orders
         ]  # fmt: skip
         columns = ["scorer", "Spearman", "Kendall", "NMSE", "generators", "prompts", "pairs", ""]
-        print_table(f"Order of generators, to that of {tables.orders[0].people}", columns, rows, left=(0, 7))
+        print_table(f"Order of generators, to that of {tables.orders[0].people}", columns, orders, left=(0, 7))
         if tables.orders[0].left_out:
             say(f"- not in both, so in no order: {', '.join(tables.orders[0].left_out)}", fg="yellow")
     for scorer in tables.scorers:

@@ -145,7 +145,7 @@ def _print_forecast(plan: LabelPlan, cast: LabelForecast, name: str, warning: st
         return
     say(f"{name} would be asked about {len(plan.items):,} items", bold=True)
     priced = "not known: give a price list with --prices"
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         ("calls", _calls_sum(plan)),
         ("answered already", cast.stored),
         ("cost", priced if cast.cost_at_most is None else f"at most {cast.cost_at_most:.4f}"),

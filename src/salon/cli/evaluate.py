@@ -177,8 +177,8 @@ def _split_rows(study: StudyFigures, splits: list[str]) -> list[tuple[Cell, ...]
     each = [
         (contestant.name, {bucket.split: bucket for bucket in contestant.buckets}) for contestant in study.contestants
     ]
-    rows = [
-        (name, *(with_interval(by_split[s].accuracy) if s in by_split else MISSING for s in splits))
+    rows: list[tuple[Cell, ...]] = [
+        (name, *(by_split[split].accuracy if split in by_split else None for split in splits))
         for name, by_split in each
     ]
     last_by_split = {split: bucket for _, by_split in reversed(each) for split, bucket in by_split.items()}

@@ -322,19 +322,14 @@ def labels(
             say("SIMULATED: nobody gave these answers.")
         judgment_kind = "ratings" if label_set.report.rows == "ratings" else "votes"
         columns = ("criterion", "rows", judgment_kind, *SPLITS, "even", "both bad")
-        rows = [
+        rows: list[tuple[Cell, ...]] = [
             (
                 criterion.criterion,
-                *(
-                    n
-                    for n in (
-                        criterion.rows,
-                        criterion.judgments,
-                        *criterion.splits.values(),
-                        criterion.even,
-                        criterion.both_bad,
-                    )
-                ),
+                criterion.rows,
+                criterion.judgments,
+                *criterion.splits.values(),
+                criterion.even,
+                criterion.both_bad,
             )
             for criterion in label_set.report.criteria
             if criterion.rows
@@ -345,8 +340,8 @@ def labels(
         for criterion in label_set.report.criteria:
             total.update(criterion.buckets)
         if total:
-            rows = [(name, n, f"{n / total.total():.1%}") for name, n in total.most_common(MOST_BUCKETS)]
-            print_table("buckets (larger camp - smaller camp - ties)", ("bucket", "rows", "share"), rows)
+            buckets = [(name, n, f"{n / total.total():.1%}") for name, n in total.most_common(MOST_BUCKETS)]
+            print_table("buckets (larger camp - smaller camp - ties)", ("bucket", "rows", "share"), buckets)
         if len(total) > MOST_BUCKETS:
             say(f"and {len(total) - MOST_BUCKETS} rarer ones, in --json")
         silent = [criterion.criterion for criterion in label_set.report.criteria if not criterion.rows]

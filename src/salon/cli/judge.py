@@ -351,7 +351,7 @@ def _by_tag(settled: Sequence[SettledPoint]) -> list[tuple[Cell, ...]]:
     groups: dict[tuple[str, str], list[SettledPoint]] = defaultdict(list)
     for point in settled:
         groups[point.tag or MISSING, point.rule].append(point)
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for (tag, rule), points in sorted(groups.items()):
         counts = [sum(point.answer is answer for point in points) for answer in (True, False, None)]
         numbers = (len(points), *counts, sum(point.disputed for point in points))

@@ -129,10 +129,11 @@ def print_report(report: JudgeReport, html: Path | None = None) -> None:
         print_table("Judges against people: means over criteria", titles, judges)
         criteria = {part.criterion: part.name for row in report.judges for part in row.criteria}
         if len(criteria) > 1:
-            accuracies = [
-                (row.judge, {part.criterion: part.figures.accuracy for part in row.criteria}) for row in report.judges
+            figures = [(row.judge, {part.criterion: part.figures for part in row.criteria}) for row in report.judges]
+            by_criterion = [
+                (judge, *(part.accuracy if (part := known.get(id)) else None for id in criteria))
+                for judge, known in figures
             ]
-            by_criterion = [(judge, *(known.get(id) for id in criteria)) for judge, known in accuracies]
             print_table("\nAccuracy by criterion", ("judge", *criteria.values()), by_criterion)
         panel = [
             (
@@ -162,8 +163,8 @@ def print_report(report: JudgeReport, html: Path | None = None) -> None:
             )
             for flag in report.flags
         ]
-        columns = ("flag", "cohort", "items", "answers", "flagged", "alpha (ordinal)")
-        print_table("\nFlags of people", columns, rows, left=(0, 1))
+        titles = ("flag", "cohort", "items", "answers", "flagged", "alpha (ordinal)")
+        print_table("\nFlags of people", titles, rows, left=(0, 1))
         judged_rows = [
             (judge.judge, flag.name, flag.cohort or MISSING, judge.separation, judge.items)
             for flag in report.flags

@@ -149,8 +149,8 @@ def best(
             say(f"... and {len(report.picks) - _MOST_PROMPTS:,} more in {page.parent}")
         weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
         say(f"weights: {weights}; total in {report.scale}", dim=True)
-        for words in (*report.policies, *report.notes):
-            say(f"- {words}", dim=True)
+        for note in (*report.policies, *report.notes):
+            say(f"- {note}", dim=True)
         say(str(report.signature), dim=True)
         say(f"wrote {page}")
     if report.chosen < report.prompts:
@@ -351,21 +351,19 @@ def explain_command(
         say("SIMULATED: nobody gave the study's answers.")
     if explanation.difference is not None:
         say(explanation.difference.told, bold=True)
-    for picture in explanation.pictures:
+    for detail in explanation.pictures:
         total = (
-            "no total"
-            if picture.total is None
-            else f"{picture.total:.3f}" + (f" ± {picture.sd:.3f}" if picture.sd else "")
+            "no total" if detail.total is None else f"{detail.total:.3f}" + (f" ± {detail.sd:.3f}" if detail.sd else "")
         )
-        say(f"{picture.picture}: {total} ({explanation.scale})", bold=True)
+        say(f"{detail.picture}: {total} ({explanation.scale})", bold=True)
         rows = [
             (part.criterion, fixed(part.value), fixed(part.sigma), f"{part.share:.3f}", fixed(part.adds),
              part.unscored or "")
-            for part in picture.contributions
+            for part in detail.contributions
         ]  # fmt: skip
         print_table(None, ("criterion", "value", "sd", "weight", "adds", ""), rows, left=(0, 5))
-        if picture.neighbours:
-            counts = {part.criterion for part in picture.contributions if part.share > 0}
+        if detail.neighbours:
+            counts = {part.criterion for part in detail.contributions if part.share > 0}
             near = [
                 (
                     neighbor.item,
@@ -378,14 +376,14 @@ def explain_command(
                         )
                     ),
                 )
-                for neighbor in picture.neighbours
+                for neighbor in detail.neighbours
             ]
             print_table("judged pictures near it", ("item", "distance", "raters said"), near, left=(0, 2))
-        if picture.measurements:
+        if detail.measurements:
             stood = [
                 (part.name, fixed(part.value), MISSING if part.below is None else f"{part.below:.0%}",
                  part.tells if part.value is not None else f"no value: {part.unmeasured}")
-                for part in picture.measurements
+                for part in detail.measurements
             ]  # fmt: skip
             print_table("measured by rule", ("measurement", "value", "study below", ""), stood, left=(0, 3))
     for note in explanation.notes:

@@ -113,9 +113,9 @@ def heads(
         title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
         print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
         counts = report.counts
-        training = f"{counts['train pairs']:,} pairs of {count(counts['train prompts'], 'prompt')}"
+        train = f"{counts['train pairs']:,} pairs of {count(counts['train prompts'], 'prompt')}"
         test = f"{counts['test pairs']:,} pairs of {count(counts['test prompts'], 'prompt')}"
-        say(f"trained on {training}; {test} are kept for the test", dim=True)
+        say(f"trained on {train}; {test} are kept for the test", dim=True)
         for rater, eta in sorted(report.rater_reliability.items(), key=lambda pair: pair[1]):
             say(f"- rater {rater}: reliability {eta:.2f}")
         say(f"- ended because: {report.stopped}")
@@ -147,7 +147,7 @@ def _compare(
             f"heads on {report.encoder}: {report.pairs:,} validation pairs of {count(report.prompts, 'prompt')}",
             bold=True,
         )
-        rows = [("chance", *["0.500"] * (1 + len(splits)))]
+        rows: list[tuple[Cell, ...]] = [("chance", *["0.500"] * (1 + len(splits)))]
         for row in (report.panel, *report.rows):
             accuracies = {bucket.split: bucket.accuracy for bucket in row.buckets}
             rows.append((row.name, row.accuracy, *(accuracies.get(split) for split in splits)))
