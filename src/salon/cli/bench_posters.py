@@ -51,10 +51,9 @@ POSTER_COMMANDS = {
     "compare": ("salon.cli.bench_posters:compare", "Put several contestants side by side."),
     "people": ("salon.cli.bench_posters_run:people", "Have people answer what a judge answered."),
 }
-"""Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LazyGroup, later=POSTER_COMMANDS)
+@click.group(cls=LazyGroup, lazy=POSTER_COMMANDS)
 def posters() -> None:
     """Understanding and making posters: PosterIQ's 24 tasks, with a perfect answer worth 1 and a blind one nothing.
 

@@ -36,10 +36,9 @@ JUDGE_COMMANDS = {
     "route": ("salon.cli.judge:route", "What several judges say together of every point of a checklist."),
     "report": ("salon.cli.judge_report:report", "What judges are worth against the people of STUDY."),
 }
-"""Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LazyGroup, later=JUDGE_COMMANDS)
+@click.group(cls=LazyGroup, lazy=JUDGE_COMMANDS)
 def judge() -> None:
     """Models as raters: ask them under one strict protocol, and see what they are worth.
 

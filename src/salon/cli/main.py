@@ -7,7 +7,6 @@ Commands are imported when they are called, so `salon --help` starts in a tenth 
 from __future__ import annotations
 
 import difflib
-import importlib
 import io
 import json
 import os
@@ -16,6 +15,7 @@ from collections.abc import Sequence
 
 import click
 
+from salon.cli.lazy_commands import load_command
 from salon.errors import BadFile, SalonError
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
@@ -85,12 +85,7 @@ class StageGroup(click.Group):
         return [name for stage in COMMANDS.values() for name in stage]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        for stage in COMMANDS.values():
-            if name in stage:
-                module, attribute = stage[name][0].split(":")
-                command: click.Command = getattr(importlib.import_module(module), attribute)
-                return command
-        return None
+        return next((load_command(stage[name][0]) for stage in COMMANDS.values() if name in stage), None)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -13,11 +13,10 @@ import click
 
 from salon.cli.console import count, json_option, print_json, print_table, say, spinner
 from salon.cli.options import trusted_proxy_option
-from salon.collect.studio.removal import RaterData, erase_rater, find_rater_data
 from salon.errors import BadFile, BadValue
-from salon.store.folder import local_path
 
 if TYPE_CHECKING:
+    from salon.collect.studio.removal import RaterData
     from salon.collect.studio.studio import Studio
     from salon.web.settings import WebSettings
 
@@ -366,6 +365,9 @@ def erase(study: str, rater: str, yes: bool, as_json: bool) -> None:
       salon erase posters --rater designers-7
       salon erase posters --rater designers-7 --yes --json
     """
+    from salon.collect.studio.removal import erase_rater, find_rater_data
+    from salon.store.folder import local_path
+
     folder = local_path(study)
     holding = find_rater_data(folder, rater)
     if not yes:

@@ -30,10 +30,9 @@ TRAIN_COMMANDS = {
     "pairs": ("salon.cli.train_reward:pairs", "Pairs to train on from HPDv3, HPDv2, Pick-a-Pic or ImageReward files."),
     "probe": ("salon.cli.evaluate:probe", "Can tricks raise a model's score? Contrast, borders, texts and more."),
 }
-"""Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LazyGroup, later=TRAIN_COMMANDS)
+@click.group(cls=LazyGroup, lazy=TRAIN_COMMANDS)
 def train() -> None:
     """Learn what raters prefer, and give it to any picture.
 

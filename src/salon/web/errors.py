@@ -30,8 +30,6 @@ from starlette.types import Scope
 
 from salon.collect.studio.rater_side import TooEarly
 from salon.errors import BadFile, BadValue, ConflictingJudgment, DesignError, InputError, SalonError, StatsError
-from salon.select.service import model as scoring
-from salon.select.service.decisions import UnknownDecision
 from salon.store.database import connection as database
 from salon.web.rendering import PageWords, render_page
 
@@ -125,20 +123,13 @@ STATUS: dict[type[SalonError], int] = {
     database.KeyReused: 409,
     database.NothingToUndo: 409,
     TooEarly: 425,
-    UnknownDecision: 404,
     ConflictingJudgment: 409,
-    scoring.UnknownVersion: 404,
-    scoring.LoadRefused: 403,
-    scoring.LoadInProgress: 409,
-    scoring.LoadFailed: 422,
-    scoring.QueueFull: 503,
-    scoring.DeadlineExceeded: 504,
     BadFile: 500,  # its words name files of the server
     InputError: 422,
     StatsError: 422,
     DesignError: 422,
 }
-"""The status of every error that is told in its own words; its subclasses too."""
+"""The status of every error that is shown in its own words; its subclasses too. `salon.web.scoring` adds its own."""
 
 
 def status_of(error: SalonError) -> int:
@@ -174,7 +165,7 @@ def _wait(error: SalonError) -> int | None:
     """Seconds after which trying again makes sense."""
     if isinstance(error, TooEarly):
         return math.ceil(error.seconds_left)
-    return error.wait if isinstance(error, WebError | scoring.QueueFull) else None
+    return getattr(error, "wait", None)
 
 
 def install_error_handlers(app: FastAPI) -> None:

@@ -19,7 +19,8 @@ from fastapi import FastAPI
 
 from salon.select.explain_picture import MeasuringWorker, Neighborhood
 from salon.select.gate import Gate
-from salon.select.service.decisions import Decision
+from salon.select.service import model
+from salon.select.service.decisions import Decision, UnknownDecision
 from salon.select.service.drift import WatchedLog
 from salon.select.service.service import ScoringService
 from salon.select.weights import ScoreReference
@@ -33,6 +34,10 @@ from salon.web.scoring.status import Meter, MeterMiddleware
 
 WITH_PICTURES = frozenset({"/v1/score", "/v1/compare", "/v1/pick", "/v1/gate", "/v1/explain"})
 """Routes that take pictures: a token is looked at, and a place taken, before their body is read."""
+errors.STATUS.update({
+    UnknownDecision: 404, model.UnknownVersion: 404, model.LoadRefused: 403, model.LoadInProgress: 409,
+    model.LoadFailed: 422, model.QueueFull: 503, model.DeadlineExceeded: 504,
+})  # fmt: skip
 _ROUTERS = (routes.router, models.router, status.router, rendering.router)
 _POLICY = {"Content-Security-Policy": HEADERS["Content-Security-Policy"] + "; img-src 'self' blob: data:"}
 
