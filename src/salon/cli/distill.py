@@ -1,4 +1,4 @@
-"""The command that makes labels of a VLM's own answers."""
+"""`salon distill label`, `train`, `ablate` and `evaluate`: from comparisons by a VLM to a one-pass scorer."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from salon.cli.console import (
+    Cell,
     html_option,
     json_option,
     print_closing,
@@ -55,7 +56,6 @@ from salon.train.distill_label import (
     write_labels,
 )
 from salon.train.distill_label_settings import DistillLabelSettings
-from salon.train.distill_label_sources import CallTally
 from salon.train.distill_settings import DistillSettings
 
 if TYPE_CHECKING:
@@ -87,28 +87,46 @@ def label(study: Path, output: Path, overwrite: bool, dry_run: bool, as_json: bo
       salon distill label study -o single --source pointwise --max-calls 30725 --model qwen
       salon distill label study -o labels --simulated accuracy=0.8,bias=0.1            try it out, without a model
     """
-    named, settings = settings_from(JudgeSpec, flags), settings_from(DistillLabelSettings, flags)
-    found = read_study_argument(local_path(study))
+    judge_choice, settings = settings_from(JudgeSpec, flags), settings_from(DistillLabelSettings, flags)
+    study_data = read_study_argument(local_path(study))
     with spinner("looking at pictures") as step:
-        plan = plan_labels(found, study, named, settings, step)
-    with open_judge(named, found, study) as vlm:
+        plan = plan_labels(study_data, study, judge_choice, settings, step)
+    with open_judge(judge_choice, study_data, study) as vlm:
         check_labels_target(plan, vlm, output, overwrite=overwrite)
-        priced = dry_run or named.budget is not None
+        priced = dry_run or judge_choice.budget is not None
         cast = forecast_labels(plan, vlm) if priced else LabelForecast(plan.budget.calls, 0, None)
-        warning = check_budget(named.budget, cast.cost_at_most, cast.calls - cast.stored)
+        warning = check_budget(judge_choice.budget, cast.cost_at_most, cast.calls - cast.stored)
         if dry_run:
             _print_forecast(plan, cast, vlm.name, warning, as_json)
             return
         say(f"{vlm.name}: {_calls_sum(plan)}", err=True)
-        for told in [*([warning] if warning else []), *drift_warnings(plan, vlm, named.canaries)]:
-            say(f"note: {told}", fg="yellow", err=True)
+        for message in [*([warning] if warning else []), *drift_warnings(plan, vlm, judge_choice.canaries)]:
+            say(f"note: {message}", fg="yellow", err=True)
         with progress_bar("asking", quiet=as_json) as watch:
             card, tally = write_labels(plan, vlm, output, watch, overwrite=overwrite)
         notes = vlm.notes() if isinstance(vlm, VlmWithNotes) else []
     if as_json:
         print_json(card.model_dump(mode="json") | {"folder": str(output), "stored": tally.stored, "notes": notes})
     else:
-        _print_labels(card, tally, read_pseudo_scores(output), output, notes)
+        scores = read_pseudo_scores(output)
+        if card.simulated:
+            say("SIMULATED: no model gave these answers.")
+        say(f"{card.judge}, {card.source}: {card.labelled:,} of {card.items:,} items labelled", bold=True)
+        if card.source == "majority":
+            assert scores.pairs is not None  # majority labels are pairs
+            say(f"- {len(scores.pairs):,} labels of pairs and criteria, {(scores.pairs.p == 0.5).mean():.0%} level")
+        else:
+            label_rows = _label_rows(card, scores)
+            print_table(None, ("criterion", "items", "mean", "spread", "median sd", "ties"), label_rows)
+        say(f"- {card.calls_made:,} calls ({card.calls_planned:,} planned), {tally.stored:,} from the store")
+        if card.unread:
+            say("- not read: " + ", ".join(f"{id} {count:,}" for id, count in card.unread.items()))
+        for warning in card.warnings:
+            say(f"warning: {warning}", fg="yellow", err=True)
+        for note in (*card.policies, *notes):
+            say(f"- {note}", dim=True)
+        say(f"wrote {output}")
+        say(card.signature, dim=True)
     if card.calls_failed:
         click.get_current_context().exit(1)
 
@@ -121,15 +139,15 @@ def _calls_sum(plan: LabelPlan) -> str:
 def _print_forecast(plan: LabelPlan, cast: LabelForecast, name: str, warning: str | None, as_json: bool) -> None:
     if as_json:
         cost = None if cast.cost_at_most is None else float(cast.cost_at_most)
-        told = {"dry_run": True, "judge": name, "source": plan.settings.source, "items": len(plan.items)}
-        told |= {"calls": cast.calls, "stored": cast.stored, "cost_at_most": cost, "sum": plan.budget.words()}
-        print_json(told)
+        record = {"dry_run": True, "judge": name, "source": plan.settings.source, "items": len(plan.items)}
+        record |= {"calls": cast.calls, "stored": cast.stored, "cost_at_most": cost, "sum": plan.budget.words()}
+        print_json(record)
         return
     say(f"{name} would be asked about {len(plan.items):,} items", bold=True)
     priced = "not known: give a price list with --prices"
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         ("calls", _calls_sum(plan)),
-        ("answered already", f"{cast.stored:,}"),
+        ("answered already", cast.stored),
         ("cost", priced if cast.cost_at_most is None else f"at most {cast.cost_at_most:.4f}"),
     ]
     print_table(None, ("", ""), rows, left=(0, 1))
@@ -137,45 +155,23 @@ def _print_forecast(plan: LabelPlan, cast: LabelForecast, name: str, warning: st
         say(f"note: {warning}", fg="yellow")
 
 
-def _print_labels(card: LabelCard, tally: CallTally, scores: PseudoScores, output: Path, notes: list[str]) -> None:
-    if card.simulated:
-        say("SIMULATED: no model gave these answers.")
-    say(f"{card.judge}, {card.source}: {card.labelled:,} of {card.items:,} items labelled", bold=True)
-    if card.source == "majority":
-        assert scores.pairs is not None  # majority labels are pairs
-        say(f"- {len(scores.pairs):,} labels of pairs and criteria, {(scores.pairs.p == 0.5).mean():.0%} level")
-    else:
-        print_table(None, ("criterion", "items", "mean", "spread", "median sd", "ties"), _label_rows(card, scores))
-    say(f"- {card.calls_made:,} calls ({card.calls_planned:,} planned), {tally.stored:,} from the store")
-    if card.unread:
-        say("- not read: " + ", ".join(f"{id} {count:,}" for id, count in card.unread.items()))
-    for warning in card.warnings:
-        say(f"warning: {warning}", fg="yellow", err=True)
-    for note in (*card.policies, *notes):
-        say(f"- {note}", dim=True)
-    say(f"wrote {output}")
-    say(card.signature, dim=True)
-
-
-def _label_rows(card: LabelCard, scores: PseudoScores) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
+def _label_rows(card: LabelCard, scores: PseudoScores) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
     for number, id in enumerate(scores.criteria):
-        known = [value for value in scores.values[:, number] if value == value]
+        values = [value for value in scores.values[:, number] if value == value]
         errors = sorted(error for error in scores.sd[:, number] if error == error)
-        mean = sum(known) / len(known) if known else None
+        mean = sum(values) / len(values) if values else None
         spread = None
-        if mean is not None and len(known) > 1:
-            spread = (sum((value - mean) ** 2 for value in known) / (len(known) - 1)) ** 0.5
+        if mean is not None and len(values) > 1:
+            spread = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5
         middle = errors[len(errors) // 2] if errors else None
         ties = card.ties.get(id)
-        told = (fixed(mean, 2), fixed(spread, 2), fixed(middle, 2), MISSING if ties is None else f"{ties:.0%}")
-        rows.append((id, f"{len(known):,}", *told))
+        cells = (fixed(mean, 2), fixed(spread, 2), fixed(middle, 2), MISSING if ties is None else f"{ties:.0%}")
+        rows.append((id, len(values), *cells))
     return rows
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that trains a VLM into a one-pass scorer.
-# --------------------------------------------------------------------------------------------------
+# -- train ----------------------------------------------------------------------------------------------------------
 
 _FILE = click.Path(path_type=Path)
 
@@ -255,8 +251,8 @@ def _print_training(report: DistillReport, study: Path) -> None:
         f"of {report.steps} kept"
     )
     validation = importlib.import_module("salon.train.distill_validation")  # statistics, not for --help
-    shown = validation.shown_looks(report.looks, report.best_step)
-    rows = [validation.look_cells(look, report.best_step) for look in shown]
+    looks = validation.shown_looks(report.looks, report.best_step)
+    rows = [validation.look_cells(look, report.best_step) for look in looks]
     if rows:
         title = "validation against the labels, by which it was chosen (it leans upwards)"
         columns = validation.LOOK_COLUMNS
@@ -277,9 +273,7 @@ def _print_training(report: DistillReport, study: Path) -> None:
     say(f"next: salon score {study} --model {report.model}", dim=True)
 
 
-# --------------------------------------------------------------------------------------------------
-# salon distill ablate: which settings of a distillation matter, by a grid of small ones.
-# --------------------------------------------------------------------------------------------------
+# -- ablate ---------------------------------------------------------------------------------------------------------
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -315,12 +309,12 @@ def ablate(
       salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --pool 20 --opponents 5 --opponents 10
       salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --set steps=100 --set lr=1e-3
     """
-    settings, named = settings_from(AblateSettings, flags), settings_from(JudgeSpec, flags)
+    settings, judge_choice = settings_from(AblateSettings, flags), settings_from(JudgeSpec, flags)
     flow = importlib.import_module("salon.train.ablation")
     fixed = flow.Ablation(
         study=study,
         vlm=vlm,
-        named=named,
+        named=judge_choice,
         test=test,
         against=against,
         labels=_parse_settings(labels),
@@ -330,50 +324,44 @@ def ablate(
         report: AblateReport = flow.ablate(fixed, output, settings, progress=step)
     write_page(lambda: importlib.import_module("salon.train.ablation").ablation_page(report), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_ablation(report, html)
+        if report.simulated:
+            say("SIMULATED: nobody gave the answers that are tested against.", fg="yellow")
+        rows = [
+            (
+                FACTOR_WORDS.get(row.factor, row.factor),
+                row.value,
+                row.srcc,
+                row.difference,
+                row.plcc,
+                row.mae,
+                with_interval(row.spread, 2),
+                row.calls,
+                f"{row.seeds:,}" + (f" ({row.failed} failed)" if row.failed else ""),
+            )
+            for row in report.rows
+        ]
+        heads = ("", "value", "SRCC", "less reference", "PLCC", "MAE", "spread", "label calls", "seeds")
+        print_table(f"{report.test}, against {report.target}: {report.items:,} items", heads, rows, left=(0, 1))
+        print_closing(report.policies, report.signature_line, html=html)
 
 
 def _parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
     """NAME=VALUE; a value that reads as JSON is that, else a word."""
-    made = {}
+    settings = {}
     for pair in pairs:
         name, mark, value = pair.partition("=")
         if not mark or not name:
             raise BadValue("a setting is NAME=VALUE", found=repr(pair), remedy="for instance --set steps=100")
         try:
-            made[name.replace("-", "_")] = json.loads(value)
+            settings[name.replace("-", "_")] = json.loads(value)
         except ValueError:
-            made[name.replace("-", "_")] = value
-    return made
+            settings[name.replace("-", "_")] = value
+    return settings
 
 
-def _print_ablation(report: AblateReport, html: Path | None) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave the answers that are tested against.", fg="yellow")
-    rows = [
-        (
-            FACTOR_WORDS.get(row.factor, row.factor),
-            row.value,
-            with_interval(row.srcc),
-            with_interval(row.difference),
-            with_interval(row.plcc),
-            with_interval(row.mae),
-            with_interval(row.spread, 2),
-            f"{row.calls:,}",
-            f"{row.seeds:,}" + (f" ({row.failed} failed)" if row.failed else ""),
-        )
-        for row in report.rows
-    ]
-    heads = ("", "value", "SRCC", "less reference", "PLCC", "MAE", "spread", "label calls", "seeds")
-    print_table(f"{report.test}, against {report.target}: {report.items:,} items", heads, rows, left=(0, 1))
-    print_closing(report.policies, report.signature_line, html=html)
-
-
-# --------------------------------------------------------------------------------------------------
-# salon distill evaluate: predicted scores against fused scores, ratings or pseudo-scores.
-# --------------------------------------------------------------------------------------------------
+# -- evaluate -------------------------------------------------------------------------------------------------------
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 _TEXTS = {".md": table_markdown, ".tex": table_latex}
@@ -453,19 +441,21 @@ def evaluate(
     """
     settings = settings_from(ScoreEvaluationSettings, flags)
     if output is not None:
-        _check_output(output, table, overwrite=overwrite)
+        if table is None:
+            raise BadValue("-o writes one table", found="no --table", remedy="--table category, scale or criterion")
+        check_target(output, overwrite=overwrite, endings=(*TABLE_ENDINGS, *_TEXTS))
     flow = importlib.import_module("salon.evaluate.scorers")
     rater = settings_from(RaterSettings, flags)
-    asked = flow.ScoreQuestion(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
+    request = flow.ScoreQuestion(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
     with spinner("evaluating") as step:
         report: Evaluation = flow.evaluate_scores(
-            study, asked, settings, device=device, progress=step, on_forecast=forecast_printer(dry_run)
+            study, request, settings, device=device, progress=step, on_forecast=forecast_printer(dry_run)
         )
     write_page(lambda: importlib.import_module("salon.evaluate.page").evaluation_page(report), html, figures)
     if table is not None and output is not None:
         _write_table(paper_table(report, table), output, overwrite=overwrite)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     elif table is not None:
         print_paper_table(report, paper_table(report, table))
         print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
@@ -487,13 +477,6 @@ def print_paper_table(report: Evaluation, table: ScorePaperTable) -> None:
         rows += [[f"    {cell}" if place == 0 else cell for place, cell in enumerate(table.cells(row))]
                  for row in block.rows]  # fmt: skip
     print_table(table.title, heads, rows, left=(0, 1) if table.has_labels else (0,))
-
-
-def _check_output(output: Path, table: TableKind | None, *, overwrite: bool) -> None:
-    """Everything that can be wrong with the file is found before anything is asked."""
-    if table is None:
-        raise BadValue("-o writes one table", found="no --table", remedy="--table category, scale or criterion")
-    check_target(output, overwrite=overwrite, endings=(*TABLE_ENDINGS, *_TEXTS))
 
 
 def _write_table(table: ScorePaperTable, output: Path, *, overwrite: bool) -> None:

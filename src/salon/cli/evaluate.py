@@ -1,4 +1,4 @@
-"""The command that says what trained models are worth."""
+"""`salon evaluate` and `salon train probe`: how accurate is a model, and can its score be gamed?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from salon.judge.scoring import ScoreSettings
 from salon.report import numbers
 from salon.store.folder import local_path, open_study
 from salon.train.probe_report import example_item, probe_page, probe_study, training_items
-from salon.train.probes import SIZES, ProbeReport, ProbeSettings
+from salon.train.probes import SIZES, ProbeSettings
 
 if TYPE_CHECKING:
     from salon.evaluate.results import Evaluation
@@ -91,7 +91,7 @@ def evaluate(
         )  # fmt: skip
     write_page(lambda: importlib.import_module("salon.evaluate.page").evaluation_page(report), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         importlib.import_module("salon.cli.evaluation").print_evaluation(report, html)
 
@@ -142,9 +142,9 @@ def probe(
     """
     settings = settings_from(ProbeSettings, flags)
     if html is not None or figures is not None:
-        named = expand_model(model, criteria)
-        if len(named) > 1:
-            raise InputError("a page is about one scorer", found=f"{len(named)} criteria", remedy="name --criterion")
+        scorers = expand_model(model, criteria)
+        if len(scorers) > 1:
+            raise InputError("a page is about one scorer", found=f"{len(scorers)} criteria", remedy="name --criterion")
     folder, opened = local_path(study).resolve(), open_study(study)
     with spinner("probing") as step:
         reports = probe_study(
@@ -159,34 +159,33 @@ def probe(
         print_json({"study": str(study), "probes": [report.model_dump(mode="json") for report in reports]})
     else:
         for report in reports:
-            _print_probe(report)
+            about = "" if report.criterion is None else f" ({report.criterion})"
+            say(f"{report.scorer}{about}: {report.items:,} items of {report.prompts:,} prompts, altered", bold=True)
+            if report.simulated:
+                say("SIMULATED: nobody gave the answers of this study.", fg="yellow")
+            rows = [
+                (
+                    row.words,
+                    numbers.with_interval(row.change, 2),
+                    numbers.with_interval(row.risen, 2),
+                    numbers.with_interval(row.overturned, 2),
+                    row.items,
+                )
+                for row in report.rows
+            ]
+            print_table(None, ("alteration", "mean change", "share risen", "pairs overturned", "items"), rows)
+            for verdict in report.verdicts:
+                bad = verdict.outcome in ("raises", "not noticed")
+                say(f"{verdict.trick}: {_OUTCOME_WORDS[verdict.outcome]}", fg="red" if bad else None)
+            say(SIZES, dim=True)
+            say(f"change is in spreads of a prompt ({report.spread:.3g} on the scorer's scale)", dim=True)
+            say(
+                f"intervals: whole prompts drawn again; those of one alteration hold together at {report.level:.0%}",
+                dim=True,
+            )
+            for reason, items in report.left_out.items():
+                say(f"not used: {items:,} items {reason}", dim=True)
+            say(f"missing values: {report.missing}", dim=True)
+            say(str(report.signature), dim=True)
     if gate and any(report.raised for report in reports):
         click.get_current_context().exit(1)
-
-
-def _print_probe(report: ProbeReport) -> None:
-    about = "" if report.criterion is None else f" ({report.criterion})"
-    say(f"{report.scorer}{about}: {report.items:,} items of {report.prompts:,} prompts, altered", bold=True)
-    if report.simulated:
-        say("SIMULATED: nobody gave the answers of this study.", fg="yellow")
-    rows = [
-        (
-            row.words,
-            numbers.with_interval(row.change, 2),
-            numbers.with_interval(row.risen, 2),
-            numbers.with_interval(row.overturned, 2),
-            f"{row.items:,}",
-        )
-        for row in report.rows
-    ]
-    print_table(None, ("alteration", "mean change", "share risen", "pairs overturned", "items"), rows)
-    for verdict in report.verdicts:
-        bad = verdict.outcome in ("raises", "not noticed")
-        say(f"{verdict.trick}: {_OUTCOME_WORDS[verdict.outcome]}", fg="red" if bad else None)
-    say(SIZES, dim=True)
-    say(f"change is in spreads of a prompt ({report.spread:.3g} on the scorer's scale)", dim=True)
-    say(f"intervals: whole prompts drawn again; those of one alteration hold together at {report.level:.0%}", dim=True)
-    for reason, items in report.left_out.items():
-        say(f"not used: {items:,} items {reason}", dim=True)
-    say(f"missing values: {report.missing}", dim=True)
-    say(str(report.signature), dim=True)

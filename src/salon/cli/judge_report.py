@@ -1,4 +1,4 @@
-"""The command that says what judges are worth."""
+"""`salon judge report`: how reliable are judges against people?"""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ def report(
       salon judge report image_generation.csv             verdicts of GenAI-Bench
     """
     settings = settings_from(ReportSettings, flags)
-    found = read_study_argument(study)
+    study_data = read_study_argument(study)
     folder = study if study.is_dir() else None
-    routing = None if routes is None else Routing(routed_points(found, points, None, ""), read_routes(routes))
+    routing = None if routes is None else Routing(routed_points(study_data, points, None, ""), read_routes(routes))
     with spinner("judging the judges") as step:
-        made = report_judges(
-            found, folder, settings, names=names, scores=scores, routing=routing, check=check,
-            criteria=[found.criterion(id).id for id in criteria], progress=step,
+        judge_report = report_judges(
+            study_data, folder, settings, names=names, scores=scores, routing=routing, check=check,
+            criteria=[study_data.criterion(id).id for id in criteria], progress=step,
         )  # fmt: skip
-    write_page(lambda: page_with_pictures(made, found, folder), html, figures)
+    write_page(lambda: page_with_pictures(judge_report, study_data, folder), html, figures)
     if as_json:
-        print_json(made.model_dump(mode="json"))
+        print_json(judge_report)
     else:
-        print_evaluation(made, html)
+        print_evaluation(judge_report, html)

@@ -1,4 +1,4 @@
-"""Flags that training commands share: a plan of the memory, and settings of a paper by name."""
+"""`salon train reward` and `salon train pairs`, and flags that training commands share: memory plans and recipes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from salon.store.formats.training_pairs import READERS, TrainingPairSettings, wr
 from salon.train.settings import Command, RewardSettings, find_recipe
 
 if TYPE_CHECKING:
-    from salon.train.memory_plan import MemoryPlan
-    from salon.train.train_reward import RewardReport
+    pass
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -54,16 +53,16 @@ def chosen_settings(settings: type[S], flags: Mapping[str, Any], command: Comman
         return settings_from(settings, flags)
     recipe = find_recipe(name, command)
     context = click.get_current_context()
-    given = {
+    on_command_line = {
         flag: value for flag, value in flags.items()
         if flag != "recipe" and context.get_parameter_source(flag) is not ParameterSource.DEFAULT
     }  # fmt: skip
     if not quiet:
-        rows = recipe.lines(given)
+        rows = recipe.lines(on_command_line)
         print_table(f"recipe {recipe.label}: {recipe.about}", ("setting", "value", "source"), rows, left=(0, 2))
         for note in recipe.notes:
             say(f"- {note}", dim=True)
-    return settings_from(settings, {**flags, **recipe.values(given)})
+    return settings_from(settings, {**flags, **recipe.values(on_command_line)})
 
 
 def show_plan(kind: str, source: str, settings: Any, flags: Mapping[str, Any], *, as_json: bool) -> None:
@@ -77,9 +76,26 @@ def show_plan(kind: str, source: str, settings: Any, flags: Mapping[str, Any], *
         memory=memory, **({"text_tokens": tokens} if tokens else {}),
     )  # fmt: skip
     if as_json:
-        print_json(plan.model_dump(mode="json"))
+        print_json(plan)
     else:
-        _print_plan(plan)
+        words = importlib.import_module("salon.train.memory_plan").words
+        say(plan.headline, bold=True)
+        say(
+            f"{plan.backbone}: {plan.parameters:,} parameters, {plan.trained:,} of them learn; {plan.picture_tokens:,} "
+            f"tokens a picture, {plan.tokens:,} a sequence"
+        )
+        rows = [(row.name, words(row.bytes), row.how) for row in plan.rows]
+        rows += [("margin", words(plan.margin), "10% of the sum, and at least 1 GB on a GPU")]
+        rows += [("total", words(plan.total), "")]
+        print_table("memory of each GPU", ("", "bytes", "how it is counted"), rows, left=(0, 2))
+        if plan.fits is None:
+            say("- no memory is stated (--memory 80GB) and no GPU is here: nothing to hold it against")
+        else:
+            say(f"- it {'fits' if plan.fits else 'does not fit'} into {words(plan.memory)}")
+        if plan.fits is False:
+            say(f"- smallest change that fits: {plan.change or 'none of recompute, at-once, shard and lora is enough'}")
+        for words_ in plan.left_out:
+            say(f"- not counted: {words_}", dim=True)
 
 
 def memory_flag_bytes(text: str | None) -> int | None:
@@ -96,30 +112,7 @@ def require(value: Path | None, flag: str) -> Path:
     return value
 
 
-def _print_plan(plan: MemoryPlan) -> None:
-    words = importlib.import_module("salon.train.memory_plan").words
-    say(plan.headline, bold=True)
-    say(
-        f"{plan.backbone}: {plan.parameters:,} parameters, {plan.trained:,} of them learn; {plan.picture_tokens:,} "
-        f"tokens a picture, {plan.tokens:,} a sequence"
-    )
-    rows = [(row.name, words(row.bytes), row.how) for row in plan.rows]
-    rows += [("margin", words(plan.margin), "10% of the sum, and at least 1 GB on a GPU")]
-    rows += [("total", words(plan.total), "")]
-    print_table("memory of each GPU", ("", "bytes", "how it is counted"), rows, left=(0, 2))
-    if plan.fits is None:
-        say("- no memory is stated (--memory 80GB) and no GPU is here: nothing to hold it against")
-    else:
-        say(f"- it {'fits' if plan.fits else 'does not fit'} into {words(plan.memory)}")
-    if plan.fits is False:
-        say(f"- smallest change that fits: {plan.change or 'none of recompute, at-once, shard and lora is enough'}")
-    for words_ in plan.left_out:
-        say(f"- not counted: {words_}", dim=True)
-
-
-# --------------------------------------------------------------------------------------------------
-# The command that tunes a vision-language model into a reward model.
-# --------------------------------------------------------------------------------------------------
+# -- reward ---------------------------------------------------------------------------------------------------------
 
 _FILE = click.Path(path_type=Path)
 
@@ -196,7 +189,26 @@ def reward(
     if as_json:
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
-        _print_reward(report, source)
+        if report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        say(
+            f"reward model on {report.backbone}, law {report.law}, {report.learn}: step {report.best_step} of "
+            f"{report.steps} kept", bold=True,
+        )  # fmt: skip
+        if report.validation:
+            title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
+            print_table(
+                title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation)
+            )
+        for name, figures in report.also.items():
+            title = f"also on {name}, by which nothing was chosen"
+            print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(figures))
+        say("- " + ", ".join(f"{count:,} {what}" for what, count in report.counts.items()))
+        print_notes((*report.notes, *{row.missing for row in report.validation}), report.validation)
+        say(f"- {report.seconds:,.1f} s of training")
+        say(f"wrote {report.model}")
+        say(str(report.signature), dim=True)
+        say(f"next: salon evaluate {report.model} {source}", dim=True)
 
 
 def _read_instruction(path: Path) -> str:
@@ -206,30 +218,7 @@ def _read_instruction(path: Path) -> str:
         raise BadFile("a text file with the instruction is needed", found=str(error), where=str(path)) from None
 
 
-def _print_reward(report: RewardReport, source: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    say(
-        f"reward model on {report.backbone}, law {report.law}, {report.learn}: step {report.best_step} of "
-        f"{report.steps} kept", bold=True,
-    )  # fmt: skip
-    if report.validation:
-        title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
-        print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
-    for name, figures in report.also.items():
-        title = f"also on {name}, by which nothing was chosen"
-        print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(figures))
-    say("- " + ", ".join(f"{count:,} {what}" for what, count in report.counts.items()))
-    print_notes((*report.notes, *{one.missing for one in report.validation}), report.validation)
-    say(f"- {report.seconds:,.1f} s of training")
-    say(f"wrote {report.model}")
-    say(str(report.signature), dim=True)
-    say(f"next: salon evaluate {report.model} {source}", dim=True)
-
-
-# --------------------------------------------------------------------------------------------------
-# The command that makes training pairs of the field's files.
-# --------------------------------------------------------------------------------------------------
+# -- pairs ----------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -254,14 +243,14 @@ def pairs(kind: str, files: Sequence[Path], output: Path, images: Path | None, a
       salon train pairs imagereward test.json -o test.parquet --train 0 --validation 0 --test 1
       salon train pairs pickapic train-*.parquet --images pickapic -o pickapic/pairs.parquet
     """
-    written = write_pairs(kind, files, output, settings_from(TrainingPairSettings, flags), images=images)
+    result = write_pairs(kind, files, output, settings_from(TrainingPairSettings, flags), images=images)
     if as_json:
-        print_json({"output": str(output), "kind": kind, **written.model_dump(mode="json")})
+        print_json({"output": str(output), "kind": kind, **result.model_dump(mode="json")})
         return
-    splits = ", ".join(f"{count:,} {name}" for name, count in written.splits.items())
-    say(f"wrote {written.rows:,} pairs to {output}: {splits}", bold=True)
-    for reason, count in written.left_out.items():
+    splits = ", ".join(f"{count:,} {name}" for name, count in result.splits.items())
+    say(f"wrote {result.rows:,} pairs to {output}: {splits}", bold=True)
+    for reason, count in result.left_out.items():
         say(f"- left out: {count:,} {reason}")
-    if written.sorted:
-        say(f"- choice_dist gave path2 more votes in {written.sorted:,} pairs: sorted, as the released code does")
+    if result.sorted:
+        say(f"- choice_dist gave path2 more votes in {result.sorted:,} pairs: sorted, as the released code does")
     say(f"next: salon train reward {output} -o MODEL", dim=True)
