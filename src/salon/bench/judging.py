@@ -21,7 +21,6 @@ are kept beside the board.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -364,7 +363,8 @@ def _measuring_judge(role: str, name: str) -> SuiteJudge:
                        remedy=f"one of {', '.join(MEASURED)}")  # fmt: skip
 
     def opened(study: Study, folder: Path, points: Sequence[Any]) -> AbstractContextManager[Vlm]:
-        measuring = importlib.import_module("salon.judge.measuring_judge")
+        from salon.judge import measuring_judge as measuring
+
         if name == "pixels":
             return nullcontext(measuring.pixel_judge(role, study, points))
         return nullcontext(measuring.layout_judge(role, study, folder, points))

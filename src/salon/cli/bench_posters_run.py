@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -84,7 +83,8 @@ def make(
       salon bench posters make set -n 50 --resume
       salon bench posters make fonts --task font_matching --task font_effect -n 90 --seed 7
     """
-    makers = importlib.import_module("salon.bench.posters.make")  # drawing only for those who draw
+    from salon.bench.posters import make as makers  # drawing only for those who draw
+
     names = _tasks(words, makers.MADE)
     with progress_bar("drawing", quiet=as_json) as watch:
         files = makers.make_tasks(folder, names, items, seed, resume=resume, progress=watch, processes=workers)
@@ -322,10 +322,11 @@ def judge(folder: Path, pictures: Path | None, protocol: Path | None, as_json: b
 
 def _measure(files: list[PosterFile], judge_choice: JudgeSpec, pictures: Path, as_json: bool) -> None:
     """The same by a measurement; the reader of text is loaded only for it."""
-    flow = importlib.import_module("salon.bench.posters.measurement")
+    from salon.bench.posters import measurement as flow
+
     with progress_bar(judge_choice.judge, quiet=as_json) as watch:
         report = flow.measure_files(
-            files, judge_choice.measured, pictures=pictures, workers=judge_choice.workers, watch=watch
+            files, judge_choice.measured or "pixels", pictures=pictures, workers=judge_choice.workers, watch=watch
         )
     if as_json:
         print_json(report)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,8 +41,10 @@ class _PagePath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; BadFile where the page could not be written after."""
-        path = super().convert(value, param, ctx)
-        importlib.import_module("salon.report.page").page_target(path)
+        from salon.report.page import page_target
+
+        path = Path(str(super().convert(value, param, ctx)))
+        page_target(path)
         return path
 
 
@@ -52,7 +53,9 @@ class _FigureFolderPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; BadFile where figures could not be written after."""
-        return importlib.import_module("salon.bench.figures").figures_target(super().convert(value, param, ctx))
+        from salon.bench.figures import figures_target
+
+        return figures_target(Path(str(super().convert(value, param, ctx))))
 
 
 figures_option = click.option(
@@ -76,7 +79,9 @@ def write_page(make_page: Callable[[], Any], html: Path | None, figures: Path | 
     if html is not None:
         page.write(html)
     if figures is not None:
-        say(importlib.import_module("salon.bench.figures").write_figures(page.sections, figures).words, err=True)
+        from salon.bench.figures import write_figures
+
+        say(write_figures(page.sections, figures).words, err=True)
 
 
 def result_console() -> Console:
@@ -103,7 +108,8 @@ def print_table(
 
     A cell is text, a count, an estimate (written with its interval) or None (written as a dash).
     """
-    cell_text = importlib.import_module("salon.report.numbers").cell_text
+    from salon.report.numbers import cell_text
+
     text_rows = [[cell_text(cell) for cell in row] for row in rows]
     if title:
         say(title, bold=True)

@@ -7,7 +7,6 @@ designers prefer, and a leaderboard is measured with it. Last, the model and OCR
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -165,7 +164,7 @@ def _print_question(question: str) -> None:
 def _print_studio(folder: Path) -> None:
     """What was collected; or what is not installed."""
     try:
-        studio = importlib.import_module("salon.cli.demo_studio")  # a database, for who has one
+        from salon.cli import demo_studio as studio  # a database, for who has one
     except ImportError:
         click.echo(f"  no studio: {MissingExtra('serve').remedy}")
         return
@@ -221,7 +220,9 @@ def _print_board(folder: Path) -> None:
 def _print_picks(folder: Path) -> None:
     """True quality of the picks; or what is not installed."""
     try:
-        picks = importlib.import_module("salon.cli.demo_board").pick_best(folder)
+        from salon.cli.demo_board import pick_best
+
+        picks = pick_best(folder)
     except (MissingExtra, BadFile) as error:
         click.echo(f"  no picks: {error.needed} ({error.remedy})")
         return

@@ -13,12 +13,11 @@ that OCR can read. Both scores are in standard deviations over posters that desi
 
 from __future__ import annotations
 
-import importlib
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from salon.bench.board import entry_folder, is_board, open_board, read_result
 from salon.bench.entry import EntryResult
@@ -135,8 +134,9 @@ def draw_lessons(folder: Path, size: str | None = None) -> Path:
 
 def train_scorer(folder: Path, size: str | None = None) -> tuple[Scorer, HeadFigures]:
     """A scorer that learned from the designers' rankings; and how often it is right where it was not trained."""
-    training: Any = importlib.import_module("salon.train.train_heads")
-    trained: Any = importlib.import_module("salon.judge.trained_model")
+    from salon.judge import trained_model as trained
+    from salon.train import train_heads as training
+
     lessons = draw_lessons(folder, size)
     report = training.train_study(
         open_study(lessons), lessons, HEADS, folder / "model", criteria=[CRITERION], overwrite=True

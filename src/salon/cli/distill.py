@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -224,7 +223,8 @@ def train(
         show_plan("distill", vlm, settings, flags, as_json=as_json)
         return
     study, labels, output = require(study, "STUDY"), require(labels, "--labels"), require(output, "--output")
-    training = importlib.import_module("salon.train.distill_study")  # torch and TRL come with it
+    from salon.train import distill_study as training  # torch and TRL come with it
+
     with progress_bar("steps", quiet=as_json) as tell:
         report = training.distill_study(
             study, labels, vlm, output, settings, criteria=criteria, apart=apart, resume=resume,
@@ -250,7 +250,8 @@ def _print_training(report: DistillReport, study: Path) -> None:
         f"one-pass scorer from {report.backbone}, {report.learn}, labels by {report.labels}: step {report.best_step} "
         f"of {report.steps} kept"
     )
-    validation = importlib.import_module("salon.train.distill_validation")  # statistics, not for --help
+    from salon.train import distill_validation as validation  # statistics, not for --help
+
     looks = validation.shown_looks(report.looks, report.best_step)
     rows = [validation.look_cells(look, report.best_step) for look in looks]
     if rows:
@@ -310,7 +311,8 @@ def ablate(
       salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --set steps=100 --set lr=1e-3
     """
     settings, judge_choice = settings_from(AblateSettings, flags), settings_from(JudgeSpec, flags)
-    flow = importlib.import_module("salon.train.ablation")
+    from salon.train import ablation as flow
+
     fixed = flow.Ablation(
         study=study,
         vlm=vlm,
@@ -322,7 +324,9 @@ def ablate(
     )
     with spinner("ablating") as step:
         report: AblateReport = flow.ablate(fixed, output, settings, progress=step)
-    write_page(lambda: importlib.import_module("salon.train.ablation").ablation_page(report), html, figures)
+    from salon.train.ablation import ablation_page
+
+    write_page(lambda: ablation_page(report), html, figures)
     if as_json:
         print_json(report)
     else:
@@ -444,14 +448,17 @@ def evaluate(
         if table is None:
             raise BadValue("-o writes one table", found="no --table", remedy="--table category, scale or criterion")
         check_target(output, overwrite=overwrite, endings=(*TABLE_ENDINGS, *_TEXTS))
-    flow = importlib.import_module("salon.evaluate.scorers")
+    from salon.evaluate import scorers as flow
+
     rater = settings_from(RaterSettings, flags)
     request = flow.ScoreQuestion(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
     with spinner("evaluating") as step:
         report: Evaluation = flow.evaluate_scores(
             study, request, settings, device=device, progress=step, on_forecast=forecast_printer(dry_run)
         )
-    write_page(lambda: importlib.import_module("salon.evaluate.page").evaluation_page(report), html, figures)
+    from salon.evaluate.page import evaluation_page
+
+    write_page(lambda: evaluation_page(report), html, figures)
     if table is not None and output is not None:
         _write_table(paper_table(report, table), output, overwrite=overwrite)
     if as_json:
@@ -460,7 +467,9 @@ def evaluate(
         print_paper_table(report, paper_table(report, table))
         print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
     else:
-        importlib.import_module("salon.cli.evaluation").print_evaluation(report, html)
+        from salon.cli.evaluation import print_evaluation
+
+        print_evaluation(report, html)
 
 
 def print_paper_table(report: Evaluation, table: ScorePaperTable) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,18 +81,23 @@ def evaluate(
         raise BadValue("a model or a scorer to evaluate is needed", found=f"only {study}", remedy=remedy)
     settings = settings_from(EvaluateSettings, flags)
     curve = settings_from(CurveSettings, flags) if with_curve else None
-    flow = importlib.import_module("salon.train.evaluate_models")
+    from salon.train import evaluate_models as flow
+
     with spinner("evaluating") as step:
         report: Evaluation = flow.evaluate_models(
             models, [study, *also], settings,
             scorers=scorers, criteria=criteria, curve=curve, device=device, rater=settings_from(RaterSettings, flags),
             progress=step, on_forecast=forecast_printer(dry_run),
         )  # fmt: skip
-    write_page(lambda: importlib.import_module("salon.evaluate.page").evaluation_page(report), html, figures)
+    from salon.evaluate.page import evaluation_page
+
+    write_page(lambda: evaluation_page(report), html, figures)
     if as_json:
         print_json(report)
     else:
-        importlib.import_module("salon.cli.evaluation").print_evaluation(report, html)
+        from salon.cli.evaluation import print_evaluation
+
+        print_evaluation(report, html)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -46,7 +45,8 @@ class PluginChoice(click.Choice[str]):
         self.group = group
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        plugins = importlib.import_module("salon.study.plugins")  # with the tables of a study: not for a help
+        from salon.study import plugins  # with the tables of a study: not for a help
+
         if value not in self.choices and plugins.find_plugin(self.group, str(value), self.choices) is not None:
             return str(value)
         return super().convert(value, param, ctx)

@@ -71,7 +71,7 @@ def explain_command(
     reference_study = None if study is None else open_judged_study(open_study(study), study)
     with spinner("explaining"):
         explanation = explain(
-            pictures, names=names, models=models, judged=reference_study,
+            pictures, names=names, models=models, judged_study=reference_study,
             prompt=None if prompt is None else Prompt(id="given", text=prompt), weights=weights,
             reference=None if reference is None else read_reference(reference), equal=equal_scales,
             settings=settings_from(ExplainSettings, flags),

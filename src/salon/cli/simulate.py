@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -149,9 +148,10 @@ def _preset(
 
 
 def _drawn_study(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[Planted, ...]]:
-    flow = importlib.import_module("salon.collect.simulate.taste_drawn")  # it draws: that needs more libraries
+    from salon.collect.simulate import taste_drawn as flow  # it draws: that needs more libraries
+
     with spinner("drawing"):
-        result: tuple[Study, tuple[Planted, ...]] = flow.drawn_study(output, prompts=prompts, seed=seed)
+        result: tuple[Study, tuple[Planted, ...]] = flow.draw_taste_study(output, prompts=prompts, seed=seed)
         return result
 
 

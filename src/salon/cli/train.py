@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -96,7 +95,8 @@ def heads(
     if comparing:
         _compare(study, output, criteria, settings, as_json, flags)
         return
-    training = importlib.import_module("salon.train.train_heads")  # torch and the encoders come with it
+    from salon.train import train_heads as training  # torch and the encoders come with it
+
     opened = open_study(study)
     with training_progress(settings.epochs, quiet=as_json) as (progress, watch):
         report = training.train_study(
@@ -129,7 +129,8 @@ def heads(
 def _compare(
     study: Path, output: Path, criteria: Sequence[str], settings: HeadSettings, as_json: bool, flags: dict[str, Any]
 ) -> None:
-    comparing = importlib.import_module("salon.train.compare_heads")
+    from salon.train import compare_heads as comparing
+
     opened = open_study(study)
     with spinner("comparing heads") as step:
         report = comparing.compare_heads(
@@ -233,7 +234,8 @@ def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **f
       salon train sweep study -o sweep --widths 32 --widths 64 --weight-decays 0.1 --seeds 5 --form scalar
     """
     settings, grid = settings_from(HeadSettings, flags), settings_from(SweepSettings, flags)
-    sweeps = importlib.import_module("salon.train.head_sweep")  # torch and the encoders come with it
+    from salon.train import head_sweep as sweeps  # torch and the encoders come with it
+
     opened = open_study(study)
     with progress_bar("runs", quiet=as_json) as progress:
         report = sweeps.sweep_study(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -67,8 +66,9 @@ def chosen_settings(settings: type[S], flags: Mapping[str, Any], command: Comman
 
 def show_plan(kind: str, source: str, settings: Any, flags: Mapping[str, Any], *, as_json: bool) -> None:
     """Print what a training of this `kind`, reward or distill, needs."""
-    planning = importlib.import_module("salon.train.memory_plan")  # torch comes with it
-    there = importlib.import_module("salon.train.memory_plan")
+    from salon.train import memory_plan as planning  # torch comes with it
+    from salon.train import memory_plan as there
+
     memory, tokens = memory_flag_bytes(flags["memory"]) or there.gpu_memory(), flags["text_tokens"]
     shard = flags["shard"]
     plan = getattr(planning, f"plan_{kind}")(
@@ -78,7 +78,8 @@ def show_plan(kind: str, source: str, settings: Any, flags: Mapping[str, Any], *
     if as_json:
         print_json(plan)
     else:
-        words = importlib.import_module("salon.train.memory_plan").words
+        from salon.train.memory_plan import words
+
         say(plan.headline, bold=True)
         say(
             f"{plan.backbone}: {plan.parameters:,} parameters, {plan.trained:,} of them learn; {plan.picture_tokens:,} "
@@ -102,7 +103,9 @@ def memory_flag_bytes(text: str | None) -> int | None:
     """Bytes of --memory, where it is given."""
     if text is None:
         return None
-    return int(importlib.import_module("salon.train.memory_plan").parse_memory(text))
+    from salon.train.memory_plan import parse_memory
+
+    return int(parse_memory(text))
 
 
 def require(value: Path | None, flag: str) -> Path:
@@ -177,7 +180,8 @@ def reward(
         return
     source, output = require(source, "SOURCE"), require(output, "--output")
     words = None if instruction is None else _read_instruction(instruction)
-    training = importlib.import_module("salon.train.train_reward")  # torch comes with it
+    from salon.train import train_reward as training  # torch comes with it
+
     with progress_bar("steps", quiet=as_json) as tell:
         report = training.train_reward(
             source, backbone, output, settings, criteria=criteria, images=images, also=also, instruction=words,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -164,11 +163,13 @@ def open_judge(spec: JudgeSpec, study: Study, folder: Path, points: Sequence[Poi
     elif spec.transformers is not None:
         yield _open_local(spec, folder)
     elif spec.trained is not None:
-        trained = importlib.import_module("salon.judge.trained_model")  # torch only for those who need it
+        from salon.judge import trained_model as trained  # torch only for those who need it
+
         device = None if spec.device == "auto" else spec.device
         yield trained.TrainedJudge(spec.judge, spec.trained, study, device=device)
     elif spec.measured is not None:
-        measuring = importlib.import_module("salon.judge.measuring_judge")  # it reads text: only where needed
+        from salon.judge import measuring_judge as measuring  # it reads text: only where needed
+
         if spec.measured == "layout":
             yield measuring.layout_judge(spec.judge, study, folder, points)
         else:
@@ -242,10 +243,16 @@ def endpoint_vlm(spec: JudgeSpec, model: str, store: CallStore, budget: Budget |
 
 
 def _open_local(spec: JudgeSpec, folder: Path) -> Vlm:
-    local = importlib.import_module("salon.judge.local_vlm")  # torch only for those who need it
-    pictures = PictureSettings(pixels=spec.pixels)
-    terms = {"device": spec.device, "dtype": spec.dtype, "batch": spec.batch_size, "pictures": pictures}
-    vlm: Vlm = local.LocalVlm(spec.transformers, name=spec.judge, **terms)
+    from salon.judge.local_vlm import LocalVlm  # torch only for those who need it
+
+    vlm: Vlm = LocalVlm(
+        spec.transformers or "",
+        name=spec.judge,
+        device=spec.device,
+        dtype=spec.dtype,
+        batch=spec.batch_size,
+        pictures=PictureSettings(pixels=spec.pixels),
+    )
     home = folder.resolve()
     if spec.engine == "here":
         return CachedVlm(vlm, spec.calls or home.with_name(f"{home.name}.replies.jsonl"))

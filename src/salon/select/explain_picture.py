@@ -250,8 +250,10 @@ def _picture_vectors(
     folder: Path, device: str | None, paths: Sequence[Path]
 ) -> tuple[str, Mapping[str, Vectors] | None]:
     """The name of a model and its vectors of pictures, by part; None unless it is a model of heads."""
-    heads = importlib.import_module("salon.models.preference_model").HeadsModel  # torch only for those who need it
-    model, _ = importlib.import_module("salon.judge.trained_model").opened(folder, device)
+    from salon.judge.trained_model import opened
+    from salon.models.preference_model import HeadsModel as heads  # torch only for those who need it
+
+    model, _ = opened(folder, device)
     if not isinstance(model, heads):
         return model.card.name, None
     parts = [part.name for part in model.network.shape.parts]
@@ -340,7 +342,8 @@ def measure_picture(
     picture: Path, prompt: Prompt | None, names: Sequence[str], folder: Path | None, cache: ResultCache
 ) -> tuple[list[PictureMeasurement], list[str]]:
     """Measurements of a picture, and where they stand among those that the study's folder keeps; and notes."""
-    rules = importlib.import_module("salon.judge.scorers.rules")  # it reads pictures: only for those who measure
+    from salon.judge.scorers import rules  # it reads pictures: only for those who measure
+
     measurements, unknown = [], []
     for name in names:
         scorer = rules.measurement_scorer(name, cache)

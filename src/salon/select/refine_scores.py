@@ -11,7 +11,6 @@ others, and picks nothing unless it is told to.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -244,7 +243,8 @@ def open_diagnosing_vlm(spec: JudgeSpec, folder: Path) -> Iterator[Vlm]:
     """Who looks at the pictures, as the command line names it: a VLM, a script, or a measurement."""
     spec.check()
     if spec.measured is not None:
-        measured = importlib.import_module("salon.judge.measuring_judge")  # a reader of text, for those who need it
+        from salon.judge import measuring_judge as measured  # a reader of text, for those who need it
+
         pixels = spec.measured == "pixels"
         yield measured.pixel_diagnosis(spec.judge, spec.workers) if pixels else measured.layout_diagnosis(spec.judge)
     elif spec.looks or spec.script is not None:

@@ -9,7 +9,6 @@ replaced by a function of one's own.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -188,7 +187,8 @@ class Ablation:
 
     def train_cell(self, cell: AblationCell, labels: Path, place: Path) -> None:
         """From a folder of labels to the folder of a model."""
-        training = importlib.import_module("salon.train.distill_study")  # torch and TRL come with it
+        from salon.train import distill_study as training  # torch and TRL come with it
+
         training.distill_study(
             self.study, labels, self.vlm, place, self.train_settings(cell), resume=True,
             keep_anyway=True,  # a cell that collapsed is a result

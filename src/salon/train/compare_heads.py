@@ -17,7 +17,6 @@ heads are then trained on its vectors as on those of a frozen one.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -216,19 +215,18 @@ def _lora_row(
     encoder = prepared.encoder
     if compare.lora == "off":
         return HeadComparisonRow(name=LORA, accuracy=None, reason="left out with --lora off"), []
-    if not hasattr(encoder, "with_network"):
+    if not isinstance(encoder, ClipEncoder):
         why = f"{encoder.name} has no weights to adapt here: name a CLIP or SigLIP with --encoder clip:FOLDER"
         return HeadComparisonRow(name=LORA, accuracy=None, reason=why), []
-    tuning = importlib.import_module("salon.train.compare_heads")  # transformers and peft come with it
     images = {item.id: item.image or "" for item in prepared.study.nouns("items")}
     paths = {item: folder / images[item] for item in prepared.encoded.items}
     accuracies, notes = [], []
     for seeded in _with_seeds(settings.model_copy(update={"form": "scalar"}), compare):
-        lora = tuning.LoraEncoderSettings(
+        lora = LoraEncoderSettings(
             rank=compare.lora_rank, alpha=2.0 * compare.lora_rank, rate=compare.lora_rate, passes=compare.lora_passes,
             seed=seeded.seed,
         )  # fmt: skip
-        tuned = tuning.tune_encoder(
+        tuned = tune_encoder(
             encoder, prepared.labels, paths, lora, lambda number, loss: progress(f"{LORA}, pass {number}: {loss:.3f}")
         )
         loss_texts = ", ".join(f"{loss:.3f}" for loss in tuned.losses)

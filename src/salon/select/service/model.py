@@ -20,7 +20,6 @@ SalonError
 from __future__ import annotations
 
 import hashlib
-import importlib
 import logging
 import math
 from collections import Counter, OrderedDict
@@ -334,7 +333,8 @@ def _build(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor
     scorer_words, heads = _split_order(order)
     parts: list[ModelPart] = [ScorerPart(_scorer(name, settings, cache)) for name in scorer_words]
     if heads:
-        trained = importlib.import_module("salon.select.service.trained_part")  # torch only for those who need it
+        from salon.select.service import trained_part as trained  # torch only for those who need it
+
         parts += [trained.TrainedPart(folder, device=settings.device, criteria=criteria) for folder, criteria in heads]
     names = _names(parts)
     criteria = [
