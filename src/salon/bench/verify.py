@@ -41,18 +41,18 @@ class VerifyCheck(Noun):
     """One thing that was looked at."""
 
     where: str = Field(description="The suite, or the entry.")
-    what: str
-    holds: bool
+    what: str = Field(description="What was checked.")
+    holds: bool = Field(description="Whether it is as it says.")
     told: str = Field(description="What was found.")
 
 
 class VerifyReport(Noun):
     """Everything that was looked at."""
 
-    format: Literal["salon.verify/1"] = "salon.verify/1"
-    place: str
-    kind: Kind
-    checks: tuple[VerifyCheck, ...]
+    format: Literal["salon.verify/1"] = Field(default="salon.verify/1", description="Name and version of this form.")
+    place: str = Field(description="What was looked at.")
+    kind: Kind = Field(description="What it is.")
+    checks: tuple[VerifyCheck, ...] = Field(description="Everything that was checked.")
     holds: bool = Field(description="Whether everything is what it says.")
 
 

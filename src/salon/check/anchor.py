@@ -42,35 +42,37 @@ FEW_PANELS, FEW_PROMPTS, FEW_RATERS = 200, 10, 50
 class AnchorReport(Noun):
     """The JSON of `salon anchor --json`."""
 
-    format: Literal["salon.anchor/1"] = "salon.anchor/1"
-    name: str
-    items: int
-    raters: int
-    draws: int
-    clusters: int
-    cluster: Literal["prompt", "rater"]
+    format: Literal["salon.anchor/1"] = Field(default="salon.anchor/1", description="Name and version of this form.")
+    name: str = Field(description="The study's name, or what --name says.")
+    items: int = Field(description="Items per draw (p).")
+    raters: int = Field(description="Raters per draw (R).")
+    draws: int = Field(description="Draws of R raters and p items that were made.")
+    clusters: int = Field(description="How many of them the draws hold.")
+    cluster: Literal["prompt", "rater"] = Field(
+        description="What intervals are over: prompts drawn again; in one catalogue, raters left out in turn."
+    )
     panels: int = Field(default=0, description="Different panels of raters behind the draws; 0 with prompts.")
     tried: int = Field(
         default=0, description="Panels (or sets of items) drawn until there were enough; prompts, where there are any."
     )
-    median_T: float
-    mean_tau: float
-    mean_pmax: float
+    median_T: float = Field(description="Median over draws of T, the mean Kendall tau between the raters of a draw.")
+    mean_tau: float = Field(description="Mean over draws of T.")
+    mean_pmax: float = Field(description="Mean share of the larger side over item pairs.")
     cycle_rate: float | None = Field(
         description="Share of draws whose majority order is intransitive; None where it cannot be."
     )
-    intervals: dict[str, Interval]
-    level: float
-    ties: Literal["random", "stable"]
+    intervals: dict[str, Interval] = Field(description="Interval of each of the four statistics, under its name.")
+    level: float = Field(description="Confidence level of the intervals.")
+    ties: Literal["random", "stable"] = Field(description="How ties became strict orders.")
     tie_rate: float = Field(description="Share of item pairs a rater left tied, before ties were broken.")
     tie_control: float = Field(
         description="Mean tau after each rater's values are shuffled: 0 unless the tie-break manufactures agreement."
     )
     left_out: int = Field(description="Of those, how many have too few raters who judged the same items.")
-    policies: tuple[str, ...]
-    warnings: tuple[str, ...]
-    signature: Signature
-    signature_line: str
+    policies: tuple[str, ...] = Field(description="What was done about ties and gaps.")
+    warnings: tuple[str, ...] = Field(description="What a reader must know before using the numbers.")
+    signature: Signature = Field(description="What reproduces these numbers.")
+    signature_line: str = Field(description="The same as one line.")
 
     def figures(self, source: str) -> AnchorFigures:
         """What a check report shows of this anchor."""

@@ -54,44 +54,46 @@ class PlanSettings(Noun):
 class PlanPower(Noun):
     """Power of one test: alone, and after Holm over its criteria and tests."""
 
-    test: Literal["T", "p_max", "cycle"]
-    alone: Estimate | None
-    holm: Estimate | None
+    test: Literal["T", "p_max", "cycle"] = Field(description="Which test.")
+    alone: Estimate | None = Field(description="Power at level alpha; null where the design does not allow the test.")
+    holm: Estimate | None = Field(description="Power after Holm over criteria and tests.")
 
 
 class PlanSmallest(Noun):
     """The smallest design that reaches a power with the T test, after Holm."""
 
-    of: Literal["prompts", "raters"]
-    target: float
+    of: Literal["prompts", "raters"] = Field(description="What was searched over.")
+    target: float = Field(description="The power to reach.")
     value: int | None = Field(description="None when no design in the range reaches it.")
-    searched: tuple[int, int]
+    searched: tuple[int, int] = Field(description="From and to.")
 
 
 class PlanCurve(Noun):
     """Power of the T test after Holm against the number of prompts."""
 
-    prompts: tuple[int, ...]
-    power: tuple[Estimate, ...]
+    prompts: tuple[int, ...] = Field(description="Numbers of prompts.")
+    power: tuple[Estimate, ...] = Field(description="Power at each of them.")
 
 
 class PlanReport(Noun):
     """The JSON of `salon plan --json`."""
 
-    format: Literal["salon.plan/1"] = "salon.plan/1"
-    items: int
-    raters: int
-    prompts: int
-    criteria: int
-    model: str
-    parameter: float
-    mean_tau: float
-    power: tuple[PlanPower, ...]
-    any_test: Estimate
-    smallest: tuple[PlanSmallest, ...]
-    curve: PlanCurve
-    signature: Signature
-    signature_line: str
+    format: Literal["salon.plan/1"] = Field(default="salon.plan/1", description="Name and version of this form.")
+    items: int = Field(description="Items per prompt (p).")
+    raters: int = Field(description="Raters per prompt (R).")
+    prompts: int = Field(description="Prompts per criterion (n).")
+    criteria: int = Field(description="Criteria that share Holm's adjustment.")
+    model: str = Field(description="Law of the simulated raters.")
+    parameter: float = Field(description="Its parameter: Mallows' theta, Thurstone's noise, Plackett-Luce's spread.")
+    mean_tau: float = Field(description="Mean tau that the law implies.")
+    power: tuple[PlanPower, ...] = Field(description="Power of each test of this design.")
+    any_test: Estimate = Field(description="Chance that at least one test of a criterion rejects, after Holm.")
+    smallest: tuple[PlanSmallest, ...] = Field(
+        description="Smallest numbers of prompts and raters for 80% and 90% power."
+    )
+    curve: PlanCurve = Field(description="Power of the T test by number of prompts.")
+    signature: Signature = Field(description="What reproduces these numbers.")
+    signature_line: str = Field(description="The same as one line.")
 
 
 class _PowerSettings(TypedDict):
@@ -198,27 +200,27 @@ class ThinSettings(Noun):
 class PlanBudget(Noun):
     """One thinned design."""
 
-    fraction: float
-    pairs: int
-    judgments: int
+    fraction: float = Field(description="Share of all pairs that is compared.")
+    pairs: int = Field(description="Pairs that are compared.")
+    judgments: int = Field(description="Comparisons in all: pairs times raters.")
     to_full: Estimate = Field(description="Rank correlation (SRCC) of its scores with the full design's.")
     to_truth: Estimate = Field(description="Rank correlation of its scores with the true scores.")
-    connected: bool
-    diameter: float
-    mean_path: float
+    connected: bool = Field(description="Is every item linked to every other in all simulated designs?")
+    diameter: float = Field(description="Longest shortest path between two items, mean over designs.")
+    mean_path: float = Field(description="Mean shortest path between two items.")
 
 
 class BudgetReport(Noun):
     """The JSON of `salon plan budget --json`."""
 
-    format: Literal["salon.budget/1"] = "salon.budget/1"
-    items: int
-    raters: int
-    spread: float
-    rows: tuple[PlanBudget, ...]
+    format: Literal["salon.budget/1"] = Field(default="salon.budget/1", description="Name and version of this form.")
+    items: int = Field(description="Items to be compared.")
+    raters: int = Field(description="Raters who answer every pair.")
+    spread: float = Field(description="Standard deviation of the true scores, in logits.")
+    rows: tuple[PlanBudget, ...] = Field(description="Designs from thin to full.")
     smallest: PlanBudget | None = Field(description="The thinnest design that reaches the target; null if none does.")
-    signature: Signature
-    signature_line: str
+    signature: Signature = Field(description="What reproduces these numbers.")
+    signature_line: str = Field(description="The same as one line.")
 
 
 class ThinRow(Noun):
@@ -226,43 +228,45 @@ class ThinRow(Noun):
 
     fraction: float = Field(description="Share of the compared pairs that is kept.")
     of_all: float = Field(description="Share of all possible pairs.")
-    pairs: float
-    judgments: float
+    pairs: float = Field(description="Pairs kept, mean over groups.")
+    judgments: float = Field(description="Comparisons kept, mean over groups.")
     elo_srcc: Estimate | None = Field(description="Elo's rank correlation with the whole graph's; at 1: its own noise.")
-    elo_plcc: Estimate | None
-    bradley_terry_srcc: Estimate | None
-    bradley_terry_plcc: Estimate | None
+    elo_plcc: Estimate | None = Field(description="Pearson's correlation of Elo scores.")
+    bradley_terry_srcc: Estimate | None = Field(description="Rank correlation of Bradley-Terry scores.")
+    bradley_terry_plcc: Estimate | None = Field(description="Pearson's correlation of Bradley-Terry scores.")
     lowest: float | None = Field(description="Elo's mean SRCC in the worst group.")
     connected: float = Field(description="Share of thinned graphs in one piece.")
     diameter: float | None = Field(description="Mean over graphs in one piece; null if none is.")
-    mean_path: float | None
+    mean_path: float | None = Field(description="Mean shortest path, as the diameter.")
 
 
 class ThinGroup(Noun):
     """The whole comparison graph of one group."""
 
-    criterion: str
-    group: str
-    items: int
-    pairs: int
-    judgments: int
-    connected: bool
-    diameter: int | None
-    mean_path: float | None
+    criterion: str = Field(description="Id of the criterion.")
+    group: str = Field(description="The prompt, category or study whose items are compared.")
+    items: int = Field(description="Items that were compared.")
+    pairs: int = Field(description="Different pairs.")
+    judgments: int = Field(description="Comparisons.")
+    connected: bool = Field(description="Do all items hang together?")
+    diameter: int | None = Field(description="Longest shortest path; null with islands.")
+    mean_path: float | None = Field(description="Mean shortest path; null with islands.")
 
 
 class ThinReport(Noun):
     """The JSON of `salon plan budget STUDY --json`."""
 
-    format: Literal["salon.thinning/1"] = "salon.thinning/1"
-    study: str
-    simulated: bool
-    rows: tuple[ThinRow, ...]
-    groups: tuple[ThinGroup, ...]
+    format: Literal["salon.thinning/1"] = Field(
+        default="salon.thinning/1", description="Name and version of this form."
+    )
+    study: str = Field(description="Name of the study.")
+    simulated: bool = Field(description="True when no person gave the answers.")
+    rows: tuple[ThinRow, ...] = Field(description="One entry for each fraction.")
+    groups: tuple[ThinGroup, ...] = Field(description="Comparison graph of each group, whole.")
     left_out: int = Field(description=f"Groups of fewer than {LEAST_ITEMS} items, left out.")
-    level: float = 0.95
-    signature: Signature
-    signature_line: str
+    level: float = Field(default=0.95, description="Confidence level of all intervals.")
+    signature: Signature = Field(description="What reproduces these numbers.")
+    signature_line: str = Field(description="The same as one line.")
 
 
 def simulated_budget(settings: SimulatedBudgetSettings, seed: int) -> BudgetReport:

@@ -37,37 +37,37 @@ NOT_CAUSES = (
 class Contribution(Noun):
     """What one criterion adds to the total."""
 
-    criterion: str
-    scorer: str = ""
+    criterion: str = Field(description="Id of the criterion.")
+    scorer: str = Field(default="", description="Name of the scorer.")
     value: float | None = Field(description="As the scorer gave it; null where it gave none.")
     sigma: float | None = Field(None, description="Its standard deviation, where the scorer states one.")
     interval: tuple[float, float] | None = Field(None, description="value -+ 1.96 sigma.")
     share: float = Field(description="Weight; all sum to 1.")
-    higher_is_better: bool = True
+    higher_is_better: bool = Field(default=True, description="False where the lowest is best.")
     center: float = Field(0.0, description="What the value is measured from.")
     unit: float = Field(1.0, description="What it is measured in.")
     adds: float | None = Field(description="share x direction x (value - center) / unit.")
-    unscored: str | None = None
+    unscored: str | None = Field(default=None, description="Why there is no value; null where there is one.")
 
 
 class RaterOpinion(Noun):
     """What raters said of one item under one criterion."""
 
-    criterion: str
+    criterion: str = Field(description="Id of the criterion.")
     kind: str = Field(description="won: share of comparisons; rated: mean rating.")
-    figure: Estimate
-    raters: int
+    figure: Estimate = Field(description="What they said, with its interval.")
+    raters: int = Field(description="How many.")
 
 
 class Neighbor(Noun):
     """A judged picture near this one."""
 
-    item: str
-    image: str | None = None
-    prompt: str | None = None
-    same_prompt: bool = False
-    distance: float
-    said: tuple[RaterOpinion, ...] = ()
+    item: str = Field(description="Id of the item.")
+    image: str | None = Field(default=None, description="Its path inside the study folder.")
+    prompt: str | None = Field(default=None, description="Id of its prompt.")
+    same_prompt: bool = Field(default=False, description="Whether it was made for the same prompt.")
+    distance: float = Field(description="Between the two vectors of the model.")
+    said: tuple[RaterOpinion, ...] = Field(default=(), description="What raters said of it, by criterion.")
     """What raters said of it."""
     scores: dict[str, float] = Field(default_factory=dict, description="What the model says of it, by criterion.")
     total: float | None = Field(None, description="Its total under the same weights.")
@@ -76,9 +76,9 @@ class Neighbor(Noun):
 class PictureMeasurement(Noun):
     """A number by rule, and where it stands among the study's."""
 
-    name: str
-    tells: str
-    value: float | None
+    name: str = Field(description="Name of the measurement.")
+    tells: str = Field(description="What it measures, in a sentence.")
+    value: float | None = Field(description="Null where it could not be measured.")
     unmeasured: str | None = Field(None, description="Why there is no value.")
     below: float | None = Field(
         None, description="Share of the study's items below it, half of the equal ones counted."
@@ -91,7 +91,7 @@ class PictureMeasurement(Noun):
 class Occlusion(Noun):
     """What the total loses when one place of a grid is covered."""
 
-    grid: int = Field(ge=1)
+    grid: int = Field(ge=1, description="Places along each side of the picture.")
     drops: tuple[tuple[float | None, ...], ...] = Field(
         description="By row and column: the total less that of the covered picture; null where that has none."
     )
@@ -109,36 +109,42 @@ class Occlusion(Noun):
 class PictureExplanation(Noun):
     """One picture, explained."""
 
-    picture: str
-    sha256: str = ""
-    total: float | None
-    sd: float | None = None
-    contributions: tuple[Contribution, ...]
-    neighbours: tuple[Neighbor, ...] = ()
-    measurements: tuple[PictureMeasurement, ...] = ()
-    occlusion: Occlusion | None = None
+    picture: str = Field(description="The picture's file name.")
+    sha256: str = Field(default="", description="Of its bytes.")
+    total: float | None = Field(description="The sum of what criteria add; null where one that counts has no value.")
+    sd: float | None = Field(default=None, description="Its standard deviation, where scorers state one.")
+    contributions: tuple[Contribution, ...] = Field(description="One for each criterion.")
+    neighbours: tuple[Neighbor, ...] = Field(
+        default=(), description="Judged pictures that the model sees near it, nearest first."
+    )
+    measurements: tuple[PictureMeasurement, ...] = Field(default=(), description="What can be measured by rule.")
+    occlusion: Occlusion | None = Field(
+        default=None, description="What covering one place after the other does; null where it was not asked for."
+    )
 
 
 class ScoreDifference(Noun):
     """Why the first picture stands above the second, or below it."""
 
-    total: float | None
+    total: float | None = Field(description="By how much.")
     adds: dict[str, float] = Field(description="By criterion, the largest first; they sum to the total.")
-    told: str
+    told: str = Field(description="The same in a sentence.")
 
 
 class Explanation(Noun):
     """One picture or two, explained."""
 
-    pictures: tuple[PictureExplanation, ...]
-    difference: ScoreDifference | None = None
-    scale: str
-    model: str = ""
-    study: str | None = None
+    pictures: tuple[PictureExplanation, ...] = Field(description="One, or two that are compared.")
+    difference: ScoreDifference | None = Field(
+        default=None, description="Why the first stands above the second; null for one picture."
+    )
+    scale: str = Field(description="What totals are measured in, in words.")
+    model: str = Field(default="", description="The model whose vectors say what is near.")
+    study: str | None = Field(default=None, description="The study whose pictures and answers stand beside.")
     simulated: bool = Field(False, description="True when no person gave the study's answers.")
-    caution: str = NOT_CAUSES
-    notes: tuple[str, ...] = ()
-    signature: Signature
+    caution: str = Field(default=NOT_CAUSES, description="How to read neighbours and measurements.")
+    notes: tuple[str, ...] = Field(default=(), description="What else must be known.")
+    signature: Signature = Field(description="What reproduces the explanation.")
 
 
 # -- contributions -----------------------------------------------------------------------------------------------------

@@ -192,9 +192,9 @@ class ScorerColumn(Noun):
     """What one has to know of a column of scores before it is added to another."""
 
     criterion: str = Field(description="Id of the criterion; the scorer's name where it was made for none.")
-    scorer: str = ""
-    signature: str = ""
-    higher_is_better: bool = True
+    scorer: str = Field(default="", description="Name of the scorer.")
+    signature: str = Field(default="", description="What reproduces its scores.")
+    higher_is_better: bool = Field(default=True, description="False where the lowest is best.")
     scale: str | None = Field(
         None, description="Columns with the same words here may be added as they stand; null: a scale of its own."
     )
