@@ -85,6 +85,8 @@ def test_every_field_is_described() -> None:
 def test_every_key_is_always_there(report: type) -> None:
     schema = reference.schema(report)
     for part in (schema, *schema.get("$defs", {}).values()):
+        if "$ref" in part:  # a report that holds its like is defined below
+            continue
         assert sorted(part["required"]) == sorted(part["properties"])
         assert part["additionalProperties"] is False
 

@@ -85,8 +85,8 @@ class RaterOnStudy(Noun):
 class RaterResult(Noun):
     """One scorer or judge."""
 
-    rater: str
-    kind: RaterKind
+    rater: str = Field(description="Name of the scorer or judge.")
+    kind: RaterKind = Field(description="Scorer, judge or other model.")
     simulated: bool = Field(default=False, description="True for a judge of planted worth.")
     signatures: tuple[str, ...] = Field(default=(), description="What made its answers, study by study, where known.")
     studies: tuple[RaterOnStudy, ...] = Field(description="Those that it answered about.")

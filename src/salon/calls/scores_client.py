@@ -28,7 +28,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
-from pydantic import Field
 
 from salon.calls.call import Call, Upload
 from salon.calls.errors import Unreachable, WrongKey
@@ -106,7 +105,7 @@ class ExplainOptions(QuestionOptions, total=False):
     """What else an explanation is asked with; see the service's schema."""
 
     weights: Mapping[str, float] | None
-    neighbours: int = Field(description="Judged pictures that the model sees near it, nearest first.")
+    neighbours: int
     measure: bool
     equal_scales: bool
 
