@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from salon.cli.main import COMMANDS, run, salon
-from salon.store.nulls import null_for
+from salon.store import null_for
 from tools import reference
 
 ROOT = Path(__file__).parent.parent

@@ -21,41 +21,27 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import click
 from pydantic import BaseModel
 
-from salon.bench.arena import ArenaSnapshot
-from salon.bench.diff import BoardDiff
-from salon.bench.entry import EntryResult
+from salon.bench import ArenaSnapshot, BoardDiff, EntryResult, PosterReport, RaterTables, RewardTables, SuitePlan
 from salon.bench.posters.comparison import ComparisonReport
 from salon.bench.posters.generate import PosterGenerationReport
 from salon.bench.posters.judge import JudgeRunReport, PeopleReport
-from salon.bench.posters.results import PosterReport
 from salon.bench.posters.run import RunReport
-from salon.bench.rater_tables import RaterTables
-from salon.bench.rewards import RewardTables
-from salon.bench.run import SuitePlan, SuiteRun
-from salon.bench.verify import VerifyReport
-from salon.check.anchor import AnchorReport
-from salon.check.plan import (
-    BudgetReport,
-    PlanReport,
-    ThinReport,
-)
-from salon.check.results import CheckReport
+from salon.bench.run import SuiteRun
+from salon.bench.verification import VerifyReport
+from salon.check import AnchorReport, BudgetReport, CheckReport, PlanReport, ThinReport
 from salon.cli.main import COMMANDS, salon
-from salon.evaluate.results import Evaluation
+from salon.evaluate import Evaluation
+from salon.fuse import FuseReport
 from salon.fuse.bridge import BridgeReport
 from salon.fuse.bridge_simulation import Rehearsal
-from salon.fuse.results import FuseReport
+from salon.generate import GenerateReport
 from salon.generate.readiness import ReadyReport
-from salon.generate.record import GenerateReport
-from salon.judge.run import JudgeRun
-from salon.render.layout import Layout
-from salon.select.best import BestReport
-from salon.select.cohp import CohpReport
-from salon.select.explain import Explanation
+from salon.judge import JudgeRun
+from salon.render import Layout
+from salon.select import BestReport, CohpReport, DriftReport
+from salon.select.explanation import Explanation
 from salon.select.refine_scores import RefineReport
-from salon.select.service.drift import DriftReport
-from salon.train.ablation_results import AblateReport
-from salon.train.distill_study import DistillReport
+from salon.train import AblateReport, DistillReport
 from salon.train.probes import ProbeReport
 from tools.reference_api import api_page
 from tools.reference_examples import ABOUT, example

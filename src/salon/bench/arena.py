@@ -26,12 +26,8 @@ from pydantic import Field
 from scipy import stats
 
 from salon.errors import BadValue
-from salon.stats.agreement import wilson
-from salon.stats.intervals import score_interval
-from salon.stats.pair_errors import Errors, two_way_errors
-from salon.stats.ranks import RankIntervals, rank_intervals
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.stats import Errors, Estimate, RankIntervals, rank_intervals, score_interval, two_way_errors, wilson
+from salon.study import Noun, Signature
 
 Ints = NDArray[np.int64]
 TIE = 2

@@ -19,9 +19,8 @@ from pydantic import Field
 
 from salon.bench.entry import AxisResult, Entry, EntryResult, PictureResult
 from salon.bench.suite import CAPABILITY, EPS, OVERALL, PreferenceReference, ReferencePoint, Suite
-from salon.stats.result import Estimate
-from salon.study.answers import Route, find_route
-from salon.study.nouns import Noun
+from salon.stats import Estimate
+from salon.study import Noun, Route, find_route
 
 Cause = Literal[
     "picture", "answers", "scores", "prompt", "prompts", "points", "routes", "scorer", "reference", "rule", "unknown"

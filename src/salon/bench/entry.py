@@ -21,8 +21,8 @@ from pydantic import Field
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import prompts_hash
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.stats import Estimate
+from salon.study import Noun, Signature
 
 ENTRY_FORMAT: Final = "salon.entry/1"
 CARD, ANSWERS_FILE, LOGITS_FILE, RESULT = "entry.json", "answers.parquet", "scores.parquet", "result.json"

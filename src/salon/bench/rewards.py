@@ -22,17 +22,12 @@ from pydantic import Field
 
 from salon.bench.rater_evaluation import ScoredPictures, generator_points, open_scorers, score_pictures
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
-from salon.evaluate.people import category_labels, item_categories, item_generators, item_prompts, people_only
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.judge.scoring import SCORES_FOLDER as SCORES
-from salon.judge.scoring import ScoreSettings, list_scores, read_score_run, read_scores, scores_file
-from salon.report.words import number_repeats
-from salon.stats.rank_agreement import mean_ranks
-from salon.stats.ranks import PairedMeans, paired_means, stratify_values
-from salon.stats.result import Estimate
-from salon.study import Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Signature
+from salon.evaluate import category_labels, item_categories, item_generators, item_prompts, people_only
+from salon.fuse import LabelSettings, make_labels
+from salon.judge import SCORES_FOLDER as SCORES, ScoreSettings, list_scores, read_score_run, read_scores, scores_file
+from salon.report import number_repeats
+from salon.stats import Estimate, PairedMeans, mean_ranks, paired_means, stratify_values
+from salon.study import Noun, ScorerCard, Signature, Study
 
 Verdict = Literal["ahead", "behind", "not told apart", "alone", "no mean"]
 

@@ -50,19 +50,13 @@ from salon.bench.reference import carry_entries
 from salon.bench.result import entry_result
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import prompts_hash
-from salon.calls.errors import CallsStopped
+from salon.calls import CallsStopped
 from salon.errors import BadFile, BadValue
-from salon.generate.record import GenerateSettings, item_id, read_generations
-from salon.generate.run import generate_items
-from salon.judge.openai_chat import OpenAIChat
-from salon.judge.plan import JudgePlan
-from salon.judge.scorers.registry import TableScorer
-from salon.judge.verdicts import UnreadLimits
-from salon.judge.vlm import Vlm
-from salon.models.cache import ResultCache
-from salon.store.atomic_files import held
-from salon.study import Generator, Scorer
-from salon.study.nouns import Noun
+from salon.generate import GenerateSettings, generate_items, item_id, read_generations
+from salon.judge import JudgePlan, OpenAIChat, TableScorer, UnreadLimits, Vlm
+from salon.models import ResultCache
+from salon.store import held
+from salon.study import Generator, Noun, Scorer
 
 
 class RoleRun(Noun):

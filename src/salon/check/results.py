@@ -11,9 +11,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from salon.stats.result import Estimate, Test
-from salon.study import Signature
-from salon.study.nouns import Format, Noun
+from salon.stats import Estimate, Test
+from salon.study import Format, Noun, Signature
 
 
 class CheckSettings(Noun):

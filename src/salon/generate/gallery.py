@@ -24,12 +24,18 @@ from PIL import Image
 
 from salon.errors import UnknownReference, shorten
 from salon.generate.record import read_generations
-from salon.report.page import asset, icon, page_target, style
-from salon.report.svg import clean
-from salon.report.words import SIMULATED, brief, one_way
-from salon.store.atomic_files import held, present_folder, whole_file
-from salon.store.folder import open_study
-from salon.store.pictures import Thumb, is_inside, make_thumbs, read_picture, sweep_thumbs
+from salon.report import SIMULATED, asset, brief, clean, icon, one_way, page_target, style
+from salon.store import (
+    Thumb,
+    held,
+    is_inside,
+    make_thumbs,
+    open_study,
+    present_folder,
+    read_picture,
+    sweep_thumbs,
+    whole_file,
+)
 from salon.study import Item, Prompt, Signature, Study
 
 SHORT_TEXT = 320

@@ -37,8 +37,7 @@ import numpy as np
 
 from salon.errors import BadFile, BadValue
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.study import Study
-from salon.study.nouns import Noun, Signature
+from salon.study import Noun, Signature, Study
 
 Truth = Mapping[str, float] | Callable[[str, tuple[str, ...]], float]
 """How good each item is; or, from the criterion (or the point of a checklist) and the items as they are shown:

@@ -38,7 +38,7 @@ from salon.errors import BadValue, TooFew
 from salon.select.route import RouteChoice
 from salon.select.scores import ScoreTable
 from salon.select.weights import FARTHEST, Blend, ScorerColumn
-from salon.study.nouns import Noun, Signature
+from salon.study import Noun, Signature
 
 Floats = NDArray[np.float64]
 PickOutcome = Literal["best", "only", "equal", "none good enough", "none scored"]

@@ -33,10 +33,8 @@ from scipy.special import stdtrit
 
 from salon.errors import BadValue
 from salon.select.weights import ScorerColumn
-from salon.stats.ranks import mean_interval
-from salon.stats.result import Estimate
-from salon.study import Prompt
-from salon.study.nouns import Noun
+from salon.stats import Estimate, mean_interval
+from salon.study import Noun, Prompt
 
 TRIES: dict[str, int] = {"paper": 4, "released": 2}
 STRENGTHS: dict[str, str] = {"paper": "0.8,0.8,0.5", "released": "0.8,0.8,0.8,0.5"}

@@ -20,24 +20,27 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.bench.judging import FINAL_FAILURES, POINTS_CRITERION, plan_role
-from salon.collect.simulate.designers import TRUTH, mean_quality
+from salon.bench import FINAL_FAILURES, POINTS_CRITERION, plan_role
+from salon.collect import TRUTH, mean_quality
 from salon.errors import BadValue
-from salon.generate.record import read_generations
-from salon.judge.folder import judge_folder, read_verdicts
-from salon.judge.registry import JudgeSpec, open_judge
-from salon.judge.run import run_plan
-from salon.judge.scoring import SCORES_FOLDER, read_scores, score_study, scores_file
-from salon.judge.vlm import Vlm
-from salon.models.cache import ResultCache
+from salon.generate import read_generations
+from salon.judge import (
+    SCORES_FOLDER,
+    JudgeSpec,
+    Vlm,
+    judge_folder,
+    open_judge,
+    read_scores,
+    read_verdicts,
+    run_plan,
+    score_study,
+    scores_file,
+)
+from salon.models import ResultCache
 from salon.select.scores import StepCallback, no_progress
-from salon.stats.intervals import SHARE, UNBOUNDED, Ends
-from salon.stats.result import Estimate
-from salon.store.folder import open_study
-from salon.study import Criterion, Prompt, Scorer, Study
-from salon.study.answers import Point, Remark, majority_of_samples
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun
+from salon.stats import SHARE, UNBOUNDED, Ends, Estimate
+from salon.store import open_study
+from salon.study import Criterion, Noun, Point, Prompt, Remark, Scorer, ScorerCard, Study, majority_of_samples
 
 REFINE_FORMAT: Final = "salon.refine/1"
 

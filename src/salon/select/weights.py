@@ -35,9 +35,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, NotIdentified, TooFew, UnknownReference
-from salon.store.atomic_files import write_json
-from salon.study.interfaces import Scorer, ScorerCard
-from salon.study.nouns import Noun
+from salon.store import write_json
+from salon.study import Noun, Scorer, ScorerCard
 
 RecordType = TypeVar("RecordType", bound="SealedRecord")
 

@@ -28,16 +28,13 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydantic import Field
 
-from salon.engine.work import EngineSettings
+from salon.engine import EngineSettings
 from salon.errors import BadFile, MissingExtra, NotConverged
-from salon.evaluate.validation import DRAWS, hits
-from salon.models.encoders import Encoder
-from salon.models.folder_encoders import ClipEncoder
-from salon.stats.intervals import SHARE, bootstrap_totals
-from salon.stats.result import Estimate
-from salon.store.atomic_files import write_json
-from salon.study import Signature, Study
-from salon.study.nouns import Noun
+from salon.evaluate import DRAWS, hits
+from salon.models import ClipEncoder, Encoder
+from salon.stats import SHARE, Estimate, bootstrap_totals
+from salon.store import write_json
+from salon.study import Noun, Signature, Study
 from salon.train.head_data import EncodedStudy, split_rows
 from salon.train.head_loop import pair_logits, train_heads
 from salon.train.settings import CompareSettings, HeadSettings
@@ -47,8 +44,7 @@ from salon.train.training_setup import add_encoder_lora, merge_lora
 try:
     import torch
     from torch import Tensor, nn
-    from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
-    from torch.nn.functional import normalize
+    from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy, normalize
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("train") from None
 

@@ -36,7 +36,7 @@ from salon.bench.posters.files import PosterFile
 from salon.bench.posters.item import Box, PosterItem
 from salon.bench.posters.tasks import ATTRIBUTES, GRID, PosterTask, task_named
 from salon.errors import SalonError
-from salon.store.pictures import read_picture
+from salon.store import read_picture
 
 Name = Literal["perfect", "random", "always-a", "list-everything", "empty"]
 NAMES: tuple[Name, ...] = get_args(Name)
@@ -213,7 +213,7 @@ READERS: dict[EngineName, Callable[[Path], list[OcrLine]]] = {"rapidocr": rapido
 def engine_signature(name: EngineName) -> str:
     """Name and version."""
     if name == "rapidocr":
-        from salon.models.ocr import READER
+        from salon.models import READER
 
         return str(READER)
     process = subprocess.run([_tesseract(), "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True)

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.files import JudgeCard
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.stats import Estimate
+from salon.study import Noun, Signature
 
 FORMAT: Final = "salon.posters/1"
 

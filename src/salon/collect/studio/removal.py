@@ -17,10 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from salon.errors import UnknownReference
-from salon.store.atomic_files import held
-from salon.store.folder import export_study, open_study, studio_file, table_files
-from salon.study import Ranking, Study
-from salon.study.tables import JUDGMENTS
+from salon.store import export_study, held, open_study, studio_file, table_files
+from salon.study import JUDGMENTS, Ranking, Study
 
 _LEAST_RANKED = 2
 

@@ -19,9 +19,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from salon.calls.errors import CallsStopped
-from salon.calls.service import Budget
-from salon.calls.store import CallStore
+from salon.calls import Budget, CallsStopped, CallStore
 from salon.errors import BadFile, BadValue, shorten
 from salon.judge.model_scorers import (
     MARK,
@@ -38,14 +36,20 @@ from salon.judge.registry import JudgeSpec, check_budget, endpoint_vlm
 from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
 from salon.judge.verdicts import TooManyUnread
 from salon.judge.vlm import Conversation, Decoding, NoReply, Sight
-from salon.models.cache import cache_file
-from salon.models.cards import ONE_PASS_CARD, ModelCriterion, OnePassCard, greedy_answers, read_one_pass_card
-from salon.models.vlm import ContextTooLong, LoadedVlm
-from salon.models.weights import fingerprint, model_fingerprint
-from salon.store.pictures import fit_within
-from salon.study import Item, Prompt
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Criterion, Setting, Signature
+from salon.models import (
+    ONE_PASS_CARD,
+    ContextTooLong,
+    LoadedVlm,
+    ModelCriterion,
+    OnePassCard,
+    cache_file,
+    fingerprint,
+    greedy_answers,
+    model_fingerprint,
+    read_one_pass_card,
+)
+from salon.store import fit_within
+from salon.study import Criterion, Item, Prompt, ScorerCard, Setting, Signature
 
 UNREAD_ANSWER = "the answer gives no score"
 NO_REPLY = "no reply"

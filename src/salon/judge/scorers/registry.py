@@ -35,14 +35,15 @@ from salon.errors import BadFile, BadValue, SalonError
 from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.model_scorers import split_model_name, split_rater
 from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput, ScoreSettings
-from salon.models.cache import ResultCache
-from salon.models.cards import is_one_pass
-from salon.store.plain_files import read_plain
-from salon.study import Item, Prompt, Scorer
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Signature
-from salon.study.plugins import (
+from salon.models import ResultCache, is_one_pass
+from salon.store import read_plain
+from salon.study import (
+    Item,
     LoadedPlugin,
+    Prompt,
+    Scorer,
+    ScorerCard,
+    Signature,
     find_plugin,
     import_plugin_object,
     is_python_word,

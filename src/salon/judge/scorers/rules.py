@@ -35,10 +35,8 @@ from salon.judge.scoring import (
     prompt_parts,
 )
 from salon.judge.vlm import Conversation, Decoding, NoReply, Reply, Sight, Vlm
-from salon.models.cache import ResultCache
-from salon.models.ocr import Reading, remembered_reading
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Signature
+from salon.models import Reading, ResultCache, remembered_reading
+from salon.study import Noun, ScorerCard, Signature
 
 FORMULA_VERSION = 2
 """Of the measurements' formulas; a change of any of them makes old scores strangers to new ones."""

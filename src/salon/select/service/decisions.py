@@ -24,8 +24,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from salon.errors import BadValue, ConflictingJudgment, UnknownReference
-from salon.store.append_log import AppendLog, log_files, log_lines
-from salon.study.nouns import Noun
+from salon.store import AppendLog, log_files, log_lines
+from salon.study import Noun
 
 LOG_NAME = "decisions"
 KeepPrompt = Literal["text", "hash", "none"]

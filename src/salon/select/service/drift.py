@@ -33,11 +33,9 @@ from salon.select.service.decisions import (
     decision_lines,
     feedback_lines,
 )
-from salon.stats.agreement import wilson
-from salon.stats.drift import LEAST_VALUES, AgreementLook, DriftLook, agreement_look, drift_look
-from salon.stats.result import Estimate
-from salon.store.atomic_files import write_json
-from salon.study.nouns import Noun, Signature
+from salon.stats import LEAST_VALUES, AgreementLook, DriftLook, Estimate, agreement_look, drift_look, wilson
+from salon.store import write_json
+from salon.study import Noun, Signature
 
 DRIFT_FORMAT: Final = "salon.drift/1"
 DRIFT_POLICY = (

@@ -58,12 +58,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from salon.errors import BadValue
-from salon.judge.model_scorers import expand_model
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import ScoreSettings
+from salon.judge import ScoreSettings, expand_model, make_scorer
 from salon.select.weights import Blend, ScoreReference, blend_columns, describe_scorer, read_reference, read_weights
-from salon.study import Item, Prompt, Scorer, Signature
-from salon.study.interfaces import ScorerCard
+from salon.study import Item, Prompt, Scorer, ScorerCard, Signature
 
 Text = str | Prompt | None
 """A prompt as callers have it."""
@@ -269,7 +266,7 @@ def reward(
     device: str | None = None,
     batch: int = 8,
 ) -> Reward:
-    """A reward of the scorers named, each under its criterion; see `salon.select.reward.Reward`.
+    """A reward of the scorers named, each under its criterion; see `salon.select.reward_source.Reward`.
 
     `reference` is a file written by `salon select reference`. `batch` is how many pictures a network looks at together
     where `alone` is False.

@@ -39,7 +39,7 @@ from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.intervals import SHARE, check_settings, interval, ratio
-from salon.stats.judge_accuracy import draw_prompt_totals
+from salon.stats.judge_rates import draw_prompt_totals
 from salon.stats.result import Estimate
 from salon.stats.vote_laws import TickLaws, allowed_laws, ceiling_estimate, law_cells, widen_to_beta
 

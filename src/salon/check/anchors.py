@@ -27,10 +27,8 @@ from salon.check.anchor_draws import (
 from salon.check.results import STATISTICS, AnchorFigures, Interval
 from salon.check.signal import percentile_interval, rank_scores
 from salon.errors import StatsError, TooFew, UnknownReference
-from salon.stats.agreement import panel_means
-from salon.stats.signal import cycles, cycles_possible, kendall_t, median_of_counts, p_max, votes_rankings
-from salon.study import Signature, Study
-from salon.study.nouns import Noun
+from salon.stats import cycles, cycles_possible, kendall_t, median_of_counts, p_max, panel_means, votes_rankings
+from salon.study import Noun, Signature, Study
 
 Figures = dict[str, NDArray[np.float64]]
 RESAMPLES = 2000

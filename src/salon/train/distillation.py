@@ -27,19 +27,21 @@ import pyarrow.parquet as pq
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, DesignError, UnknownReference
-from salon.evaluate.leaks import LeakGuard, find_leaks, picture_keys, save_guard, without_look_alikes
-from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores, read_pseudo_scores
-from salon.fuse.splits import item_prompts, split_items
-from salon.judge.model_scorers import OnePass
-from salon.models.cards import ONE_PASS_CARD, ROLE, ModelCriterion, OnePassCard, write_one_pass_card
-from salon.models.weights import fingerprint
-from salon.store.atomic_files import whole_file, whole_folder
-from salon.store.data_card import escape_md
-from salon.store.folder import local_path, open_study
-from salon.store.near_pictures import PictureKey
-from salon.study import Signature, Study
-from salon.study.nouns import Noun, Scale
-from salon.study.votes import SPLITS
+from salon.evaluate import (
+    LeakGuard,
+    PseudoPairs,
+    PseudoScores,
+    find_leaks,
+    picture_keys,
+    read_pseudo_scores,
+    save_guard,
+    without_look_alikes,
+)
+from salon.fuse import item_prompts, split_items
+from salon.judge import OnePass
+from salon.models import ONE_PASS_CARD, ROLE, ModelCriterion, OnePassCard, fingerprint, write_one_pass_card
+from salon.store import PictureKey, escape_md, local_path, open_study, whole_file, whole_folder
+from salon.study import SPLITS, Noun, Scale, Signature, Study
 from salon.train.distill_loop import TrainedScorer, train_one_pass
 from salon.train.distill_settings import DISTILL_FREE, DistillSettings
 from salon.train.distill_validation import (

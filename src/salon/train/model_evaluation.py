@@ -21,18 +21,26 @@ import numpy as np
 import pyarrow as pa
 
 from salon.errors import BadFile, BadValue, DesignError, TooFew
-from salon.evaluate.accuracy import PairCeilings
-from salon.evaluate.answers import Floats, PairContestant
-from salon.evaluate.leaks import load_guard
-from salon.evaluate.models import (
+from salon.evaluate import (
+    CeilingFigures,
+    CurveSettings,
+    EvaluateSettings,
+    Evaluation,
+    Floats,
+    LearningCurve,
+    LearningPoint,
     LoadedModel,
     OpenStudy,
+    PairCeilings,
+    PairContestant,
     Progress,
     StudyEntry,
+    TestPairs,
     check_leaks,
     criterion_rows,
     evaluate,
     is_own,
+    load_guard,
     match_criteria,
     model_margins,
     open_for_models,
@@ -40,28 +48,34 @@ from salon.evaluate.models import (
     test_pairs_for,
     text_of,
 )
-from salon.evaluate.pair_results import CeilingFigures, LearningCurve, LearningPoint
-from salon.evaluate.people import TestPairs
-from salon.evaluate.results import CurveSettings, EvaluateSettings, Evaluation
-from salon.judge.model_scorers import (
+from salon.judge import (
     UNREAD_POLICY,
     UNTRAINED,
+    MissingScore,
+    PictureScore,
     RaterSettings,
+    ScoreSettings,
     UntrainedScorer,
+    cached_scores,
     expand_raters,
     is_untrained_vlm,
+    make_scorer,
     split_rater,
 )
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import MissingScore, PictureScore, ScoreSettings, cached_scores
-from salon.models.cache import ResultCache
-from salon.models.cards import OnePassCard, PreferenceModel, is_one_pass, read_card, read_model_card
-from salon.models.encoders import Encoder
-from salon.models.preference_model import HeadsModel, load_model
-from salon.report.words import number_repeats
-from salon.stats.judge_accuracy import match_rate
-from salon.study import Item, Prompt, Scorer
-from salon.study.interfaces import ScorerCard
+from salon.models import (
+    Encoder,
+    HeadsModel,
+    OnePassCard,
+    PreferenceModel,
+    ResultCache,
+    is_one_pass,
+    load_model,
+    read_card,
+    read_model_card,
+)
+from salon.report import number_repeats
+from salon.stats import match_rate
+from salon.study import Item, Prompt, Scorer, ScorerCard
 from salon.train.head_loop import train_heads
 from salon.train.settings import HeadSettings
 from salon.train.train_heads import prepare_study

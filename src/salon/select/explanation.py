@@ -22,8 +22,8 @@ from pydantic import Field
 
 from salon.errors import BadValue, TooFew
 from salon.select.weights import Blend
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.stats import Estimate
+from salon.study import Noun, Signature
 
 Floats = NDArray[np.float64]
 COPY = 1e-6

@@ -25,20 +25,20 @@ import pyarrow.parquet as pq
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue
-from salon.evaluate.leaks import picture_keys, without_look_alikes
-from salon.evaluate.pair_results import validation_warnings
-from salon.evaluate.validation import HeadFigures
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.models.cards import MODEL_CARD, ModelCard, ModelCriterion
-from salon.models.reward_model import save_reward
-from salon.models.reward_network import CRITERION, RewardParts, open_parts
-from salon.models.weights import fingerprint
-from salon.store.atomic_files import whole_file, whole_folder
-from salon.store.data_card import escape_md
-from salon.store.folder import local_path, open_study
-from salon.study import Signature
-from salon.study.nouns import Noun
-from salon.study.votes import SPLITS
+from salon.evaluate import HeadFigures, picture_keys, validation_warnings, without_look_alikes
+from salon.fuse import LabelSettings, make_labels
+from salon.models import (
+    CRITERION,
+    MODEL_CARD,
+    ModelCard,
+    ModelCriterion,
+    RewardParts,
+    fingerprint,
+    open_parts,
+    save_reward,
+)
+from salon.store import escape_md, local_path, open_study, whole_file, whole_folder
+from salon.study import SPLITS, Noun, Signature
 from salon.train.head_data import agreement_weights
 from salon.train.memory_plan import check_training
 from salon.train.name_hashes import GuardLog, contains, guarded_names, hash_names, write_guard

@@ -16,21 +16,25 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import InputError, StatsError, TooFew
-from salon.stats.budget import (
+from salon.stats import (
     BudgetRow,
+    Estimate,
+    Null,
+    RankingLaw,
+    TestName,
     Thinning,
     comparison_budget,
+    connectivity,
+    expected_tau,
+    fit_tau,
     mean_of_simulations,
+    power_signal,
     smallest_fraction,
+    smallest_prompts,
+    smallest_raters,
     thin_comparisons,
 )
-from salon.stats.comparisons import connectivity
-from salon.stats.nulls import Null
-from salon.stats.power import TestName, power_signal, smallest_prompts, smallest_raters
-from salon.stats.result import Estimate
-from salon.stats.simulate import RankingLaw, expected_tau, fit_tau
-from salon.study import Signature, Study
-from salon.study.nouns import Noun
+from salon.study import Noun, Signature, Study
 
 KERNEL_TESTS: dict[Literal["T", "p_max", "cycle"], TestName] = {"T": "T", "p_max": "p_max", "cycle": "cycles"}
 """The tests as a report names them, and as the power kernel does."""

@@ -24,9 +24,8 @@ from salon.generate.folder import Folder, files_below, list_names, printable_nam
 from salon.generate.prompts import PROMPT_ENDINGS, read_prompts
 from salon.generate.record import GenerateSettings, slug
 from salon.generate.run import GenerationCallback, generate_items
-from salon.store.folder import default_name, is_study, save_study
-from salon.study import Criterion, Prompt, Study
-from salon.study.nouns import Noun
+from salon.store import default_name, is_study, save_study
+from salon.study import Criterion, Noun, Prompt, Study
 
 PROMPT_FILES = tuple(f"prompts{ending}" for ending in PROMPT_ENDINGS)
 """Files that are taken for the prompts of the pictures beside them."""

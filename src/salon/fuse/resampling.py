@@ -31,8 +31,7 @@ from salon.errors import TooFew
 from salon.fuse.fits import CROSSED
 from salon.fuse.groups import Floats, FuseGroup, Ints, cluster_codes
 from salon.fuse.results import Cluster
-from salon.stats.pair_errors import Errors, two_way_errors
-from salon.stats.pair_models import DENSE_ITEMS
+from salon.stats import DENSE_ITEMS, Errors, two_way_errors
 
 MOST_FOLDS = 30
 Bools = NDArray[np.bool_]

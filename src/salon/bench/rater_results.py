@@ -12,8 +12,8 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.stats import Estimate
+from salon.study import Noun, Signature
 
 FORMAT: Final = "salon.raters/1"
 FOLDER = "raters"

@@ -13,8 +13,7 @@ import pyarrow as pa
 from salon.errors import BadColumns, BadFile, InputError
 from salon.store import csv_table, jsonl_table, parquet_table
 from salon.store.atomic_files import whole_file
-from salon.study.nouns import Noun
-from salon.study.tables import KINDS, conform, table_from_nouns
+from salon.study import KINDS, Noun, conform, table_from_nouns
 
 FORMS: dict[str, ModuleType] = {"parquet": parquet_table, "jsonl": jsonl_table, "csv": csv_table}
 _NEVER_EMPTY = {"id", "criterion", "rater", "a", "b", "item"}

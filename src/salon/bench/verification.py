@@ -30,8 +30,8 @@ from salon.bench.submission import first_few, required_keys
 from salon.bench.suite import Suite, suite_faults
 from salon.bench.suite_folder import builtin_suites, is_suite, open_suite, prompts_hash, read_suite, suite_folder
 from salon.errors import BadFile, SalonError
-from salon.store.pictures import is_inside
-from salon.study.nouns import Noun
+from salon.store import is_inside
+from salon.study import Noun
 
 Kind = Literal["suite", "board", "bundle"]
 Recompute = Callable[[Suite, Entry, pa.Table, pa.Table], EntryResult]
