@@ -446,7 +446,7 @@ def evaluate(
         check_target(output, overwrite=overwrite, endings=(*TABLE_ENDINGS, *_TEXTS))
     flow = importlib.import_module("salon.evaluate.scorers")
     rater = settings_from(RaterSettings, flags)
-    request = flow.Asked(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
+    request = flow.ScoreQuestion(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
     with spinner("evaluating") as step:
         report: ScoreEvaluation = flow.evaluate_scores(
             study, request, settings, device=device, progress=step, on_forecast=forecast_printer(dry_run)

@@ -151,7 +151,7 @@ def _preset(
 def _drawn_study(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[Planted, ...]]:
     flow = importlib.import_module("salon.collect.simulate.taste_drawn")  # it draws: that needs more libraries
     with spinner("drawing"):
-        result: tuple[Study, tuple[Planted, ...]] = flow.drawn_study(output, prompts=prompts, seed=seed)
+        result: tuple[Study, tuple[Planted, ...]] = flow.draw_taste_study(output, prompts=prompts, seed=seed)
         return result
 
 
