@@ -67,15 +67,12 @@ def chosen_settings(settings: type[S], flags: Mapping[str, Any], command: Comman
 
 def show_plan(kind: str, source: str, settings: Any, flags: Mapping[str, Any], *, as_json: bool) -> None:
     """Print what a training of this `kind`, reward or distill, needs."""
-    from salon.train import (
-        memory_plan as planning,  # torch comes with it
-        memory_plan as there,
-    )
+    from salon.train import memory_plan as planning  # torch comes with it
 
-    memory, tokens = memory_flag_bytes(flags["memory"]) or there.gpu_memory(), flags["text_tokens"]
+    memory, tokens = memory_flag_bytes(flags["memory"]) or planning.gpu_memory(), flags["text_tokens"]
     shard = flags["shard"]
     plan = getattr(planning, f"plan_{kind}")(
-        source, settings, gpus=flags["gpus"], shard=there.launched_shard(settings) if shard == "auto" else shard,
+        source, settings, gpus=flags["gpus"], shard=planning.launched_shard(settings) if shard == "auto" else shard,
         memory=memory, **({"text_tokens": tokens} if tokens else {}),
     )  # fmt: skip
     if as_json:
