@@ -1,4 +1,4 @@
-"""OCR engines and rules about pixels on poster tasks that are drawn here; writes docs/methods/poster-ocr-table.md.
+"""OCR engines and rules about pixels on poster tasks that are drawn here; writes docs/evidence/poster-ocr.md.
 
     python -m prove.poster_ocr [scratch folder]
 
@@ -42,7 +42,7 @@ ITEMS, SEED = 100, 0
 SHRUNK = 3
 """Times smaller that the sheets of font-size OCR are shown once more: nobody fails at 15 pixels."""
 SETTINGS = PosterScoreSettings()
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 NAMED = {"rapidocr": "RapidOCR", "tesseract": "Tesseract", measured.NAME: "`measure`"}
 ENDS = (
     ("hard_ocr", "texture", "texture 0.75 or 1", (0.75, 1), "texture 0.25", (0.25, 0.25)),
@@ -296,10 +296,10 @@ def page(read: Sequence[Answers], shrunk: Sequence[Answers], seen: Sequence[Answ
         wrapped(f"""Written by `python -m prove.poster_ocr`. Every set is drawn by `salon bench posters make` with seed
         {SEED}, {ITEMS} items of each task, so nobody can have been trained on it. The engines are {versions}, at their
         default settings, on the whole picture. Intervals are 95%, over items
-        ([how](poster-tasks.md#intervals), also where all items are alike). Pictures on which nothing was
+        ([how](../methods/poster-tasks.md#intervals), also where all items are alike). Pictures on which nothing was
         read, of {ITEMS * len(READ):,}: {', '.join(f'{name} {count}' for name, count in lost.items())}; they stay in the
         denominator. How every metric is counted:
-        [Poster tasks](poster-tasks.md)."""),
+        [Poster tasks](../methods/poster-tasks.md)."""),
         "## What they read",
         wrapped("""“Chance” is what an answer gets that is given without looking. “Released” is what the benchmark's
         published scoring gives the same answers, and of how many posters or boxes: it forgets case and punctuation,
@@ -342,7 +342,7 @@ def main() -> None:
     scratch = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(gettempdir()) / "salon-poster-ocr"
     read, shrunk, seen = engine_answers(scratch), shrunk_answers(scratch), rule_answers(scratch)
     draw_curves(read, shrunk)
-    place = DOCS / "poster-ocr-table.md"
+    place = DOCS / "poster-ocr.md"
     place.write_text(page(read, shrunk, seen), encoding="utf-8")
     print(f"wrote {place}")
 
