@@ -5,7 +5,7 @@ from __future__ import annotations
 from prove._page import wrapped
 
 _HEAD = (
-    """Written by `make prove ONLY=distill_policy`; the methods: [pseudo-scores](../methods/pseudo-scores.md),
+    """Written by `make prove ONLY=distill_policy`; the methods: [pseudo-scores](../methods/distill.md#pseudo-scores),
     [the bridge](../methods/bridge.md). Everything here is simulated: nobody, and no VLM, gave these answers.""",
     """**The world** (`prove/_distill_world.py`). 3,000 items to learn from and 1,000 held out, five criteria. An item
     has 256 features; its true score is a direction of them, on a scale of 1 to 5, mean 2.95. A judge's comparisons

@@ -48,7 +48,7 @@ INTRO = """
 prompts of their own, under nine criteria, and flagged what nobody asked for. Each panel's answers were cut into
 studies, {studies} of every size, and `salon bench arena` fitted each of them alone. No person was asked. The designers'
 law: [simulate](../methods/simulate.md); the houses' flaws, and what they are expected to be worth:
-[houses](../methods/houses.md).
+[houses](../methods/built-in-generators.md).
 """
 RECOVERY = """
 Pairs of houses whose expected qualities differ under a criterion: *right*, the arena has them in that order;

@@ -33,7 +33,8 @@ PAGE = Path(__file__).parents[1] / "docs/evidence/board.md"
 INTRO = """
 The built-in posters suite ({prompts} prompts, {eligible} of them count for EPS) on {entries} entries: the six
 built-in houses, and the clean one of them, `{clean}`, with each of {defects} defects in all its posters, at strengths
-{strengths}. What every entry is worth is known, because every flaw in it was planted ([houses](../methods/houses.md)).
+{strengths}. What every entry is worth is known, because every flaw in it was planted
+([houses](../methods/built-in-generators.md)).
 Capability is answered by pixels ([how well](pixel-points.md)). *oracle* is the same points by the record of how each
 poster was made: it stands beside the board for comparison and counts for nothing on it. EPS is a model's that this
 proof trains: heads (`{encoder}`, {form}) that learned from {pairs} pairs of posters by four of these houses, ranked by
@@ -51,8 +52,8 @@ MEAN = """
 field need not average 50, and an entry at the median of every prompt would have exactly 50.
 """
 HOUSES_SAID = """
-The six houses under each criterion: what they are expected to be worth ([houses](../methods/houses.md)) against
-their EPS in the
+The six houses under each criterion: what they are expected to be worth ([houses](../methods/built-in-generators.md))
+against their EPS in the
 column of that criterion. *tau*: Kendall's tau-b of the six, with a 95% interval from {draws:,} draws of prompts.
 *right*: pairs of houses in the expected order; *surely*: those whose paired difference over prompts is beyond its 95%
 interval; *surely wrong*: pairs in the opposite order beyond theirs.

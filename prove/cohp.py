@@ -303,7 +303,7 @@ def main() -> int:
     for pool in POOLS:
         text, runs[pool] = pool_page(pool, settings)
         pages.append(text)
-    head = "# CoHP on drawn posters\n\nWritten by `python -m prove.cohp`; see [CoHP](../methods/cohp.md).\n\n"
+    head = "# CoHP on drawn posters\n\nWritten by `python -m prove.cohp`; see [chains](../methods/selection.md).\n\n"
     (HOME / "cohp.md").write_text(head + "\n".join(pages), encoding="utf-8")
     (HOME / "cohp-rounds.svg").write_text(standalone_svg(drawing(runs)), encoding="utf-8")
     return 0

@@ -25,8 +25,8 @@ Draw = Callable[[np.random.Generator, int], np.ndarray]
 HEAD = """\
 # The drift watch, measured
 
-Written by `make prove ONLY=drift` (seed {seed}, {runs:,} watches for each row); see [drift](../methods/drift.md) for
-the method.
+Written by `make prove ONLY=drift` (seed {seed}, {runs:,} watches for each row); see
+[drift](../methods/scoring-service.md#drift) for the method.
 Reference of {n:,} values, windows of {m}, level {level:.0%}, one criterion. Intervals are Wilson's at 95%.
 
 """

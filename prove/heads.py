@@ -130,8 +130,8 @@ def _forms(found: Found, scratch: Path, seeds: Sequence[int]) -> None:
 INTRO = f"""
 Pictures are drawn, not described: {{items:,}} posters by four built-in houses for {{prompts}} briefs, {PROMPTS} for
 each
-of nine criteria, with the defects that befall each house's work ([houses](../methods/houses.md)). Two cohorts of
-five simulated
+of nine criteria, with the defects that befall each house's work ([houses](../methods/built-in-generators.md)). Two
+cohorts of five simulated
 designers rank the four posters of every brief; what they answer follows the defects, their own tastes and noise
 ([simulate](../guide/simulate.md#drawn-posters)). `taste_drawn.toml` fixed all of it before the first head was trained.
 Nobody gave these answers: this page shows that the method finds what is there, not what people like.
@@ -142,8 +142,8 @@ is in the denominator. {FOLDS} folds over prompts: heads learn from seven tenths
 two are asked; briefs with the same words always fall together. So each of the {{pairs:,}} pairs is asked once a seed,
 by
 heads that never saw its prompt. Intervals: 95%, {DRAWS:,} bootstrap draws of prompts. Two frozen encoders:
-`{HEAD_ENCODER}`, and `{LOOK}` in the rows with *look* ([encoders](../methods/encoders.md)); heads at their default
-settings.
+`{HEAD_ENCODER}`, and `{LOOK}` in the rows with *look* ([encoders](../methods/heads.md#encoders)); heads at their
+default settings.
 """
 CHOSEN = f"""
 **What was chosen, and on what.** The study and its settings were fixed first. Heads over the default encoder,

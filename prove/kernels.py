@@ -75,7 +75,7 @@ PARTS = (
     Part(
         "Correlations near 1",
         """Normal pairs, n = 50, 400 studies a row: how often 95% intervals hold the true SRCC
-        ([calibration](../methods/calibration.md)).""",
+        ([calibration](../methods/ratings.md#choosing-rating-anchors)).""",
         ("true SRCC", "Bonett and Wright", "jackknife (used here)"),
         _kernel_intervals.correlations,
     ),
@@ -108,7 +108,7 @@ PARTS = (
     Part(
         "Passes of Elo",
         f"""One study in PPaint's shape: 50 items, 612 pairs, 5 raters, 15% ties, scores of standard deviation 180
-        points; {_kernel_others.SEEDS} seeds of the shuffles ([Elo](../methods/elo.md)).""",
+        points; {_kernel_others.SEEDS} seeds of the shuffles ([Elo](../methods/pairwise.md#elo)).""",
         ("run", "spread over seeds, points", "Spearman between two seeds", "sd of the items"),
         _kernel_others.passes,
     ),

@@ -180,8 +180,8 @@ def page(loop: Rows, both: Rows, blind: Rows, pixels: Rows, bounds: list[list[st
         on record leave. Intervals are 95%, over prompts ({DRAWS:,} bootstrap draws). Differences are paired by house,
         prompt and seed, with p by flipping the signs of prompts ({1 / (DRAWS + 1):.4f} is the least that {DRAWS:,} sign
         patterns can give). What a house does with an ask is stipulated: the flaw then befalls {HEEDED:g} times as often
-        ([houses](../methods/houses.md)). So the table shows that the loop works as built, and what its parts do. It
-        does not show that a real generator heeds a real VLM."""),
+        ([houses](../methods/built-in-generators.md)). So the table shows that the loop works as built, and what its
+        parts do. It does not show that a real generator heeds a real VLM."""),
         "## By round, with the oracle looking",
         wrapped("""The oracle knows every flaw. *Loop* is shown the picture and the original prompt, as in the paper;
         *with both* also the prompt that the picture was drawn from, whose asks it keeps."""),

@@ -131,7 +131,7 @@ def write_page(found: dict[str, tuple[PosterReport, list[PosterFile]]]) -> None:
              "faded": FADED, "n": len(parent), "above": above, "below": len(parent) - above}  # fmt: skip
     parts = [
         "# What houses reach on made prompts\n",
-        "Written by `make prove ONLY=poster_generation`; see [poster generation](../methods/poster-generation.md).\n",
+        "Written by `make prove ONLY=poster_generation`; see [poster tasks](../methods/poster-tasks.md).\n",
         wrapped(INTRO.format(**facts)) + "\n",
         table(["generator", "dense", "strict", "dense, oracle", "strict, oracle", "style, oracle"],
               [house_row(name, report) for name, (report, _) in found.items()]),

@@ -82,7 +82,9 @@ def _head(clean: Sequence[Reading], some: int) -> str:
         for at most one run: a word set three times has to be read three times. Words read that nobody set cost
         nothing."""
     title = "# What machines see in the posters"
-    see = "Written by `make prove ONLY=posters`; see [houses](../methods/houses.md) for the posters and their flaws."
+    see = (
+        "Written by `make prove ONLY=posters`; see [the generators](../methods/built-in-generators.md) and their flaws."
+    )
     return "\n\n".join([title, see, wrapped(made), wrapped(words)]) + "\n"
 
 

@@ -297,7 +297,7 @@ def main(studies: int) -> None:
     fewer = max(studies // 2, 2)
     parts = [
         "# Intervals when raters and prompts vary\n",
-        f"Written by `make prove ONLY=random_effects` (seed {SEED}); see [two-way errors](../methods/two-way.md).\n",
+        f"Written by `make prove ONLY=random_effects` (seed {SEED}); see [fusion](../methods/anchored-fusion.md).\n",
         wrapped(HEAD.format(studies=studies, fewer=fewer)) + "\n",
     ]
     for shape, count, methods in ((Shape(5, 20, APART), studies, METHODS), (Shape(12, 30, APART), fewer, CASES)):

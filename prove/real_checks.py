@@ -40,7 +40,7 @@ SETS: tuple[tuple[str, tuple[str, ...]], ...] = (
 HEAD = """\
 # `salon check` on public data
 
-Written by `make prove ONLY=real_checks`; see [verdicts](../methods/verdicts.md). Each file went through `salon check
+Written by `make prove ONLY=real_checks`; see [verdicts](../methods/signal.md). Each file went through `salon check
 FILE --json`
 with its defaults, in a process of its own. Reading the file is part of the time, and so are the {bare:.1f} s and
 {base:.0f} MB that the command needs to say its help. *CPU*: user and system seconds. *Elapsed*: on a machine of two

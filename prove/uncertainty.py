@@ -187,7 +187,7 @@ def _parts(found: dict[Key, Floats]) -> list[str]:
     spent = "One vote costs one question, so the rows of a table are what sigma costs."
     return [
         "# What a learned sigma knows\n",
-        "Written by `make prove ONLY=uncertainty`; the laws are those of [losses](../methods/losses.md).\n",
+        "Written by `make prove ONLY=uncertainty`; see [reward models](../methods/reward-models.md).\n",
         wrapped(_made(len(found["own", PER_ITEM[0], "quadrature"]))) + "\n",
         "## In short\n",
         _short(lambda kind, per, law, column: _mean(found[kind, per, law][:, column], DIGITS[column])),

@@ -44,7 +44,7 @@ RANDOM_WEIGHT = 4.0
 HEAD = """\
 # Answers of `salon check` on simulated studies
 
-Written by `make prove ONLY=verdicts` (seed {seed}, {studies:,} studies); see [verdicts](../methods/verdicts.md).
+Written by `make prove ONLY=verdicts` (seed {seed}, {studies:,} studies); see [verdicts](../methods/signal.md).
 Studies are
 drawn, checked by `salon.check_study` at its default level, and their answers counted. *One order, unequal raters*:
 normal utilities, noise from 0.7 to 3 by rater. *Two camps*: halves of the raters with independent utilities, noise 1.

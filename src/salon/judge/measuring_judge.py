@@ -348,7 +348,7 @@ def _margin(rule: MarginRule, layout: Layout) -> RuleFinding:
 #
 # By pixels eight of the thirteen flaws can be found. Each has a measurement (`salon.judge.measurements`) and a bound.
 # The
-# bounds were set once, on clean posters of the house `proof` and posters with one flaw planted (docs/methods/loop.md).
+# bounds were set once, on clean posters of `proof` and posters with one planted flaw (docs/methods/selection.md).
 # The rest are not looked for: no rule here finds them. By layout all are known: an oracle, the most that looking gives.
 # --------------------------------------------------------------------------------------------------
 

@@ -148,8 +148,8 @@ def product_weights(network: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
 #
 # Counted is what autograd saves, each storage once: the inputs of linear layers, norms, activation functions and
 # attention. Attention is SDPA or flash: queries, keys, values, its output and one log-sum for each head, never the
-# (length x length) weights. docs/methods/memory.md has the formulas. Not counted are the words of an output layer (no
-# reward needs them), temporary results inside one operation, and what the allocator loses between its blocks.
+# (length x length) weights. docs/methods/reward-models.md has the formulas. Not counted are the words of an output
+# layer (no reward needs them), temporary results inside one operation, and what the allocator loses between its blocks.
 # --------------------------------------------------------------------------------------------------
 
 Gradient = Literal["weights", "adapters", "through", "none"]

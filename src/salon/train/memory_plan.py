@@ -151,8 +151,8 @@ class MemoryPlan(Noun):
 # How much memory a training needs on each GPU, by arithmetic, before any weight is read.
 #
 # Parameters are counted on the real network without its weights (`memory_network`), activations by formula
-# (`memory_activations`); docs/methods/memory.md has both. What AdamW keeps is counted to the byte; what engines gather
-# for a moment (FSDP2's and ZeRO's whole layers and buckets) follows from their defaults.
+# (`memory_activations`); docs/methods/reward-models.md has both. What AdamW keeps is counted to the byte; what
+# engines gather for a moment (FSDP2's and ZeRO's whole layers and buckets) follows from their defaults.
 # --------------------------------------------------------------------------------------------------
 
 MARGIN = 0.1
