@@ -60,7 +60,7 @@ def study(rng: np.random.Generator) -> salon.Study:
 
 
 def main(folder: Path) -> None:
-    # One run is no evidence about a test: docs/methods/verdicts.md tells how often each answer is wrong.
+    # One run is no evidence about a test: docs/methods/signal.md tells how often each answer is wrong.
     made = study(np.random.default_rng(5))
     salon.save_study(made, folder / "posters", overwrite=True)
     report = salon.check_study(made)

@@ -1,6 +1,6 @@
 """Best of N on rendered posters: does true quality rise along the order-statistics curve of the scorer's accuracy?
 
-    python -m prove.best_of_n [FOLDER]     writes docs/methods/best-of-n-table.md and best-of-n-curve.svg
+    python -m prove.best_of_n [FOLDER]     writes docs/evidence/best-of-n.md and best-of-n-curve.svg
 
 Layouts only, where true quality is on record; one part paints, for a scorer that sees pixels. With a FOLDER the
 qualities and scores stay there, and the proof draws nothing twice.
@@ -37,7 +37,7 @@ from salon.stats.uncertain_scores import best_of_means, expected_maximum, fit_sh
 from salon.store import open_study
 from salon.study import Prompt
 
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 PROMPTS, POOL, SEED = 80, 32, 7
 DRAWN_BY = ("apprentice", "atelier")
 NS = (1, 2, 4, 8, 16, 32)
@@ -295,7 +295,7 @@ def main(home: Path) -> None:
         found[house] = np.load(file)
         print(f"{house}: {found[house].shape}", flush=True)
     pixels = seen(home / "painted")
-    (DOCS / "best-of-n-table.md").write_text(page(found, pixels), encoding="utf-8")
+    (DOCS / "best-of-n.md").write_text(page(found, pixels), encoding="utf-8")
     draw(found[DRAWN_BY[0]].mean(2))
 
 

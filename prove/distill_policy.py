@@ -2,7 +2,7 @@
 
 python -m prove.distill_policy [KEPT]        KEPT: a file of results so far, which are not computed again
 
-Writes docs/methods/distill-policy-table.md and distill-policy-{srcc,mean}.svg. Everything is simulated (see
+Writes docs/evidence/distill-policy.md and distill-policy-{srcc,mean}.svg. Everything is simulated (see
 `_distill_world`), at the paper's scale: 3,000 items, N = 50, K = 10, five criteria.
 """
 

@@ -1,4 +1,4 @@
-"""Judges of known worth, recovered, and the judges of GenAI-Bench; writes two pages of docs/methods.
+"""Judges of known worth, recovered, and the judges of GenAI-Bench; writes two pages of docs/evidence.
 
 python -m prove.judges [judges of each kind]
 """
@@ -24,7 +24,7 @@ from salon.store import import_files, save_study
 from salon.study import Study
 
 Ints = NDArray[np.int64]
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 DATA = (
     Path(os.environ.get("SALON_DATA") or Path(__file__).parents[2] / "shared/data") / "genai_bench/image_generation.csv"
 )
@@ -239,7 +239,7 @@ def main(judges: int) -> None:
         print(*rows[-1], sep=" | ", flush=True)
     head = ["planted", "accuracy", "b", "c", "t", "u", "naive", "gap"]
     run, missed = whole_run()
-    see = f"Written by `make prove ONLY=judges` (seed {SEED}); see [judge report](judge-report.md).\n"
+    see = f"Written by `make prove ONLY=judges` (seed {SEED}); see [judge report](../methods/judge-report.md).\n"
     words = [wrapped(text) + "\n" for text in (RECOVERY.format(judges=judges), READING)]
     whole = wrapped(WHOLE.format(missed=missed, intervals=3 * len(run))) + "\n"
     parts = ["# Judges of known worth, recovered\n", see, words[0], table(head, rows), words[1]]

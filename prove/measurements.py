@@ -1,6 +1,6 @@
 """Does each measurement fall as the defect it measures grows? Every measurement against every defect.
 
-    python -m prove.measurements          writes docs/methods/measurements.md
+    python -m prove.measurements          writes docs/evidence/measurements.md
 
 Readings are kept in the user's cache, so a second run takes a fraction of the first.
 """
@@ -29,7 +29,7 @@ FURTHER = {"wrong-position": 6, "wrong-color": 60}
 GOAL = -0.8
 DRAWS = 2000
 CLEAN = 68
-PAGE = Path(__file__).parent.parent / "docs" / "methods" / "measurements.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "measurements.md"
 MEANT = {
     "misspelling": "words", "missing-text": "words", "low-contrast": "contrast", "wrong-color": "palette",
     "misalignment": "alignment", "broken-hierarchy": "hierarchy", "crowding": "room", "wrong-position": "place",

@@ -1,4 +1,4 @@
-"""How often do pixels say of a point what the record of the poster says? Writes docs/methods/pixel-points.md.
+"""How often do pixels say of a point what the record of the poster says? Writes docs/evidence/pixel-points.md.
 
     python -m prove.pixel_points
 
@@ -19,7 +19,7 @@ from salon.judge import measuring_judge as layout_judge, point_rules as pixel_ru
 from salon.models import READER
 from salon.stats import score_interval
 
-PAGE = Path(__file__).parents[1] / "docs/methods/pixel-points.md"
+PAGE = Path(__file__).parents[1] / "docs/evidence/pixel-points.md"
 INTRO = """
 `salon judge run STUDY --protocol checklist --points FILE --measured pixels` answers points by their rules from the
 picture alone: it reads the text ({reader}), and measures colors, places, sizes and contrast. `--measured layout`

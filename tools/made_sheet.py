@@ -1,4 +1,4 @@
-"""Draw the contact sheet of docs/methods/made-posters.md, an item of every task: `python -m tools.made_sheet`."""
+"""Draw the contact sheet of docs/methods/poster-tasks.md, an item of every task: `python -m tools.made_sheet`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw the contact sheets that the README and docs/methods/houses.md show: `python -m tools.sheets`."""
+"""Draw the contact sheets that the README and docs/methods/built-in-generators.md show: `python -m tools.sheets`."""
 
 from __future__ import annotations
 

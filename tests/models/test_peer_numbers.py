@@ -1,6 +1,6 @@
 """Released scorers give the peers' own numbers, through the functions and the command that users call.
 
-`prove/released_scorers.py` compares all pairs and writes the table of docs/methods/scorers.md; here are fewer of them.
+`prove/released_scorers.py` compares all pairs and writes docs/evidence/released-scorers.md; here are fewer of them.
 """
 
 import json

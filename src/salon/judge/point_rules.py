@@ -13,7 +13,7 @@
 
 A rule says what a picture must be like, not how that is found out: `layout_judge` answers the same rules from the
 record of how a poster was made. The tolerances below belong to the reading of pixels. They were set on the built-in
-briefs (docs/methods/pixel-points.md), never on a suite.
+briefs (docs/evidence/pixel-points.md), never on a suite.
 """
 
 from __future__ import annotations

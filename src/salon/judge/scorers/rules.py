@@ -53,7 +53,7 @@ def measurement_scorer(name: str, cache: ResultCache | None = None) -> PictureSc
         high=rule.high,
         measures=rule.tells,
         licence="Apache-2.0",
-        source="docs/methods/measurements.md",
+        source="docs/evidence/measurements.md",
     )
     signature = Signature(method=f"measure-{name}", settings={"formula": FORMULA_VERSION, "rests on": rule.rests_on})
     memory = cache or ResultCache()
