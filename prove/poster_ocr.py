@@ -1,4 +1,4 @@
-"""OCR engines and rules about pixels on poster tasks that are drawn here; writes docs/methods/poster-ocr-table.md.
+"""OCR engines and rules about pixels on poster tasks that are drawn here; writes docs/evidence/poster-ocr.md.
 
     python -m prove.poster_ocr [scratch folder]
 
@@ -48,7 +48,7 @@ ITEMS, SEED = 100, 0
 SHRUNK = 3
 """Times smaller that the sheets of font-size OCR are shown once more: nobody fails at 15 pixels."""
 SETTINGS = PosterScoreSettings()
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 NAMED = {"rapidocr": "RapidOCR", "tesseract": "Tesseract", pixel_contestant.NAME: "`measure`"}
 ENDS = (
     ("hard_ocr", "texture", "texture 0.75 or 1", (0.75, 1), "texture 0.25", (0.25, 0.25)),
@@ -348,7 +348,7 @@ def main() -> None:
     scratch = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(gettempdir()) / "salon-poster-ocr"
     read, shrunk, seen = engine_answers(scratch), shrunk_answers(scratch), rule_answers(scratch)
     draw_curves(read, shrunk)
-    place = DOCS / "poster-ocr-table.md"
+    place = DOCS / "poster-ocr.md"
     place.write_text(page(read, shrunk, seen), encoding="utf-8")
     print(f"wrote {place}")
 

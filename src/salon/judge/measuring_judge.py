@@ -11,7 +11,7 @@ and about what was set, not about what can be seen. It may stand beside a board,
 Diagnoses answer the question of `salon.judge.diagnosis` as a VLM would, and revise the prompt by one ask for each flaw
 (`salon.render.brief_text`). By pixels eight of the thirteen flaws can be found; each has a measurement and a
 bound, set once
-on clean posters of `proof` and posters with one planted flaw (docs/methods/loop.md). By layout all are known.
+on clean posters of `proof` and posters with one planted flaw (docs/methods/selection.md). By layout all are known.
 """
 
 from __future__ import annotations
