@@ -292,7 +292,16 @@ def run_suite(
         )
     check_scorers(suite, scorers or {})
     _check_judges(suite, judges or {})
-    _check_different(generators)
+    again = [
+        name for name, count in Counter(folder_name(generator.name) for generator in generators).items() if count > 1
+    ]
+    if again:
+        raise BadValue(
+            "every generator has a name of its own",
+            found=f"{again[0]!r} twice",
+            where="--generator",
+            remedy="leave one out, or give it another name: folder:NAME=PATH",
+        )
     board = open_or_create_board(suite, folder)
     with _lock_board(board):
         if carry is not None:
@@ -363,15 +372,6 @@ def _check_judges(suite: Suite, judges: Mapping[str, SuiteJudge]) -> None:
                 where=f"suite {suite.card.name!r}",
                 remedy="one of " + ", ".join(roles),
             )
-
-
-def _check_different(generators: Sequence[Generator]) -> None:
-    again = [
-        name for name, count in Counter(folder_name(generator.name) for generator in generators).items() if count > 1
-    ]
-    if again:
-        raise BadValue("every generator has a name of its own", found=f"{again[0]!r} twice", where="--generator",
-                       remedy="leave one out, or give it another name: folder:NAME=PATH")  # fmt: skip
 
 
 def _check_names(board: Board, generators: Sequence[Generator]) -> None:

@@ -238,7 +238,8 @@ def _prompt_faults(suite: Suite) -> FaultChecks:
     yield "every prompt has an id of its own", _twice(prompt.id.casefold() for prompt in prompts)
     bad = [repr(prompt.id) for prompt in prompts if not ID.fullmatch(prompt.id)]
     yield "ids of prompts are names of files: letters, digits, hyphens, dots, single underscores", bad
-    yield "every prompt stands once, whatever its id", _same_texts(suite)
+    same_texts = _same_texts(suite)
+    yield "every prompt stands once, whatever its id", same_texts
     empty = [
         suite_prompt.id
         for suite_prompt in suite.prompts

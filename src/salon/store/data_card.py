@@ -32,8 +32,14 @@ def is_salon_card(path: Path) -> bool:
 
 def card(study: Study) -> str:
     """The whole README.md."""
-    parts = [_front_matter(study), _what(study), _tables(study), _criteria(study), _raters(study), _design(study)]
-    return "\n".join([*parts, _missing_data(study), _identity(study)])
+    rows = ((kind, f"{count:,}", f"`data/{kind}.parquet`") for kind, count in study.counts.items())
+    tables = _section("Tables", _grid(("table", "rows", "file"), rows))
+    criteria = _criteria(study)
+    parts = [_front_matter(study), _what(study), tables, criteria, _raters(study), _design(study)]
+    reasons = [f"- revision {revision.number}: {escape_md(revision.reason)}" for revision in study.revisions]
+    hash_line = f"Content hash `{study.hash}` (`data:{study.hash[:12]}@r{study.revision}` in signatures)."
+    identity = _section("Identity", [hash_line, "", *reasons, "", f"Written by Salon {salon_version()}."])
+    return "\n".join([*parts, _missing_data(study), identity])
 
 
 # -- for machines ------------------------------------------------------------------------------------------
@@ -74,11 +80,6 @@ def _what(study: Study) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _tables(study: Study) -> str:
-    rows = ((kind, f"{count:,}", f"`data/{kind}.parquet`") for kind, count in study.counts.items())
-    return _section("Tables", _grid(("table", "rows", "file"), rows))
 
 
 def _criteria(study: Study) -> str:
@@ -134,12 +135,6 @@ def _missing_data(study: Study) -> str:
             "An optional column that is absent was not recorded."
         ],
     )
-
-
-def _identity(study: Study) -> str:
-    reasons = [f"- revision {revision.number}: {escape_md(revision.reason)}" for revision in study.revisions]
-    hash_line = f"Content hash `{study.hash}` (`data:{study.hash[:12]}@r{study.revision}` in signatures)."
-    return _section("Identity", [hash_line, "", *reasons, "", f"Written by Salon {salon_version()}."])
 
 
 def _section(title: str, lines: Iterable[str]) -> str:
