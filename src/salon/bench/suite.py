@@ -335,7 +335,8 @@ def _reference_faults(suite: Suite) -> FaultChecks:
     columns = [column.id for column in reference.preferences]
     rules = [rule.id for rule in suite.card.preferences]
     yield "the reference has every EPS column once", sorted(set(columns) ^ set(rules)) + _twice(columns)
-    yield "the reference covers the prompts that count for EPS", _uncovered(suite, reference.preferences)
+    uncovered = _uncovered(suite, reference.preferences)
+    yield "the reference covers the prompts that count for EPS", uncovered
     broken = [
         f"{column.id}: {point.prompt}"
         for column in reference.preferences

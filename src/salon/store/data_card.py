@@ -35,7 +35,20 @@ def card(study: Study) -> str:
     rows = ((kind, f"{count:,}", f"`data/{kind}.parquet`") for kind, count in study.counts.items())
     tables = _section("Tables", _grid(("table", "rows", "file"), rows))
     criteria = _criteria(study)
-    parts = [_front_matter(study), _what(study), tables, criteria, _raters(study), _design(study)]
+    front_matter = _front_matter(study)
+    lines = [f"# {escape_md(study.name)}", ""]
+    if study.simulated:
+        lines += ["**Simulated: no person gave these answers.**", ""]
+    if study.note:
+        lines += [*map(escape_md, study.note.splitlines()), ""]
+    within = {"prompt": "of the same prompt", "category": "of the same category", "all": "of the whole study"}
+    lines += [
+        "A preference study: judgments of items by raters under named criteria. Items are compared with items "
+        f"{within[study.compare_within]}.",
+        "",
+    ]
+    what = "\n".join(lines)
+    parts = [front_matter, what, tables, criteria, _raters(study), _design(study)]
     reasons = [f"- revision {revision.number}: {escape_md(revision.reason)}" for revision in study.revisions]
     hash_line = f"Content hash `{study.hash}` (`data:{study.hash[:12]}@r{study.revision}` in signatures)."
     identity = _section("Identity", [hash_line, "", *reasons, "", f"Written by Salon {salon_version()}."])
@@ -65,21 +78,6 @@ def _quoted(text: str) -> str:
 
 
 # -- for people --------------------------------------------------------------------------------------------
-
-
-def _what(study: Study) -> str:
-    lines = [f"# {escape_md(study.name)}", ""]
-    if study.simulated:
-        lines += ["**Simulated: no person gave these answers.**", ""]
-    if study.note:
-        lines += [*map(escape_md, study.note.splitlines()), ""]
-    within = {"prompt": "of the same prompt", "category": "of the same category", "all": "of the whole study"}
-    lines += [
-        "A preference study: judgments of items by raters under named criteria. Items are compared with items "
-        f"{within[study.compare_within]}.",
-        "",
-    ]
-    return "\n".join(lines)
 
 
 def _criteria(study: Study) -> str:

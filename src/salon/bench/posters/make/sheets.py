@@ -336,7 +336,15 @@ def _sheet(pieces: int, number: int, seed: int) -> tuple[PieceSheet, np.ndarray]
         rng = chance(seed, "empty_space", str(number), str(attempt))
         ground = pick(GROUNDS, rng)
         ink = ink_on(ground, 5.0, pick(GROUNDS, rng))
-        cells = _cells(pieces, rng)
+        occupied = np.zeros((GRID, GRID), bool)
+        rectangles: list[Cells] = []
+        for _ in range(200):
+            wide, high = pick(((1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (2, 3), (3, 3), (4, 2)), rng)
+            x, y = int(rng.integers(GRID - wide + 1)), int(rng.integers(GRID - high + 1))
+            if len(rectangles) < pieces and not occupied[y : y + high, x : x + wide].any():
+                occupied[y : y + high, x : x + wide] = True
+                rectangles.append((x, y, wide, high))
+        cells = rectangles
         sheet = PieceSheet(ground, ink, tuple(mark for cell in cells for mark in _piece(cell, ground, ink, rng)))
         shares = ink_shares(sheet.painted(), ground)
         clear = ((shares == 0) | (shares >= LEAST_INK)).all()
@@ -370,19 +378,6 @@ def _prompt(count: int, grid_kind: str) -> str:
         f"upper left one, 6 the upper right one, 48 the lower right one. A patch is empty when nothing {but} is in it. "
         f"Exactly {count} patches are empty. Answer with a JSON list of their numbers."
     )
-
-
-def _cells(count: int, rng: np.random.Generator) -> list[Cells]:
-    """Rectangles of patches that do not overlap."""
-    occupied = np.zeros((GRID, GRID), bool)
-    rectangles: list[Cells] = []
-    for _ in range(200):
-        wide, high = pick(((1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (2, 3), (3, 3), (4, 2)), rng)
-        x, y = int(rng.integers(GRID - wide + 1)), int(rng.integers(GRID - high + 1))
-        if len(rectangles) < count and not occupied[y : y + high, x : x + wide].any():
-            occupied[y : y + high, x : x + wide] = True
-            rectangles.append((x, y, wide, high))
-    return rectangles
 
 
 def _piece(cells: Cells, ground: str, ink: str, rng: np.random.Generator) -> tuple[Mark, ...]:
