@@ -61,21 +61,17 @@ class WinMatrix(Noun):
             if (candidate.first, candidate.second) == (row, column):
                 return candidate
             if (candidate.first, candidate.second) == (column, row):
-                return _turned(candidate)
+                return Duel(
+                    first=candidate.second,
+                    second=candidate.first,
+                    share=_other(candidate.share),
+                    fitted=None if candidate.fitted is None else _other(candidate.fitted),
+                    wins=candidate.losses,
+                    losses=candidate.wins,
+                    ties=candidate.ties,
+                    prompts=candidate.prompts,
+                )
         return None
-
-
-def _turned(duel: Duel) -> Duel:
-    return Duel(
-        first=duel.second,
-        second=duel.first,
-        share=_other(duel.share),
-        fitted=None if duel.fitted is None else _other(duel.fitted),
-        wins=duel.losses,
-        losses=duel.wins,
-        ties=duel.ties,
-        prompts=duel.prompts,
-    )
 
 
 def _other(share: Estimate) -> Estimate:

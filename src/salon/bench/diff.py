@@ -397,22 +397,17 @@ def _overall(
         return move
     by_cause: dict[str, float] = defaultdict(float)
     for part in parts:
-        weight = _weight(part.axis, new_board)
+        weights = new_board.suite.card.weights
+        total = sum(weights.values())
+        headline = {rule.id for rule in new_board.suite.card.preferences if rule.headline}
+        key = CAPABILITY if part.axis == CAPABILITY else "eps" if part.axis in headline else None
+        weight = weights.get(key, 0.0) / total if key else 0.0
         for cause, share in part.by_cause.items() if weight else ():
             by_cause[cause] += weight * share
     rest = move.change - sum(by_cause.values())
     if old_board.suite.card.weights != new_board.suite.card.weights and abs(rest) > _SAME:
         by_cause["rule"] += rest
     return move.model_copy(update={"by_cause": dict(by_cause)})
-
-
-def _weight(axis: str, side: BoardSide) -> float:
-    """What an axis weighs in Overall; columns of EPS beside the headline weigh nothing."""
-    weights = side.suite.card.weights
-    total = sum(weights.values())
-    headline = {rule.id for rule in side.suite.card.preferences if rule.headline}
-    key = CAPABILITY if axis == CAPABILITY else "eps" if axis in headline else None
-    return weights.get(key, 0.0) / total if key else 0.0
 
 
 def _figure(axis: AxisResult | None) -> Estimate | None:

@@ -334,7 +334,22 @@ class _OpenJudges:
     def judge(self, role: str, kind: str, name: str) -> SuiteJudge:
         """The judge that answers as `role`."""
         if kind == "measured":
-            return _measuring_judge(role, name)
+            if name not in MEASURED:
+                raise BadValue(
+                    "a judge that measures is needed",
+                    found=repr(name),
+                    where=f"--judge {role}=measured:{name}",
+                    remedy=f"one of {', '.join(MEASURED)}",
+                )
+
+            def opened(study: Study, folder: Path, points: Sequence[Any]) -> AbstractContextManager[Vlm]:
+                from salon.judge import measuring_judge as measuring
+
+                if name == "pixels":
+                    return nullcontext(measuring.pixel_judge(role, study, points))
+                return nullcontext(measuring.layout_judge(role, study, folder, points))
+
+            return SuiteJudge(opened)
         if kind == "scripted":
             return open_for_any_study(ScriptedVlm(role, Path(name)))
         if kind == "simulated":
@@ -374,22 +389,6 @@ class _OpenJudges:
     def _beside(self, ending: str) -> Path:
         """Beside the board, so that a copy of the board does not carry along what was bought."""
         return self.board.with_name(f"{self.board.name}.{ending}")
-
-
-def _measuring_judge(role: str, name: str) -> SuiteJudge:
-    """Loaded when it is opened: the pixel judge reads text, and its libraries take a second to import."""
-    if name not in MEASURED:
-        raise BadValue("a judge that measures is needed", found=repr(name), where=f"--judge {role}=measured:{name}",
-                       remedy=f"one of {', '.join(MEASURED)}")  # fmt: skip
-
-    def opened(study: Study, folder: Path, points: Sequence[Any]) -> AbstractContextManager[Vlm]:
-        from salon.judge import measuring_judge as measuring
-
-        if name == "pixels":
-            return nullcontext(measuring.pixel_judge(role, study, points))
-        return nullcontext(measuring.layout_judge(role, study, folder, points))
-
-    return SuiteJudge(opened)
 
 
 # -- scorers: logits for the columns of EPS ----------------------------------------------------------------------------

@@ -292,7 +292,16 @@ def run_suite(
         )
     check_scorers(suite, scorers or {})
     _check_judges(suite, judges or {})
-    _check_different(generators)
+    again = [
+        name for name, count in Counter(folder_name(generator.name) for generator in generators).items() if count > 1
+    ]
+    if again:
+        raise BadValue(
+            "every generator has a name of its own",
+            found=f"{again[0]!r} twice",
+            where="--generator",
+            remedy="leave one out, or give it another name: folder:NAME=PATH",
+        )
     board = open_or_create_board(suite, folder)
     with _lock_board(board):
         if carry is not None:
@@ -365,15 +374,6 @@ def _check_judges(suite: Suite, judges: Mapping[str, SuiteJudge]) -> None:
             )
 
 
-def _check_different(generators: Sequence[Generator]) -> None:
-    again = [
-        name for name, count in Counter(folder_name(generator.name) for generator in generators).items() if count > 1
-    ]
-    if again:
-        raise BadValue("every generator has a name of its own", found=f"{again[0]!r} twice", where="--generator",
-                       remedy="leave one out, or give it another name: folder:NAME=PATH")  # fmt: skip
-
-
 def _check_names(board: Board, generators: Sequence[Generator]) -> None:
     """A generator goes on with the entry it began, while that is not published; no other may take its name."""
     entries = {folder_name(entry.name): entry for entry in board.entries}
@@ -427,7 +427,12 @@ def _finish_entry(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
         return EntryRun(entry=entry.name, status="published", before=True)
     check_pictures(folder, entry)
     role_runs = [picture for role in suite_roles(run.suite) if (picture := _ask_role(run, entry, folder, role))]
-    _score(run, entry, folder)
+    for column, scorer in run.scorers.items():
+        if not _is_scored(entry, read_logits(folder), column, scorer):
+            rows = score_column(run.suite, entry, folder, column, scorer, run.watch, run.cache)
+            if not rows.num_rows and isinstance(scorer, TableScorer):
+                continue  # a table of other entries takes nothing away from this one
+            write_logits(folder, _replace_rows(read_logits(folder), "preference", column, rows))
     missing = Counter((picture.missing or "").partition(":")[0] for picture in entry.pictures if picture.image is None)
     result = entry_result(run.suite, entry, read_answers(folder), read_logits(folder))
     waits = not run.as_is and any(kind in OUTAGES for kind in missing)
@@ -442,16 +447,6 @@ def _finish_entry(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
         status="published" if published else "provisional",
         open=() if published else tuple(_open(run, entry, folder, result, missing if waits else {})),
     )
-
-
-def _score(run: _SuiteRunState, entry: Entry, folder: Path) -> None:
-    """The columns that an entry lacks, by the scorers that are there."""
-    for column, scorer in run.scorers.items():
-        if not _is_scored(entry, read_logits(folder), column, scorer):
-            rows = score_column(run.suite, entry, folder, column, scorer, run.watch, run.cache)
-            if not rows.num_rows and isinstance(scorer, TableScorer):
-                continue  # a table of other entries takes nothing away from this one
-            write_logits(folder, _replace_rows(read_logits(folder), "preference", column, rows))
 
 
 def _is_scored(entry: Entry, logits: pa.Table, column: str, scorer: Scorer) -> bool:

@@ -81,7 +81,8 @@ def list_(place: str | None, as_json: bool) -> None:
         title = f"{suite.card.title} ({suite.card.name}/{suite.card.version}, {state}, {suite.hash[:16]})"
         private = f", {len(suite.private):,} of them private" if suite.private else ""
         suite_title = f"{title}: {len(suite.prompts):,} prompts{private}"
-        _show("tags", _tag_rows(suite), as_json, left=("group", "name"), title=suite_title, more=more)
+        tag_rows = _tag_rows(suite)
+        _show("tags", tag_rows, as_json, left=("group", "name"), title=suite_title, more=more)
         if not as_json:
             for name, points in roles.items():
                 kind = "oracle, beside the board" if name == suite.card.oracle else "judge"

@@ -285,7 +285,8 @@ def contact_sheet(images: Iterable[Image.Image], columns: int, width: int) -> by
     remaining = iter(images)
     while pictures := list(islice(remaining, columns)):
         limit = rows[-1][0].height if rows and len(pictures) < columns else TALLEST * width / columns
-        rows.append(_fit_row(pictures, columns, width - gap, gap, limit))
+        fit_row = _fit_row(pictures, columns, width - gap, gap, limit)
+        rows.append(fit_row)
     sheet = Image.new("RGB", (width, gap + sum(row[0].height + gap for row in rows)), PAPER)
     top = gap
     for row in rows:

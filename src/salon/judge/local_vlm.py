@@ -88,7 +88,8 @@ class LocalVlm:
                     ready.append((index, conversation, self._messages(conversation)))
                 except BadFile as error:
                     yield index, NoReply(kind="broken-image", reason=str(error))
-            for group in _alike(ready):
+            alike = _alike(ready)
+            for group in alike:
                 yield from self._answered(group)
 
     def too_long(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, str]]:

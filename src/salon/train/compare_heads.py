@@ -31,7 +31,7 @@ from pydantic import Field
 from salon.engine import EngineSettings
 from salon.errors import BadFile, MissingExtra, NotConverged
 from salon.evaluate import DRAWS, hits
-from salon.models import ClipEncoder, Encoder
+from salon.models import ClipEncoder
 from salon.stats import SHARE, Estimate, bootstrap_totals
 from salon.store import write_json
 from salon.study import Noun, Signature, Study
@@ -227,22 +227,18 @@ def _lora_row(
         )
         loss_texts = ", ".join(f"{loss:.3f}" for loss in tuned.losses)
         notes.append(f"adapters, seed {seeded.seed}: validation loss {loss_texts} by pass; pass {tuned.best_pass} kept")
-        accuracies.append(_accuracy(_encode_again(prepared, tuned.encoder, paths), seeded))
+        vectors = [np.empty((0, tuned.encoder.text_width), np.float32)]
+        items = list(prepared.encoded.items)
+        for start in range(0, len(items), 8):
+            pictures = [_open_image(paths[item]) for item in items[start : start + 8]]
+            vectors.append(tuned.encoder.pictures(pictures, "image"))
+        encoded = EncodedStudy(
+            tuned.encoder.parts, {item: row for row, item in enumerate(items)}, {"image": np.concatenate(vectors)},
+            prepared.encoded.texts, tuned.encoder.texts(list(prepared.encoded.texts)),
+        )  # fmt: skip
+        encode_again = replace(prepared, encoder=tuned.encoder, encoded=encoded)
+        accuracies.append(_accuracy(encode_again, seeded))
     return table.row(LORA, accuracies), notes
-
-
-def _encode_again(prepared: PreparedStudy, encoder: Encoder, paths: dict[str, Path]) -> PreparedStudy:
-    """The same study as vectors of another encoder; they are kept nowhere."""
-    vectors = [np.empty((0, encoder.text_width), np.float32)]
-    items = list(prepared.encoded.items)
-    for start in range(0, len(items), 8):
-        pictures = [_open_image(paths[item]) for item in items[start : start + 8]]
-        vectors.append(encoder.pictures(pictures, "image"))
-    encoded = EncodedStudy(
-        encoder.parts, {item: row for row, item in enumerate(items)}, {"image": np.concatenate(vectors)},
-        prepared.encoded.texts, encoder.texts(list(prepared.encoded.texts)),
-    )  # fmt: skip
-    return replace(prepared, encoder=encoder, encoded=encoded)
 
 
 # -- adapters on an encoder --------------------------------------------------------------------------------------------

@@ -237,7 +237,8 @@ def worst_filled(x: FloatArray, y: FloatArray) -> FloatArray:
     missing = np.isnan(x)
     if not missing.any() or pearson(y, y) is None:
         return np.where(missing, LOW, x)
-    fillings = [*_corner_fillings(x, y, missing), _interior_filling(x, y, missing)]
+    corner_fillings = _corner_fillings(x, y, missing)
+    fillings = [*corner_fillings, _interior_filling(x, y, missing)]
     return min(fillings, key=lambda filled: pearson(filled, y) or 0.0)
 
 

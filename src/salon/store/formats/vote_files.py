@@ -332,7 +332,12 @@ def read_genai_bench(source: Source) -> Draft:
     voted: set[str] = set()
     for path in source.paths:
         if "model_vote" in open_sheet(source, path).names:
-            _read_judge_file(source, ledger, path, voted)
+            judge = path.parent.name if path.stem == "pairwise" and path.parent.name else path.stem
+            for record in list_records(source, path):
+                pair = _add_vote(ledger, record, voted)
+                _add_verdict(
+                    source, ledger, judge, record.maybe_text("model_vote"), pair, record.maybe_text("response")
+                )
         else:
             _read_table(source, ledger, path, voted)
     return Draft((PREFERENCE,), ledger.tables(), "prompt", Design())
@@ -346,13 +351,6 @@ def _read_table(source: Source, ledger: TableBuilder, path: Path, voted: set[str
         pair = _add_vote(ledger, JsonRecord(row, f"{path}, data row {number}"), voted)
         for judge in judges:
             _add_verdict(source, ledger, judge, row[judge], pair)
-
-
-def _read_judge_file(source: Source, ledger: TableBuilder, path: Path, voted: set[str]) -> None:
-    judge = path.parent.name if path.stem == "pairwise" and path.parent.name else path.stem
-    for record in list_records(source, path):
-        pair = _add_vote(ledger, record, voted)
-        _add_verdict(source, ledger, judge, record.maybe_text("model_vote"), pair, record.maybe_text("response"))
 
 
 def _add_vote(ledger: TableBuilder, record: JsonRecord, voted: set[str]) -> dict[str, str]:

@@ -452,17 +452,21 @@ def _spread(colors: Sequence[str], x0: float, y0: float, x1: float, y1: float) -
 # -- effects on the form -------------------------------------------------------------------------------------------
 
 
-def _move_glyphs(glyphs: Sequence[Glyphs], dx: float, dy: float, paint: Paint) -> list[Glyphs]:
-    return [replace(run, paint=paint, xs=tuple(x + dx for x in run.xs), ys=tuple(y + dy for y in run.ys))
-            for run in glyphs]  # fmt: skip
-
-
 def _edged(letters: Letters, width: float, paint: Paint) -> tuple[Mark, ...]:
     return (Stroke(letters.outline, paint, width, join="round"), Fill(letters.outline, paint))
 
 
 def _block(letters: Letters) -> tuple[Mark, ...]:
-    depth = [glyphs for k in range(26, 0, -1) for glyphs in _move_glyphs(letters.glyphs, k, k, letters.deep)]
+    depth = [
+        glyphs
+        for k in range(26, 0, -1)
+        for glyphs in (
+            [
+                replace(run, paint=letters.deep, xs=tuple(x + k for x in run.xs), ys=tuple(y + k for y in run.ys))
+                for run in letters.glyphs
+            ]
+        )
+    ]
     return (*depth, *letters.glyphs)
 
 
