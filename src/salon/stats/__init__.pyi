@@ -43,6 +43,7 @@ from .alpha import (
     alpha_bootstrap as alpha_bootstrap,
     alpha_from_w as alpha_from_w,
     group_concordances as group_concordances,
+    krippendorff_alpha as krippendorff_alpha,
 )
 from .budget import (
     BudgetRow as BudgetRow,
