@@ -41,7 +41,7 @@ from salon.render import (
     write_svg,
 )
 from salon.render.paint.png import _filtered
-from salon.render.paint.raster import _packed, paint
+from salon.render.paint.raster import paint
 from salon.render.typeset.fonts import load_font
 from tools.chromium import FLAGS, executable
 
@@ -91,8 +91,8 @@ def phases(style: str) -> tuple[dict[str, float], Poster, np.ndarray, bytes]:
 
 def written_and_packed(width: int, height: int) -> float:
     """What any rasteriser must do at least: write each pixel of the canvas, and pack it to three bytes."""
-    canvas = np.empty((height, width, 4), np.uint8)
-    return fewest(lambda: (canvas.fill(200), _packed(canvas)))
+    canvas, rgb = np.empty((height, width, 4), np.uint8), np.empty((height, width, 3), np.uint8)
+    return fewest(lambda: (canvas.fill(200), np.copyto(rgb, canvas[..., 2::-1])))
 
 
 def in_chromium(posters: list[Poster]) -> float | str:

@@ -21,12 +21,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-from salon.evaluate.score_results import ScoreAgreement, ScoreEvaluationSettings
 from scipy.stats import spearmanr
 
 from prove._hued import CRITERION, LAPSES, OPPONENTS, POOL, Hued, hued_study, judged_labels, taught, tiny_speaker
 from prove._page import table, wrapped
 from salon.evaluate import ScoreQuestion, evaluate_scores, read_pseudo_scores
+from salon.evaluate.results import ScoreAgreement, ScoreEvaluationSettings
 from salon.report import Curve
 from salon.report.charts import line_curves
 from salon.report.page import standalone_svg

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from salon.evaluate.score_results import ScoreEvaluationSettings
 from scipy.stats import binomtest
 
 from prove._hued import hued_study, judged_labels, taught, tiny_speaker
 from prove._page import table, wrapped
 from prove.distill_learns import PLAIN, answer_levels, write_truth
 from salon.evaluate import ScoreQuestion, evaluate_scores, read_pseudo_scores
+from salon.evaluate.results import ScoreEvaluationSettings
 from salon.report import Curve
 from salon.report.charts import line_curves
 from salon.report.page import standalone_svg

@@ -25,10 +25,11 @@ from salon.bench import (
     generate_named,
     score_files,
 )
-from salon.bench.posters.item_scores import PointVerdict, point_verdicts
+from salon.bench.posters.item_scores import point_verdicts
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.make.briefs import PROMPTS
 from salon.bench.posters.measurement import measure_files
+from salon.bench.posters.results import PointCase
 from salon.generate import CallTerms, GenerateSettings
 from salon.models import READER
 from salon.report import estimate
@@ -92,7 +93,7 @@ def kind_row(name: str, report: PosterReport) -> list[str]:
     return [f"`{name}`", *(f"{figure.value:.2f}" if (figure := met.get(kind)) else "–" for kind in KINDS[:-1])]
 
 
-def verdicts(files: Sequence[PosterFile]) -> Iterator[tuple[str, PointVerdict]]:
+def verdicts(files: Sequence[PosterFile]) -> Iterator[tuple[str, PointCase]]:
     """Points on which pixels and oracle both say something, each with its prompt."""
     for file in files:
         if file.task.answer == "points":
@@ -102,7 +103,7 @@ def verdicts(files: Sequence[PosterFile]) -> Iterator[tuple[str, PointVerdict]]:
                         yield item.name, point
 
 
-def agreed(some: Sequence[tuple[str, PointVerdict]]) -> str:
+def agreed(some: Sequence[tuple[str, PointCase]]) -> str:
     """The share of equal answers with its interval over prompts."""
     by_prompt: dict[str, list[bool]] = defaultdict(list)
     for prompt, point in some:
@@ -113,7 +114,7 @@ def agreed(some: Sequence[tuple[str, PointVerdict]]) -> str:
     return f"{estimate(same.value, same.low, same.high, 3)} ({len(some):,})"
 
 
-def agreement_row(kind: str, points: Sequence[tuple[str, PointVerdict]]) -> list[str]:
+def agreement_row(kind: str, points: Sequence[tuple[str, PointCase]]) -> list[str]:
     """One kind of point: how often pixels say what the oracle says."""
     some = [one for one in points if kind in ("all", one[1].kind)]
     return [kind, agreed(some), agreed([one for one in some if one[1].oracle]),

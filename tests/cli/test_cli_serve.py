@@ -270,19 +270,19 @@ def test_a_study_is_read_while_it_is_collected_and_not_replaced_under_the_studio
 def test_links_and_answers_put_there_while_the_study_is_saved_stay(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep = study_folder._keep_the_rest
+    keep = study_folder._add_tree
     read(invite, folder, "--cohort", "raters", "--count", 3)
     read(backup, folder, tmp_path / "copy.db")
     for command in (invite, folder, "--cohort", "raters"), (restore, folder, tmp_path / "copy.db"):
         (folder / "studio.db").unlink()
         other = Beside(lambda command=command: read(*command), monkeypatch)
 
-        def copied(old: Path, new: Path, other: Beside = other) -> None:
-            keep(old, new)
+        def copied(old: Path, new: Path, other: Beside = other, **options: Any) -> None:
+            keep(old, new, **options)
             other.begin()  # everything is copied, and the new folder not yet in its place
 
         with monkeypatch.context() as patch:
-            patch.setattr(study_folder, "_keep_the_rest", copied)
+            patch.setattr(study_folder, "_add_tree", copied)
             save_study(study(), folder, overwrite=True)
             other.end()
         assert len(read(status, folder)["raters"]) == (1 if command[0] is invite else 3)

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -67,15 +68,15 @@ def scored(folder: Path) -> None:
 def test_what_is_written_while_the_study_is_saved_stays(
     act: Callable[[Path], None], left: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home, keep = tmp_path / "s", study_folder._keep_the_rest
+    home, keep = tmp_path / "s", study_folder._add_tree
     study = saved(home)
     other = Beside(lambda: act(home), monkeypatch)
 
-    def copied(old: Path, new: Path) -> None:
-        keep(old, new)
+    def copied(old: Path, new: Path, **options: Any) -> None:
+        keep(old, new, **options)
         other.begin()  # everything is copied, and the new folder not yet in its place
 
-    monkeypatch.setattr(study_folder, "_keep_the_rest", copied)
+    monkeypatch.setattr(study_folder, "_add_tree", copied)
     save_study(study, home, overwrite=True)
     other.end()
     assert [name for name in left if not (home / name).stat().st_size] == []

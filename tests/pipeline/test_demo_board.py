@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
 import pytest
+from missing_parts import remove_modules
 from red_study import Colors
 
 from salon.bench import Suite, entry_folder, entry_result, open_board, read_published, verify, with_hashes
@@ -15,7 +15,6 @@ from salon.bench.entry_files import RESULT
 from salon.cli import demo, demo_board, demo_board as demo_select
 from salon.cli.demo_board import demo_suite, make_board
 from salon.collect import designers_study
-from salon.errors import MissingExtra
 from salon.generate import GenerateSettings, generate_items, house_generator, read_prompts
 from salon.judge import SCORES_FOLDER as SCORES, ScoreSettings, read_scores, score_study, scores_file
 from salon.models import preference_model
@@ -66,19 +65,6 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     return {one.name: (entry_folder(board, one.name) / RESULT).read_bytes() for one in board.entries}
 
 
-def without(extra: str, *modules: str):
-    """What importing is like where a part is not installed."""
-
-    there = importlib.import_module
-
-    def imported(name: str, package: str | None = None):
-        if name in modules:
-            raise MissingExtra(extra)
-        return there(name, package)
-
-    return imported
-
-
 def test_the_model_a_reference_and_a_board_again_and_by_another_model(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +110,7 @@ def test_the_model_a_reference_and_a_board_again_and_by_another_model(
 def test_without_a_trained_model_the_board_has_capability_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(importlib, "import_module", without("train", "salon.train.train_heads"))
+    remove_modules(monkeypatch, "train", "salon.train.train_heads")
     demo._print_board(folder)
     told = capsys.readouterr().out.splitlines()
     assert len(told) == len(ENTRIES) + 2
@@ -135,8 +121,7 @@ def test_without_a_trained_model_the_board_has_capability_alone(
 def test_where_nothing_can_read_a_picture_the_demo_says_so_and_ends(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    absent = without("models", "salon.train.train_heads", "salon.judge.measuring_judge")
-    monkeypatch.setattr(importlib, "import_module", absent)
+    remove_modules(monkeypatch, "models", "salon.train.train_heads", "salon.judge.measuring_judge")
     demo._print_board(folder)
     assert capsys.readouterr().out == (
         "  no board: the optional part 'models' is needed for this (pip install 'salon[models]')\n"

@@ -10,13 +10,14 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from missing_parts import remove_modules
 from PIL import Image
 from report_example import report
 from test_report_charts import drawings
 
-from salon.bench import figures as flow, write_figures
+from salon.bench import write_figures
 from salon.cli.main import salon
-from salon.errors import BadFile, MissingExtra
+from salon.errors import BadFile
 from salon.report import ONE_COLUMN, TWO_COLUMNS, Chart, ChartRow, Details, Page, Section, charts, paper_figures
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -126,10 +127,7 @@ def test_figures_replace_only_figures(page, tmp_path):
 
 
 def test_without_the_painter_svg_and_data_are_written(page, tmp_path, monkeypatch):
-    def missing(name):
-        raise MissingExtra("generate")
-
-    monkeypatch.setattr(flow.importlib, "import_module", missing)
+    remove_modules(monkeypatch, "generate", "salon.render.paint.chart")
     written = write_figures(page.sections[1:2], tmp_path / "figures")
     assert "salon[generate]" in written.words
     assert {path.suffix for path in written.folder.iterdir()} == {".svg", ".csv", ".json"}

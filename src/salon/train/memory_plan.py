@@ -1,6 +1,7 @@
 """How much memory a training needs on each GPU, by arithmetic, before any weight is read.
 
-Parameters and activations are counted by `memory_network`; docs/methods/reward-models.md has the formulas. What AdamW keeps is
+Parameters and activations are counted by `memory_network`; docs/methods/reward-models.md has the formulas.
+What AdamW keeps is
 counted to the byte. What engines gather for a moment (FSDP2's and ZeRO's whole layers and buckets) follows from their
 defaults.
 """
