@@ -12,7 +12,7 @@ from salon.render.brief_text import LABELS, brief_prompt, read_brief
 from salon.render.colors import parse_color
 from salon.render.draw import draw_poster
 
-PAGE = Path(__file__).parents[2] / "docs" / "guide" / "briefs.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "generate.md"
 BRIEFS = builtin_briefs()
 FEWER = {"presentations", "cards & invitations", "logo"}
 FORMATS = {
